@@ -1,1 +1,1 @@
-"""What is fixed before the process starts, and what everything needs and nobody owns. Imports nothing of ours."""
+"""What is fixed before the process starts, and what every part needs and no part owns. Imports nothing else of onebroker."""

@@ -1,16 +1,19 @@
 """When each exchange trades: sessions, the pre-open, holidays and special sessions, as one immutable value, `Calendar`.
 
 Two sources make the same value, chosen in one place at start (architecture 6): `calendar_from_documents` (the exchange
-documents of rules 1.4.3) and `always_open` (the demo's market). No other code knows which one it holds. A running service
-holds a `DocumentCalendar`, which its one owner brings in line with the documents when they are imported anew.
+documents of rules 1.4.3) and `always_open` (the demo's market). No other code knows which source its calendar has. A
+running service holds a `DocumentCalendar`. Its one owner updates it when the documents are imported again.
 
 Rules
 - A session contains its opening instant and not its closing instant: at 15:30:00 the equity market is closed, and at
   17:00:00 the commodity evening is open. The one exception is a session that runs to the end of the day (`END_OF_DAY`,
-  only made by `always_open`, written 23:59): it contains its last instant too, so the next day's session joins without a gap.
-- A special session stands beside the regular ones (Muhurat on a holiday) and replaces those it overlaps (a shortened day).
-- The pre-open is no session: nothing trades continuously in it. It is held on days with a session opening where it ends.
-- An exchange or a calendar it does not trade has no sessions; it is never open.
+  made only by `always_open`, written 23:59). It contains its last instant too, so the next day's session follows
+  without a gap.
+- A special session is added to the regular sessions (Muhurat on a holiday). It replaces the regular sessions that it
+  overlaps (a shortened day).
+- The pre-open is not a session: there is no continuous trading in it. It is held only on days on which a session opens
+  when the pre-open ends.
+- An exchange has no sessions in a calendar that it does not trade: it is never open there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,10 +27,11 @@ from onebroker.config.instruments import TRADING_EXCHANGES
 from onebroker.config.timetables import END_OF_DAY, Hours, Timetable, read_timetables
 
 CALENDARS = ("equity", "currency", "commodity")
-"""The calendars of rules 1.4.3; `config.instruments.calendar_of` gives a segment's."""
+"""The calendars of rules 1.4.3; `config.instruments.calendar_of` gives the calendar of a segment."""
 
 MOST_DAYS_SEARCHED = 45
-"""How far `next_open` and `last_close` look. No exchange has been closed longer; a document that says so means never."""
+"""How many days `next_open` and `last_close` search. No exchange has been closed longer; a longer closure in a document
+means that it never opens."""
 
 _DAYS_REMEMBERED = 4_096
 _ONE_DAY = timedelta(days=1)
@@ -40,9 +44,9 @@ class Session:
     name: str
     """`normal`, `morning`, `evening`, `pre_open`, or a special session's own name."""
     opens: datetime
-    """Aware, IST; belongs to the session."""
+    """Aware, IST; this instant is part of the session."""
     closes: datetime
-    """Aware, IST; belongs to the session only at the end of the day (see the rules above)."""
+    """Aware, IST; this instant is part of the session only at the end of the day (see the rules above)."""
 
     def contains(self, moment: datetime) -> bool:
         """Tell whether `moment` (aware) lies in the session."""
@@ -59,7 +63,7 @@ class Day:
 
     @property
     def openings(self) -> tuple[Session, ...]:
-        """The pre-open, when there is one, and the sessions, in time order."""
+        """The pre-open, if there is one, and then the sessions, in time order."""
         return self.sessions if self.pre_open is None else (self.pre_open, *self.sessions)
 
 
@@ -67,9 +71,11 @@ _CLOSED = Day((), None)
 
 
 class Calendar:
-    """Answers for (exchange, calendar) and a moment or a day; moments are aware datetimes, any offset.
+    """Answers questions about an (exchange, calendar) pair and a moment or a day. Moments are aware datetimes of any
+    offset.
 
-    Immutable, but for `DocumentCalendar.follow`; days once worked out are remembered, because `is_open` is asked at every tick.
+    Immutable, except for `DocumentCalendar.follow`. Computed days are remembered, because `is_open` is called at every
+    tick.
     """
 
     def __init__(self, timetables: Mapping[tuple[str, str], Timetable]) -> None:
@@ -77,20 +83,21 @@ class Calendar:
         self._days: dict[tuple[str, str, date], Day] = {}
 
     def detached(self) -> "Calendar":
-        """Return a calendar of the same days that nothing else uses: for a worker thread, which must not touch what this one
-        remembers (a day it works out while other documents are taken up would be remembered with the old ones)."""
+        """Return a separate calendar of the same days, for a worker thread. The worker must not touch the days that
+        this calendar remembers: a day computed while other documents are taken up would be remembered with the old
+        hours."""
         return Calendar(self._timetables)
 
     def trades(self, exchange: str, calendar: str) -> bool:
-        """Tell whether the exchange has such a calendar at all."""
+        """Tell whether the exchange has this calendar at all."""
         return (exchange, calendar) in self._timetables
 
     def sessions(self, exchange: str, calendar: str, day: date) -> tuple[Session, ...]:
-        """Return the day's sessions in time order; empty on a day without trading. A datetime stands for its India day."""
+        """Return the day's sessions in time order; empty on a day without trading. A datetime means its day in India."""
         return self._day(exchange, calendar, day).sessions
 
     def covers(self, exchange: str, calendar: str, day: date) -> bool:
-        """Tell whether the holidays of the day's year are known, so that a day without sessions was none of trading."""
+        """Tell whether the holidays of the day's year are known. Only then is a day without sessions certainly a day without trading."""
         timetable = self._timetables.get((exchange, calendar))
         return timetable is not None and _india_day(day).year in timetable.years
 
@@ -103,14 +110,14 @@ class Calendar:
         return bool(self.sessions(exchange, calendar, day))
 
     def current_session(self, exchange: str, calendar: str, moment: datetime) -> Session | None:
-        """Return the session `moment` lies in; None outside, and in the pre-open."""
+        """Return the session that contains `moment`; None outside sessions and in the pre-open."""
         for session in self.sessions(exchange, calendar, moment):
             if session.contains(moment):
                 return session
         return None
 
     def is_open(self, exchange: str, calendar: str, moment: datetime) -> bool:
-        """Tell whether a session is running; the pre-open is none."""
+        """Tell whether a session is running; the pre-open is not a session."""
         return self.current_session(exchange, calendar, moment) is not None
 
     def any_open(self, pairs: Iterable[tuple[str, str]], moment: datetime) -> bool:
@@ -118,9 +125,10 @@ class Calendar:
         return any(self.is_open(exchange, calendar, moment) for exchange, calendar in pairs)
 
     def next_open(self, exchange: str, calendar: str, moment: datetime) -> datetime | None:
-        """Return the first opening of a session strictly after `moment`, whether or not one is running.
+        """Return the first opening of a session strictly after `moment`, whether or not a session is running at
+        `moment`.
 
-        None when there is none within MOST_DAYS_SEARCHED days, as for a calendar the exchange does not trade.
+        None when no session opens within MOST_DAYS_SEARCHED days, as for a calendar that the exchange does not trade.
         """
         for day in self._days_from(exchange, calendar, moment, _ONE_DAY):
             for session in day.sessions:
@@ -129,7 +137,7 @@ class Calendar:
         return None
 
     def last_close(self, exchange: str, calendar: str, moment: datetime) -> datetime | None:
-        """Return the close of the session that ended last, at or before `moment`; None as in `next_open`."""
+        """Return the close of the last session that ended at or before `moment`; None as in `next_open`."""
         for day in self._days_from(exchange, calendar, moment, -_ONE_DAY):
             for session in reversed(day.sessions):
                 if session.closes <= moment and not session.contains(moment):
@@ -137,12 +145,13 @@ class Calendar:
         return None
 
     def closed_since_and_not_reopened(self, exchange: str, calendar: str, since: datetime, now: datetime) -> bool:
-        """Tell whether a price received at `since` is still the market's last word at `now` (rules 1.4.7-2).
+        """Tell whether a price received at `since` is still the market's last price at `now` (rules 1.4.7-2).
 
-        True when nothing is running and nothing has opened after `since`: neither a session nor, because prices
-        change in it, the pre-open. So a quote of yesterday's session serves until 09:00, one received after the close
-        serves as one received before it, and one of yesterday does not serve tonight, when a session lies in between.
-        False for a calendar the exchange does not trade: its window is not known.
+        True when nothing is open at `now` and nothing has opened after `since`. The pre-open counts as well as the
+        sessions, because prices change in it. So a quote of yesterday's session is usable until 09:00, and a quote
+        received after the close is as good as one received before it. A quote of yesterday is not usable tonight,
+        because a session lies in between. False for a calendar that the exchange does not trade: its hours are not
+        known.
         """
         if any(one.contains(now) for one in self._day(exchange, calendar, now).openings):
             return False
@@ -175,9 +184,10 @@ class Calendar:
 
 
 class DocumentCalendar(Calendar):
-    """A calendar that follows the exchange documents: all but its owner (the reference actor) see a plain `Calendar`.
+    """A calendar that follows the exchange documents. Only its owner (the reference actor) sees more than a plain
+    `Calendar`.
 
-    Whoever holds it asks at each moment and keeps no answer for later, so new documents hold from the next question on.
+    Its users ask at each moment and keep no answer for later, so new documents are in force from the next question on.
     """
 
     def __init__(self, documents: Iterable[Mapping[str, Any]]) -> None:
@@ -185,14 +195,14 @@ class DocumentCalendar(Calendar):
         super().__init__(_timetables(documents))
 
     def follow(self, documents: Iterable[Mapping[str, Any]]) -> None:
-        """Take up other documents as a whole (owner only). Raises StructureError, and then nothing has changed."""
+        """Replace the documents as a whole (owner only). Raises StructureError; then nothing has changed."""
         timetables = _timetables(documents)
         self._timetables = timetables
         self._days.clear()
 
 
 class JoinedCalendar(Calendar):
-    """One calendar before a day, another from that day on."""
+    """One calendar for the days before a given day, and another from that day on."""
 
     def __init__(self, before: Calendar, day: date, since: Calendar) -> None:
         super().__init__({})
@@ -214,9 +224,10 @@ class JoinedCalendar(Calendar):
 
 
 def calendar_from_documents(documents: Iterable[Mapping[str, Any]]) -> Calendar:
-    """Return the calendar the exchange documents describe.
+    """Return the calendar that the exchange documents describe.
 
-    Raises StructureError (config.converters) naming the exchange and the path of what does not fit rules 1.4.3.
+    Raises StructureError (config.converters). It names the exchange and the path of each value that does not fit rules
+    1.4.3.
     """
     return Calendar(_timetables(documents))
 
@@ -229,11 +240,11 @@ def _timetables(documents: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str],
 
 
 def always_open() -> Calendar:
-    """Return the calendar of a market that never closes: every day one session 00:00-23:59 (architecture 6).
+    """Return the calendar of a market that never closes: every day has one session, 00:00-23:59 (architecture 6).
 
-    Weekends and holidays included, for every calendar of every exchange; no pre-open, no evening part. The last minute
-    of the day is open: the session runs to END_OF_DAY and contains it, so `is_open` is true at every instant, and
-    a close (a day's end for what lives until the close) still comes once a day.
+    This includes weekends and holidays, for every calendar of every exchange. There is no pre-open and no evening
+    session. The session runs to END_OF_DAY and contains that instant, so `is_open` is always true. Anything that lives
+    until the close still sees one close a day.
     """
     timetable = Timetable(hours=(Hours("normal", time(0, 0), END_OF_DAY),), weekdays=frozenset(range(7)))
     return Calendar({(exchange, calendar): timetable for exchange in TRADING_EXCHANGES for calendar in CALENDARS})

@@ -1,8 +1,8 @@
-"""The one source of time: wall time in India (IST) and a monotonic clock. Nothing else in onebroker asks for the time.
+"""The one source of time: wall time in India (IST) and a monotonic clock. Nothing else in onebroker reads the time.
 
-A `Clock` is passed in, so that a tree of actors can run a trading day in a second: `Clock.following_trio`
-derives the wall time from trio's clock, and trio's MockClock then moves both. Whoever sleeps until a time of day sleeps on the
-monotonic clock: it waits for a step of the wall clock beside, and looks again.
+A `Clock` is passed in, so that a tree of actors can run a trading day in a second: `Clock.following_trio` derives the
+wall time from trio's clock, and trio's MockClock then moves both. Code that sleeps until a time of day sleeps on the
+monotonic clock. It also waits for a step of the wall clock, and then reads the time again.
 """
 
 import time
@@ -16,11 +16,11 @@ IST = timezone(timedelta(hours=5, minutes=30), "IST")
 """India Standard Time; it has no daylight saving."""
 
 DAY_BOUNDARY = time_of_day(7, 0)
-"""The hour at which a broking day turns (rules 1.3.1; order-engine 4.6)."""
+"""The hour at which a new broking day begins (rules 1.3.1; order-engine 4.6)."""
 
 
 def awake_seconds() -> Callable[[], float] | None:
-    """Return the machine's clock that goes on while it sleeps; None where it has none."""
+    """Return the machine's clock that goes on while the machine sleeps; None if it has no such clock."""
     clock_id = getattr(time, "CLOCK_BOOTTIME", None)
     return None if clock_id is None else lambda: time.clock_gettime(clock_id)
 
@@ -38,7 +38,8 @@ class Clock:
         wall: Callable[[], float] = time.time,
         awake: Callable[[], float] | None = None,
     ) -> None:
-        """`wall` gives epoch seconds; `awake` monotonic seconds that go on while the machine sleeps, None where there are none."""
+        """`wall` returns epoch seconds. `awake` returns monotonic seconds that go on while the machine sleeps; None if
+        there is no such clock."""
         self._offset_seconds = offset.total_seconds()
         self._wall = wall
         self._awake = awake
@@ -47,12 +48,12 @@ class Clock:
 
     @classmethod
     def starting_at(cls, moment: datetime) -> "Clock":
-        """Return a clock whose wall time is `moment` (aware) now and runs on from there."""
+        """Return a clock whose wall time is now `moment` (aware) and runs on from there."""
         return cls(timedelta(seconds=moment.timestamp() - time.time()))
 
     @classmethod
     def following_trio(cls, start: datetime) -> "Clock":
-        """Return a clock that reads `start` (aware) now and moves with trio's clock. Call it inside `trio.run`."""
+        """Return a clock that now reads `start` (aware) and moves with trio's clock. Call it inside `trio.run`."""
         origin = trio.current_time()
         return cls(wall=lambda: start.timestamp() + trio.current_time() - origin)
 
@@ -60,21 +61,21 @@ class Clock:
 
     @property
     def steps(self) -> int:
-        """How often the wall clock was seen to have been put, or the machine to have slept."""
+        """How often the wall clock was seen to have been set, or the machine to have slept."""
         return self._steps
 
     def has_stepped(self) -> None:
-        """Wake whoever waits for a time of day: it has moved (`actors.clock_watch`)."""
+        """Wake every task that waits for a time of day, because the wall clock has moved (`actors.clock_watch`)."""
         self._steps += 1
         stepped, self._stepped = self._stepped, trio.Event()
         stepped.set()
 
     async def wait_step(self) -> None:
-        """Wait until the wall clock has been put, or the machine has slept."""
+        """Wait until the wall clock has been set, or the machine has slept."""
         await self._stepped.wait()
 
     async def wait_step_or(self, event: trio.Event) -> None:
-        """Wait for that, or for `event`."""
+        """Wait for such a step or for `event`, whichever comes first."""
         async with trio.open_nursery() as nursery:
 
             async def end_with(wait: Callable[[], Awaitable[None]]) -> None:
@@ -85,7 +86,7 @@ class Clock:
             nursery.start_soon(end_with, self._stepped.wait)
 
     def slept_seconds(self) -> float | None:
-        """Return for how many seconds the machine has slept, since some moment; None where that is not known."""
+        """Return how many seconds the machine has slept, counted from some fixed moment; None if that is not known."""
         return None if self._awake is None else self._awake() - time.monotonic()
 
     @property
@@ -106,11 +107,11 @@ class Clock:
         return self.now().date()
 
     def monotonic(self) -> float:
-        """Return monotonic seconds (trio's clock); only differences mean anything."""
+        """Return monotonic seconds (trio's clock); only differences have a meaning."""
         return trio.current_time()
 
     def thread_seconds(self) -> float:
-        """Return the processor seconds this thread has used: what its work costs, whatever else the machine does meanwhile."""
+        """Return the processor seconds that this thread has used: the cost of its own work, whatever else the machine does."""
         return time.thread_time()
 
 
@@ -120,19 +121,19 @@ def from_epoch(seconds: float) -> datetime:
 
 
 def latest_boundary(now: datetime) -> datetime:
-    """Return the most recent 07:00 IST at or before `now`; before 07:00 that is yesterday's (rules 1.3.1)."""
+    """Return the most recent 07:00 IST at or before `now`; before 07:00 that is yesterday's 07:00 (rules 1.3.1)."""
     local = now.astimezone(IST)
     boundary = datetime.combine(local.date(), DAY_BOUNDARY, IST)
     return boundary if local >= boundary else boundary - timedelta(days=1)
 
 
 def next_time_of_day(now: datetime, at: time_of_day) -> datetime:
-    """Return the first `at` (a time of day in India) after `now`; at that very moment it is tomorrow's."""
+    """Return the first `at` (a time of day in India) after `now`; if `now` is exactly `at`, tomorrow's."""
     local = now.astimezone(IST)
     today = datetime.combine(local.date(), at, IST)
     return today if local < today else today + timedelta(days=1)
 
 
 def local_text(moment: datetime) -> str:
-    """Write a document's `as_of`: `YYYY-MM-DDTHH:MM:SS` in India time (rules 1.2.5)."""
+    """Write the `as_of` of a document: `YYYY-MM-DDTHH:MM:SS` in India time (rules 1.2.5)."""
     return moment.astimezone(IST).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,8 +1,10 @@
-"""The strict cattrs converter of the cold edges: settings, imported reference documents, plan bodies, records from Redis.
+"""The strict cattrs converter of the cold edges: settings, imported reference documents, plan bodies, records from
+Redis.
 
-`structure(cls, data, where)` turns plain JSON or TOML values into typed ones, or raises `StructureError` whose lines each
-name the path of what is wrong. Nothing is guessed: text is not turned into a number, 0 is not false, an unknown key is an
-error. An error never quotes a value, because a value may be a secret. Never used per row of a hot loop.
+`structure(cls, data, where)` turns plain JSON or TOML values into typed ones. Else it raises `StructureError`, whose
+lines each name the path of what is wrong. Nothing is guessed: text is not turned into a number, 0 is not false, an
+unknown key is an error. An error never quotes a value, because a value may be a secret. This converter is never used
+per row of a hot loop.
 """
 
 import difflib
@@ -30,7 +32,7 @@ T = TypeVar("T")
 
 
 class StructureError(Exception):
-    """What was given does not have the shape it should have; `lines` says what and where, one sentence each."""
+    """The given data does not have the required shape; `lines` says what is wrong and where, one sentence each."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.lines = tuple(lines)
@@ -38,11 +40,11 @@ class StructureError(Exception):
 
 
 class WrongValueError(ValueError):
-    """Raised by the hooks: the message finishes a sentence that begins with the path (`must be a whole number`)."""
+    """Raised by the hooks. The message completes a sentence that begins with the path (`must be a whole number`)."""
 
 
 class WrongFieldError(WrongValueError):
-    """Raised by an object's own checks: the message is about its field `name`."""
+    """Raised by an object's own checks. The message is about the object's field `name`."""
 
     def __init__(self, name: str, sentence: str) -> None:
         self.name = name
@@ -50,9 +52,9 @@ class WrongFieldError(WrongValueError):
 
 
 class Secret:
-    """Text that shows itself only through `reveal()`: never in repr, str, an error, or a dump of the object that holds it."""
+    """Text that only `reveal()` shows: never repr, str, an error, or a dump of the object that holds it."""
 
-    # A plain class on purpose: attrs.asdict and msgspec would look into an attrs class.
+    # A plain class on purpose: attrs.asdict and msgspec would read the fields of an attrs class.
     __slots__ = ("_text",)
 
     def __init__(self, text: str) -> None:
@@ -81,7 +83,7 @@ class Secret:
 def structure(cls: type[T], data: object, where: str) -> T:
     """Return `data` (plain mappings, lists and scalars) as a `cls`.
 
-    `where` begins every path in the errors, such as `nse` or `[engine]`; "" when the paths say enough.
+    Every path in the errors begins with `where`, such as `nse` or `[engine]`; use "" when the paths say enough.
     Raises StructureError.
     """
     try:
@@ -96,8 +98,8 @@ _CLOSE = 0.65
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean <known name>?` for a name close to a known one, or "" when none is close.
 
-    Case and separators do not count (`dryRun` is dry_run), and an abbreviation is close to its word (`qty`, quantity). Names that share
-    one of two words (`stop_price`, limit_price) are not close.
+    Case and separators are ignored (`dryRun` is dry_run). An abbreviation is close to its word (`qty`, quantity). Names
+    that share one of two words (`stop_price`, limit_price) are not close.
     """
     by_letters = {_letters(one): one for one in sorted(known)}
     letters = _letters(name)
@@ -112,13 +114,13 @@ def _letters(name: str) -> str:
 
 
 def _abbreviates(short: str, word: str) -> bool:
-    """Tell whether `short` is the word's first letter and a third of its letters or more, in their order."""
+    """Tell whether `short` begins with the word's first letter and holds at least a third of its letters, in their order."""
     behind = iter(word)
     return short[:1] == word[:1] and 3 * len(short) >= len(word) and all(letter in behind for letter in short)
 
 
 def unknown_key(path: str, name: str, known: Iterable[str]) -> str:
-    """Return the sentence for a key nobody knows."""
+    """Return the sentence for an unknown key."""
     return f"{join(path, name)} is not known{nearest(name, known)}"
 
 
@@ -144,7 +146,7 @@ def _lines(error: BaseException, path: str) -> list[str]:
         return [f"{path or 'the document'} {error}"]
     if isinstance(error, KeyError):
         return [f"{path} is required"]
-    # What cattrs and Python raise by themselves may quote the value.
+    # Errors that cattrs and Python raise by themselves may quote the value.
     return [f"{path or 'the document'} has a value it cannot have"]
 
 
@@ -238,13 +240,13 @@ def _path(value: object, _: type) -> Path:
 
 def _secret(value: object, _: type) -> Secret:
     if not _text(value, str):
-        # An empty key would be one that anybody knows.
+        # Anybody could guess an empty key.
         raise WrongValueError("must not be empty")
     return Secret(_text(value, str))
 
 
 def one_of(value: object, words: Iterable[str]) -> str:
-    """Return `value` when it is one of `words`; raise WrongValueError otherwise (the words in their order)."""
+    """Return `value` if it is one of `words`; else raise WrongValueError, which lists the words in their order."""
     allowed = list(words)
     if isinstance(value, str) and value in allowed:
         return value
@@ -275,7 +277,7 @@ def _is_optional(kind: object) -> bool:
 
 
 def _choice_hook(kind: type) -> Callable[[object, type], object]:
-    """Take the first of several scalar kinds that fits (`str | int`)."""
+    """Take the first of several scalar kinds that fits the value (`str | int`)."""
     kinds = [argument for argument in get_args(kind) if argument is not types.NoneType]
 
     def structure_choice(value: object, _: type) -> object:
@@ -293,7 +295,7 @@ def _choice_hook(kind: type) -> Callable[[object, type], object]:
 
 
 def _is_choice(kind: object) -> bool:
-    # Unions of classes are left to cattrs: it tells them apart by their fields, or by a hook registered beside them.
+    # Unions of classes are left to cattrs: it tells them apart by their fields, or by a hook registered next to them.
     kinds = set(get_args(kind)) - {types.NoneType}
     return get_origin(kind) in (Union, types.UnionType) and len(kinds) > 1 and kinds <= _SCALARS.keys()
 
@@ -301,7 +303,7 @@ def _is_choice(kind: object) -> bool:
 def _structure_each(
     pairs: Iterable[tuple[str | int, object, Any]],
 ) -> list[Any]:
-    """Structure (place, value, kind) triples, gathering every error under its place."""
+    """Structure (place, value, kind) triples; collect every error under its place."""
     done: list[object] = []
     errors: list[Exception] = []
     for place, value, kind in pairs:
@@ -319,7 +321,7 @@ def _list_hook(kind: Any) -> Callable[[object, type], object]:
     inner, build = get_args(kind)[0], get_origin(kind)
 
     def structure_list(value: object, _: type) -> object:
-        # A text is iterable too: without this "nse" would become ("n", "s", "e").
+        # A text is iterable too: without this check "nse" would become ("n", "s", "e").
         if not isinstance(value, (list, tuple, set, frozenset)):
             raise WrongValueError("must be a list")
         return build(_structure_each((index, item, inner) for index, item in enumerate(value)))
@@ -385,4 +387,4 @@ def _build_converter() -> cattrs.Converter:
 
 
 CONVERTER = _build_converter()
-"""The one strict converter; `register_structure_hook` of a type of your own belongs beside that type."""
+"""The one strict converter. Call its `register_structure_hook` for a type of your own in that type's module."""

@@ -1,22 +1,22 @@
 """The exchange documents that come with onebroker: nse, bse, mcx, ncdex, years 2025 and 2026 (rules 1.2.6, 1.4.3).
 
-The calendar follows them until documents are imported (`onebroker import exchanges FILE`); the demo serves them. Hours are
-those of rules 1.4.3. The days were put together on 2026-08-22 (a holiday declared later is not here) and not compared with the
-exchanges' circulars again since. None of them is beyond doubt:
+The calendar follows them until documents are imported (`onebroker import exchanges FILE`); the demo serves them. The hours are
+the hours of rules 1.4.3. The days were collected on 2026-08-22, so a holiday declared later is missing. They have not been
+compared with the exchanges' circulars again since. No day is beyond doubt:
 
 | Year | Calendar | Where the days come from | How certain |
 |---|---|---|---|
 | 2026 | equity, currency | circulars of NSE and BSE of December 2025, changed in January 2026 (15 January, elections) | high |
 | 2026 | commodity of bse | BSE's circular of 15 December 2025; 15 January from an NSE circular | high |
-| 2026 | commodity of nse, mcx | taken to be as bse's; NSE's circular seen abridged only, MCX's published list agrees | good |
+| 2026 | commodity of nse, mcx | assumed equal to bse's; NSE's circular seen abridged only, MCX's published list agrees | good |
 | 2025 | equity | lists as brokers published them; no circular was seen | good |
 | 2025 | currency | the same; that the holiday of 5 September moved to the 8th was not checked against a circular either | fair |
 | 2025 | commodity | the same; one broker's page of MCX's holidays, read again on 2026-11-22, agrees in every day and part | good |
 | both | ncdex | brokers' notices: both sessions closed on every listed holiday but 1 January; no circular was seen | low |
 
 Special sessions: Muhurat of 21 October 2025, Union Budget of 1 February 2025 (Saturday) and 2026 (Sunday); general knowledge,
-unchecked against a circular. Muhurat 2026 was announced for Sunday 8 November; its hours were not published when this was
-written, so it is not here, and no special session of ncdex is known.
+unchecked against a circular. Muhurat 2026 was announced for Sunday 8 November. Its hours were not published when this was
+written, so it is not here. No special session of ncdex is known.
 """
 
 from collections.abc import Iterable
@@ -191,7 +191,7 @@ def _holidays(days: Iterable[_Part]) -> list[dict[str, str]]:
 
 
 def _specials(*calendars: str) -> list[dict[str, Any]]:
-    """Return the special sessions of `calendars` (none given = of all), each naming only those."""
+    """Return the special sessions of `calendars` (none given = of all). Each row names only those calendars."""
     rows = [
         {
             "date": day,

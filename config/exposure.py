@@ -1,15 +1,16 @@
-"""What `serve` refuses because strangers could reach it: a secret that can be guessed, a token in clear on a network."""
+"""Settings that `serve` refuses because strangers could reach the service: a secret that can be guessed, or a token
+that crosses a network unencrypted."""
 
 import ipaddress
 
 from onebroker.config.sections import ServiceSettings
 
 LEAST_SECRET = 16
-"""Characters of the API secret."""
+"""Least number of characters of the API secret."""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`, a name or an address."""
+    """Tell whether only this machine can reach `host`, a name or an address."""
     if host.rstrip(".").lower() == "localhost":
         return True
     try:
@@ -19,7 +20,7 @@ def is_loopback(host: str) -> bool:
 
 
 def exposures(service: ServiceSettings) -> list[str]:
-    """Return one line for each setting that must not be so in a service over real accounts."""
+    """Return one line for each setting that is not allowed in a service over real accounts."""
     lines = []
     if service.api_secret is not None and 0 < len(service.api_secret.reveal()) < LEAST_SECRET:
         lines.append(

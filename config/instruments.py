@@ -10,7 +10,7 @@ from enum import StrEnum
 import attrs
 
 NAMESPACE = uuid.UUID("6f1a52c8-0d0b-5b7e-9c55-2f2d6a3b1e90")
-"""The project's fixed namespace of instrument ids. Never changed: every stored id hangs on it."""
+"""The project's fixed namespace of instrument ids. It never changes, because every stored id depends on it."""
 
 
 class Exchange(StrEnum):
@@ -19,7 +19,7 @@ class Exchange(StrEnum):
     MCX = "mcx"
     NCDEX = "ncdex"
     UNKNOWN = "unknown"
-    """Holds only the uncategorised segment."""
+    """Holds only the segment `uncategorised`."""
 
 
 EXCHANGES = tuple(Exchange)
@@ -62,7 +62,7 @@ ADJUSTABLE_SEGMENTS = frozenset({"equities", "exchange_traded_funds", "investmen
 """Segments whose candles are adjusted for corporate actions (rules 1.3.2)."""
 
 ORDERABLE_SEGMENTS = frozenset(name for name in SEGMENTS if name != UNCATEGORISED and not name.endswith("_indices"))
-"""Rules 2.2.1: an index cannot be traded; uncategorised does not say cash or derivative."""
+"""Rules 2.2.1: an index cannot be traded; `uncategorised` does not say whether the instrument is cash or a derivative."""
 
 _CALENDARS: dict[str, str] = {
     "currency": "currency",
@@ -91,10 +91,10 @@ def calendar_of(segment: str) -> str:
 
 
 def segments_of(exchange: str) -> tuple[str, ...]:
-    """Return the bare segments an exchange can list, in the fixed order, by the calendars it trades (rules 1.4.3).
+    """Return the bare segments that an exchange can list, in the fixed order, by the calendars it trades (rules 1.4.3).
 
-    NSE and BSE list every kind, MCX and NCDEX commodities; whatever fits nothing is `uncategorised` under the exchange
-    `unknown`, which holds nothing else (rules 1.2.1).
+    NSE and BSE list every kind, MCX and NCDEX list commodities. An instrument that fits no segment is `uncategorised`
+    under the exchange `unknown`, which holds nothing else (rules 1.2.1).
     """
     if exchange == Exchange.UNKNOWN:
         return (UNCATEGORISED,)
@@ -183,7 +183,7 @@ def strike_text(strike: float) -> str:
 
 
 def identity_from_fields(values: Mapping[str, object]) -> Identity:
-    """Rebuild an identity from the identity fields of a stored row (no checks: rows are ours)."""
+    """Rebuild an identity from the identity fields of a stored row. Nothing is checked, because onebroker wrote the rows."""
     strike = values.get("strike_price")
     return Identity(
         exchange=str(values["exchange"]),
@@ -203,17 +203,17 @@ def _optional(value: object) -> str | None:
 
 @attrs.frozen
 class InstrumentName:
-    """One instrument as it was named."""
+    """One instrument, with the name under which it was asked for."""
 
     instrument_id: str
     text: str
-    """The id, or the fields, for the 404."""
+    """The id or the fields, for the 404 sentence."""
     identity: Identity | None = None
-    """None when it was named by its id."""
+    """None when the instrument was named by its id."""
 
 
 def fields_text(identity: Identity) -> str:
-    """Return exchange, segment and the identity fields as they are looked up, such as `nse nse_equities INFY`."""
+    """Return exchange, segment and the identity fields, as a look-up uses them, such as `nse nse_equities INFY`."""
     values = (getattr(identity, name) for name in IDENTITY_FIELDS[identity.shape])
     words = [strike_text(value) if isinstance(value, float) else str(value) for value in values]
     return " ".join([identity.exchange, identity.segment, *words])

@@ -13,4 +13,4 @@ INTERVALS: dict[str, int] = {
 """Name -> minutes, in the order of the rules; a day candle is an India calendar day."""
 
 MOST_INTRADAY_DAYS = 366
-"""An intraday range spans at most so many days, `to` minus `from`."""
+"""The most days between `from` and `to` of an intraday range."""

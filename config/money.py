@@ -1,8 +1,8 @@
 """Every rounding rule: paise, prices, ticks, lots (style 10).
 
-Three zones. Wire and quotes: prices are `float` exactly as parsed, quantities `int` units. Documents: rupee sums are
-added as `int` paise (or ten-thousandths for currency) and become a JSON number at render. Engine, ticks, lots, charges:
-`Decimal` made from text or `repr(float)`, never from float arithmetic.
+There are three zones. Wire and quotes: prices are `float` exactly as parsed, quantities are `int` units. Documents:
+rupee sums are added as `int` paise (or ten-thousandths for currency) and become a JSON number at render. Engine, ticks,
+lots, charges: `Decimal` made from text or `repr(float)`, never from float arithmetic.
 """
 
 import math
@@ -15,19 +15,19 @@ _ROUNDINGS = {"up": ROUND_CEILING, "down": ROUND_FLOOR, "nearest": ROUND_HALF_UP
 
 
 _QUICK = 1e14
-"""Units below which a product of doubles is off by at most a few hundredths of one."""
+"""Below this many units, a product of doubles is off by at most a few hundredths of a unit."""
 
 
 def exact(value: float | str | Decimal) -> Decimal:
-    """Return the decimal a number was written as (`Decimal(repr(x))` for floats)."""
+    """Return the number as the decimal that was written (`Decimal(repr(x))` for floats)."""
     return value if isinstance(value, Decimal) else Decimal(value if isinstance(value, str) else repr(value))
 
 
 def scaled(value: float, places: int) -> int:
-    """Return `value` in units of 10**-places, rounded half away from zero on its written decimals."""
+    """Return `value` in units of 10**-places, rounded half away from zero; the rounding looks at the written decimals."""
     quick: float = value * 10**places
     if -_QUICK < quick < _QUICK and round(value, places) == value:
-        return round(quick)  # written with no more decimals than that: off by far less than half a unit
+        return round(quick)  # written with at most that many decimals: off by far less than half a unit
     return int(exact(value).scaleb(places).to_integral_value(ROUND_HALF_UP))
 
 
@@ -47,21 +47,21 @@ def rupees(amount_paise: int) -> float:
 
 
 def value_paise(quantity: int, price: float) -> int:
-    """Return quantity x price in whole paise, half away from zero; `price` in rupees as it is written."""
+    """Return quantity x price in whole paise, half away from zero; `price` is in rupees, exactly as written."""
     return int((exact(price) * quantity).scaleb(2).to_integral_value(ROUND_HALF_UP))
 
 
 def quotient(amount: int, count: int, places: int) -> float:
-    """Return amount / count rounded to `places` decimals, half away from zero, without float arithmetic before it."""
+    """Return amount / count rounded to `places` decimals, half away from zero; no float arithmetic comes before the rounding."""
     part = abs(count)
     units = (2 * abs(amount) * 10**places + part) // (2 * part)
     return unscaled(units if (amount < 0) == (count < 0) else -units, places)
 
 
 def round_half_up(value: float, places: int) -> float:
-    """Round a price or rupee figure for display; half away from zero, on the written decimals.
+    """Round a price or rupee figure for display, half away from zero; the rounding looks at the written decimals.
 
-    Infinite and NaN values are refused with ValueError: no broker figure may become one.
+    Raises ValueError for infinite and NaN values: no broker figure may become one.
     """
     if not math.isfinite(value):
         raise ValueError(f"not a finite number: {value}")
@@ -70,8 +70,8 @@ def round_half_up(value: float, places: int) -> float:
 
 
 def is_multiple(value: Decimal, step: Decimal) -> bool:
-    """Tell whether `value` is a whole number of `step` (a tick or a lot); a step of zero or less is no rule."""
-    # Not Decimal's `%`, which fails when the quotient has more digits than its context.
+    """Tell whether `value` is a whole number of `step` (a tick or a lot); a step of zero or less means no rule, so True."""
+    # Do not use Decimal's `%`: it fails when the quotient has more digits than its context.
     return step <= 0 or Fraction(value) % Fraction(step) == 0
 
 

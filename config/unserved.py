@@ -1,5 +1,6 @@
-"""Settings that exist and that this version does not serve. Whoever sets one is told so at the start: a limit that is accepted
-and does nothing is worse than none. A part that serves one takes it out of the table.
+"""Settings that exist but that this version does not serve. `serve` reports them at the start, because a limit that is
+accepted and does nothing is worse than no limit. When a part of onebroker serves a setting, remove the setting from the
+table.
 """
 
 import attrs
@@ -18,7 +19,7 @@ _SECTIONS: dict[str, type] = {"service": ServiceSettings, "history": HistorySett
 
 
 def unserved_values(settings: Settings) -> list[str]:
-    """Return one line for each setting that was given another value than its default and is not served."""
+    """Return one line for each unserved setting whose value differs from its default."""
     lines = [
         _line(f"{section}.{name}")
         for section, kind in _SECTIONS.items()

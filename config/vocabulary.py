@@ -1,4 +1,4 @@
-"""The fixed words of the API (rules 2.2.1). Brokers are no part of it: their codes come from the registry."""
+"""The fixed words of the API (rules 2.2.1). Brokers are not among them: their codes come from the registry."""
 
 from enum import StrEnum
 
@@ -82,16 +82,16 @@ class OrderStatus(StrEnum):
 
 
 FINISHED_STATUSES = frozenset({OrderStatus.COMPLETE, OrderStatus.CANCELLED, OrderStatus.REJECTED, OrderStatus.EXPIRED})
-"""Rules 2.2.2; any other text, unknown spellings included, counts as open."""
+"""Rules 2.2.2. Any other text counts as open, unknown spellings included."""
 
 
 def is_finished(status: str) -> bool:
-    """Tell whether an order status (known or passed through) is final."""
+    """Tell whether an order status is final; the status may be a known word or a broker's own."""
     return status in FINISHED_STATUSES
 
 
 class Outcome(StrEnum):
-    """What became of one order message (rules 2.2.1); `armed` and `partial` are the engine's."""
+    """The result of one order message (rules 2.2.1); `armed` and `partial` come from the engine."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -110,7 +110,7 @@ OUTCOME_STATUS: dict[Outcome, int] = {
 
 
 class ReadStatus(StrEnum):
-    """brokers[].status of a document (rules 1.2.5)."""
+    """The word in brokers[].status of a document (rules 1.2.5)."""
 
     OK = "ok"
     STALE = "stale"

@@ -1,11 +1,11 @@
-"""What the ten brokers take of an order by their standing public plans (order-engine 4.2). A plan of one's own belongs in the
-`[charges]` file (docs/charges.md).
+"""What the ten brokers charge per order under their standing public plans (order-engine 4.2). Put your own plan into
+the `[charges]` file (docs/charges.md).
 
-Pages were read as stored copies; how sure each broker's row is stands beside it:
+The pages were read as stored copies. Each broker's source begins with a word that says how certain it is:
 
-- *own*: the broker's own page, recent;
-- *told*: its own older page, or others tell it of the broker and agree;
-- *one*: a single source told it.
+- *own*: the broker's own recent page;
+- *told*: the broker's own older page, or other pages that report the broker's prices and agree;
+- *one*: a single source.
 """
 
 from datetime import date
@@ -149,4 +149,5 @@ DP = (
         source="one: ₹9 and tax, general knowledge, unchecked",
     ),
 )
-"""With 18 % tax. A row counts from the day that its source names, or else from that of the broker's brokerage. Women and small sales pay less at some; the full amount is taken."""
+"""With 18 % tax. A row is valid from the day that its source names, or else from the day of the broker's brokerage
+rows. Some brokers charge less to women or for small sales; the tables hold the full amount."""

@@ -1,7 +1,9 @@
-"""The charges in force: the built-in tables, with the rows of the `[charges]` file in place of those they name.
+"""The charges in force: the built-in tables, with the `[charges]` file's rows in place of the built-in rows of the same
+keys.
 
-The file is TOML with `[[statutory]]`, `[[brokerage]]` and `[[dp]]` rows and, if wanted, `gst_percent`, `farm_goods`,
-`farm_regulator_percent`, `untaxed_funds` and `checked` (docs/charges.md). A row takes the place of all built-in rows of its key; what the file does not name stays.
+The file is TOML with `[[statutory]]`, `[[brokerage]]` and `[[dp]]` rows. It may also hold `gst_percent`, `farm_goods`,
+`farm_regulator_percent`, `untaxed_funds` and `checked` (docs/charges.md). A row replaces all built-in rows of its key;
+everything that the file does not name stays.
 """
 
 import tomllib
@@ -48,8 +50,8 @@ def built_in_charges() -> Charges:
 def load_charges(path: Path | None, *, brokers: Collection[str]) -> Charges:
     """Return the built-in tables with the rows of the file at `path` (None = no file); `brokers` are the known codes.
 
-    Raises SettingsError: unreadable file, an unknown key or broker, a wrong value; each line begins with the file and names
-    the key.
+    Raises SettingsError for an unreadable file, an unknown key or broker, or a wrong value. Each line begins with the
+    file and names the key.
     """
     if path is None:
         return built_in_charges()
@@ -68,7 +70,7 @@ def load_charges(path: Path | None, *, brokers: Collection[str]) -> Charges:
 
 
 def age_warning(charges: Charges, day: date) -> str | None:
-    """Return a sentence when nobody compared the tables with their sources for over a year; else None."""
+    """Return a warning sentence when the tables were not compared with their sources for over a year; else None."""
     if charges.age_days(day) <= OLD_AFTER_DAYS:
         return None
     return (

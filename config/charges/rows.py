@@ -1,7 +1,8 @@
-"""The rows of the charges tables, and looking them up (order-engine 4.2). What a row comes to is `actors/engine/choice/costs.py`.
+"""The rows of the charges tables, and the look-up of rows (order-engine 4.2). `actors/engine/choice/costs.py` turns
+rows into costs.
 
-Every percentage is a percentage of the traded value, every amount rupees. A row counts from `valid_from` until a later one of
-the same key; which key that is stands under each class.
+Every percentage is a percentage of the traded value, every amount is in rupees. A row is in force from `valid_from`
+until a later row of the same key; each class names its key.
 """
 
 from collections import defaultdict
@@ -18,22 +19,22 @@ from onebroker.config.instruments import TRADING_EXCHANGES
 from onebroker.config.vocabulary import SENDABLE_PRODUCTS
 
 ALWAYS = date(2000, 1, 1)
-"""`valid_from` of a row without one."""
+"""The `valid_from` of a row that has none."""
 GST_PERCENT = Decimal(18)
-"""Goods and services tax on brokerage, exchange and regulator charges; since July 2017."""
+"""Goods and services tax on brokerage, and on exchange and regulator charges; since July 2017."""
 FARM_REGULATOR_PERCENT = Decimal("0.00001")
-"""₹1 a crore, what the regulator takes of farm goods (the source named first in `statutory.py`)."""
+"""₹1 a crore, the regulator's charge on farm goods (the source named first in `statutory.py`)."""
 OLD_AFTER_DAYS = 365
-"""Tables that nobody compared with their sources for so long are said to be old: rates change with every budget."""
+"""After this many days without a comparison with their sources the tables count as old: rates change with every budget."""
 
 
 class Group(StrEnum):
-    """What is charged alike (order-engine 4.2)."""
+    """Trades that are charged alike (order-engine 4.2)."""
 
     EQUITY_DELIVERY = "equity_delivery"
     EQUITY_INTRADAY = "equity_intraday"
     FUND_DELIVERY = "fund_delivery"
-    """Exchange-traded funds that are delivered: levies of their own, the brokerage of `equity_delivery`."""
+    """Exchange-traded funds that are delivered: they have their own levies, and the brokerage of `equity_delivery`."""
     EQUITY_FUTURES = "equity_futures"
     EQUITY_OPTIONS = "equity_options"
     CURRENCY_FUTURES = "currency_futures"
@@ -60,21 +61,21 @@ def _word_of(words: Iterable[str]) -> Callable[[object, "attrs.Attribute[Any]", 
 
 @attrs.frozen(kw_only=True)
 class StatutoryRow:
-    """What state, exchange and regulator take of a trade; the same for every broker. Key: (exchange, group)."""
+    """What the state, the exchange and the regulator charge on a trade; the same at every broker. Key: (exchange, group)."""
 
     exchange: str = attrs.field(validator=_word_of(TRADING_EXCHANGES))
     group: Group
     exchange_percent: Decimal = attrs.field(validator=_not_negative)
-    """The exchange's transaction charge, its investor protection fund included."""
+    """The exchange's transaction charge, including its investor protection fund."""
     fund_percent: Decimal = attrs.field(default=Decimal(0), validator=_not_negative)
-    """Of `exchange_percent`, the part for the investor protection fund: no tax on services is taken of it."""
+    """The part of `exchange_percent` for the investor protection fund. This part bears no tax on services."""
     regulator_percent: Decimal = attrs.field(validator=_not_negative)
     stamp_percent: Decimal = attrs.field(validator=_not_negative)
-    """Of a BUY only."""
+    """On a BUY only."""
     tax_buy_percent: Decimal = attrs.field(default=Decimal(0), validator=_not_negative)
-    """Securities or commodities transaction tax of a BUY."""
+    """Securities or commodities transaction tax on a BUY."""
     tax_sell_percent: Decimal = attrs.field(default=Decimal(0), validator=_not_negative)
-    """Of a SELL; not of farm goods."""
+    """The same tax on a SELL; farm goods are free of it."""
     valid_from: date = ALWAYS
     source: str = ""
 
@@ -85,15 +86,16 @@ class StatutoryRow:
 
 @attrs.frozen(kw_only=True)
 class BrokerageRow:
-    """What a broker takes of one order. Key: (broker, group), narrowed by `product` where it is given.
+    """What a broker charges for one order. Key: (broker, group), narrowed by `product` where it is given.
 
-    `per_lot` times the lots if given; else `percent` of the value, at least `minimum`, at most `cap`; else `flat`.
+    If `per_lot` is given: `per_lot` times the lots. Else, if `percent` is given: that share of the value, at least
+    `minimum`, at most `cap`. Else `flat`.
     """
 
     broker: str
     group: Group
     product: str | None = attrs.field(default=None, validator=_word_of(SENDABLE_PRODUCTS))
-    """CNC, MIS or NRML; None = any that has no row of its own."""
+    """CNC, MIS or NRML; None = any product that has no row of its own."""
     flat: Decimal | None = attrs.field(default=None, validator=_not_negative)
     percent: Decimal | None = attrs.field(default=None, validator=_not_negative)
     minimum: Decimal | None = attrs.field(default=None, validator=_not_negative)
@@ -119,14 +121,14 @@ class BrokerageRow:
 
 @attrs.frozen(kw_only=True)
 class DpRow:
-    """What a broker and its depository take for shares that leave the account: of a CNC sell, once per instrument and day.
-    Key: broker. With `percent`, that share of the value, and at least `amount`."""
+    """What a broker and its depository charge for shares that leave the account: on a CNC sell, once per instrument and
+    day. Key: broker. With `percent`, the fee is that share of the value, and at least `amount`."""
 
     broker: str
     amount: Decimal = attrs.field(validator=_not_negative)
-    """With the tax on it."""
+    """Including the tax on it."""
     percent: Decimal = attrs.field(default=Decimal(0), validator=_not_negative)
-    """Of the value, with the tax on it; 0 = the amount alone."""
+    """Share of the value, including the tax on it; 0 = the amount alone."""
     valid_from: date = ALWAYS
     source: str = ""
 
@@ -153,7 +155,7 @@ R = TypeVar("R", bound=Row)
 
 
 class Table(Generic[R]):
-    """Rows of one kind by their key."""
+    """Rows of one kind, found by their key."""
 
     def __init__(self, rows: Iterable[R]) -> None:
         self.rows = tuple(rows)
@@ -162,11 +164,11 @@ class Table(Generic[R]):
             self._by_key[row.key].append(row)
 
     def at(self, key: Hashable, day: date) -> list[R]:
-        """Return the rows of a key that are in force on `day`, the newest first."""
+        """Return the rows of a key that are in force on `day`, newest first."""
         return [row for row in self._by_key.get(key, ()) if row.valid_from <= day]
 
     def replaced_by(self, rows: Iterable[R]) -> "Table[R]":
-        """Return a table in which `rows` stand in place of all rows of their keys."""
+        """Return a table in which `rows` replace all rows of their keys."""
         given = tuple(rows)
         keys = {row.key for row in given}
         return Table([*(row for row in self.rows if row.key not in keys), *given])
@@ -187,8 +189,9 @@ class Charges:
         gst_percent: Decimal = GST_PERCENT,
         checked: date = ALWAYS,
     ) -> None:
-        """`farm_goods` are beginnings of the underlying symbols of commodities without transaction tax, `untaxed_funds` parts of
-        the symbols of exchange-traded funds without; `checked` is when the tables were last compared with their sources."""
+        """`farm_goods` are prefixes of the underlying symbols of commodities without transaction tax. `untaxed_funds`
+        are parts of the symbols of exchange-traded funds without transaction tax. `checked` is the day on which the
+        tables were last compared with their sources."""
         self.statutory = statutory
         self.brokerage = brokerage
         self.dp = dp
@@ -199,26 +202,26 @@ class Charges:
         self.checked = checked
 
     def statutory_row(self, exchange: str, group: Group, day: date) -> StatutoryRow | None:
-        """Return the statutory charges in force on `day`; None when they are not known."""
+        """Return the statutory charges in force on `day`; None if they are not known."""
         return next(iter(self.statutory.at((exchange, group), day)), None)
 
     def brokerage_row(self, broker: str, group: Group, product: str, day: date) -> BrokerageRow | None:
-        """Return a broker's brokerage in force on `day`: of the product, or else of any; None when it is not known."""
+        """Return a broker's brokerage in force on `day`: the row of the product, or else the row of any product; None if not known."""
         rows = self.brokerage.at((broker, group), day)
         own = next((row for row in rows if row.product == product), None)
         return own or next((row for row in rows if row.product is None), None)
 
     def dp_fee(self, broker: str, value: Decimal, day: date) -> Decimal:
-        """Return what a delivery out of the account costs, in rupees; 0 when it is not known. `value` is that of the shares."""
+        """Return the cost in rupees of a delivery out of the account; 0 if it is not known. `value` is the value of the shares."""
         row = next(iter(self.dp.at(broker, day)), None)
         return Decimal(0) if row is None else row.fee(value)
 
     def is_farm_good(self, underlying: str) -> bool:
-        """Tell whether a commodity is free of transaction tax; `underlying` upper-case."""
+        """Tell whether a commodity is free of transaction tax; `underlying` is upper-case."""
         return underlying.startswith(self.farm_goods)
 
     def is_untaxed_fund(self, symbol: str) -> bool:
-        """Tell whether an exchange-traded fund is free of transaction tax; `symbol` upper-case."""
+        """Tell whether an exchange-traded fund is free of transaction tax; `symbol` is upper-case."""
         return any(part in symbol for part in self.untaxed_funds)
 
     def age_days(self, day: date) -> int:

@@ -1,9 +1,10 @@
-"""Statutory charges as they were last published: securities and commodities transaction tax, exchange and regulator charges,
-stamp duty (order-engine 4.2). An operator keeps them up to date with the `[charges]` file (docs/charges.md).
+"""Statutory charges as they were last published: securities and commodities transaction tax, exchange and regulator
+charges, stamp duty (order-engine 4.2). An operator keeps them up to date with the `[charges]` file (docs/charges.md).
 
-None was compared with a circular of the exchange itself; each source is a page of a broker that charges by it. Not told apart:
-BSE's dearer groups of shares (X, Z, P …: up to 1 %) and its options on shares (0.005 %); nor what is taken at an option's
-expiry. All brokers charge these alike, so the choice between them does not hang on it.
+No rate was compared with a circular of the exchange itself; each source is a page of a broker that charges these rates.
+The tables do not tell apart BSE's dearer groups of shares (X, Z, P …: up to 1 %) and its options on shares (0.005 %).
+They do not hold the charges at an option's expiry. All brokers charge these rates alike, so the choice of a broker does
+not depend on them.
 """
 
 from datetime import date
@@ -12,12 +13,12 @@ from decimal import Decimal
 from onebroker.config.charges.rows import Group, StatutoryRow
 
 CHECKED = date(2026, 9, 30)
-"""When these tables and those of brokers were last compared with their sources."""
+"""The day on which these tables and the brokers' tables were last compared with their sources."""
 
 _UNIFORM = date(2024, 10, 1)
-"""Exchanges have had to charge every member the same since (SEBI, true to label)."""
+"""Since this day exchanges must charge every member the same (SEBI, true to label)."""
 _BUDGET_2026 = date(2026, 4, 1)
-"""Transaction tax of futures and options was raised."""
+"""On this day the transaction tax of futures and options was raised."""
 
 _ICICI = "icicidirect.com/brokerage, with investor protection fund (stored copy, after 2024-10-01)"
 _BUDGET = "rates of a member's page after the budget of 2026: tax 0.05 % of futures, 0.15 % of options"
@@ -28,11 +29,12 @@ _FUNDS = (
 )
 _NSE_FUND = {Group.EQUITY_DELIVERY: "0.0001", Group.FUND_DELIVERY: "0.0001", Group.EQUITY_INTRADAY: "0.0001", Group.EQUITY_FUTURES: "0.0001",
              Group.EQUITY_OPTIONS: "0.0005"}  # fmt: skip
-"""The part for NSE's investor protection fund: ₹10 a crore of shares and their futures, ₹50 of premium; help.upstox.com, which
-says too that no tax on services is taken of it, as Kite's recorded contract notes show. Members' pages differ about currency, so nothing is taken off there."""
+"""The investor protection fund's part of NSE's charge: ₹10 a crore of shares and their futures, ₹50 a crore of premium.
+The source is help.upstox.com. It also says that this part bears no tax on services, as Kite's recorded contract notes
+show. Members' pages differ about currency, so nothing is taken off there."""
 
 _REGULATOR = Decimal("0.0001")
-"""₹10 a crore, every group."""
+"""₹10 a crore, for every group."""
 
 
 def _row(
@@ -84,12 +86,13 @@ FARM_GOODS = (
     "COTTON", "DHANIYA", "GUARSEED", "ISABGUL", "JEERA", "JUTE", "KAPAS", "MAIZE", "MOONG", "PEPPER", "POTATO", "RMSEED",
     "SOYBEAN", "SYBEAN", "SYOMEAL", "TMCFGR", "TURMERIC", "WHEAT",
 )  # fmt: skip
-"""Beginnings of the names of commodities free of the commodities transaction tax (rules of 2013 and later; general knowledge,
-unchecked). Goods made from them (oils, gum, sugar) are taxed."""
+"""Prefixes of the names of commodities that are free of the commodities transaction tax (rules of 2013 and later;
+general knowledge, unchecked). Goods made from these commodities (oils, gum, sugar) are taxed."""
 
 UNTAXED_FUNDS = (
     "GOLD", "SILVER", "LIQUID", "GILT", "GSEC", "SDL", "EBBETF", "BBETF", "MON100", "MONQ50", "MAFANG", "MASPTOP50", "MAHKTECH",
     "HNGSNGBEES",
 )  # fmt: skip
-"""Parts of the symbols of exchange-traded funds without transaction tax: of metals, money market, bonds and foreign shares. The
-members' pages name the kinds, the exchange's list the symbols; these are general knowledge, unchecked."""
+"""Parts of the symbols of exchange-traded funds without transaction tax: funds of metals, money market, bonds and
+foreign shares. The members' pages name the kinds, the exchange's list names the symbols; the parts here are general
+knowledge, unchecked."""

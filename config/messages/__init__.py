@@ -1,1 +1,1 @@
-"""Every refusal and error sentence, one module an area, spelled exactly as the rule book has them (docs/rules)."""
+"""Every refusal and error sentence, spelled exactly as the rule book has it (docs/rules). Each area has one module."""

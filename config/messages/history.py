@@ -17,7 +17,7 @@ def must_be_moment(name: str) -> str:
     return f"{name} must be a date or date and time, such as 2026-09-11 or 2026-09-11 09:15:00"
 
 
-# The documents leave these to us (503).
+# The documents leave these sentences to us (503).
 
 
 def store_failed(error: str) -> str:
@@ -25,7 +25,7 @@ def store_failed(error: str) -> str:
 
 
 def disk_low(free: int | None, reserve: int) -> str:
-    """Megabytes; None = how much is free cannot be told."""
+    """Megabytes; None = the free space cannot be read."""
     left = (
         "how much is free on the disk of the data directory cannot be told"
         if free is None
@@ -35,16 +35,16 @@ def disk_low(free: int | None, reserve: int) -> str:
 
 
 def instruments_unreadable(error: str) -> str:
-    """The instruments that were entered with their history."""
+    """For the instruments that were entered together with their history."""
     return f"the instrument history could not be read: {error}"
 
 
 def factors_unreadable(error: str) -> str:
-    """Candles are never served unadjusted because their factors could not be read."""
+    """Candles are never served unadjusted only because their factors could not be read."""
     return f"the adjustment factors could not be read: {error}"
 
 
-# Rows of files that are refused
+# Refused rows of files
 
 
 UNKNOWN_INSTRUMENT = "the instrument is not known; --create enters it in the instrument history"
@@ -67,7 +67,7 @@ NO_SESSION = (
 OFF_ANCHOR = "no candle of this interval begins at this time: they are counted from when the market opens"
 
 
-# Candles of brokers that are refused
+# Refused candles of brokers
 
 
 def adjusted_by_broker(ex_date: date) -> str:

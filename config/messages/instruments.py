@@ -1,4 +1,4 @@
-"""Sentences of the instrument routes (rules 1.4.4, 1.7.3), and of the POST form of those that have one (rules 1.4.6)."""
+"""Sentences of the instrument routes (rules 1.4.4, 1.7.3), and of the POST form of the routes that have one (rules 1.4.6)."""
 
 from collections.abc import Iterable
 
@@ -27,7 +27,7 @@ def segment_needs(shape: str, fields: Iterable[str]) -> str:
 
 
 def not_mapped(name: str, day: object) -> str:
-    """404: `name` is the id or the fields that were asked for."""
+    """404; `name` is the id or the fields that the caller asked for."""
     return f"no instrument {name} is mapped on {day}"
 
 

@@ -1,6 +1,7 @@
-"""Sentences of modify, of parents and parts, of lists of orders, and of flatten (rules 2.4.4-2.4.7; order-engine 2.6, 5.6, 5.7).
+"""Sentences of modify, of parents and parts, of lists of orders, and of flatten (rules 2.4.4-2.4.7; order-engine 2.6,
+5.6, 5.7).
 
-What modify and cancel share with place stands in `orders`."""
+The sentences that modify and cancel share with place are in `orders`."""
 
 # --- modify ------------------------------------------------------------------------------------------------------------
 
@@ -39,22 +40,22 @@ SIMPLE_HAS_NO_PARTS = "a simple order has no parts"
 PARENTS_LIST = "parents must be a non-empty list"
 PARENTS_ENTRY = "each entry of parents must name a parent_id"
 DRY_RUN_OF_PARENTS = "dry_run applies to the whole list, so give it beside parents rather than inside an entry"
-"""Ours, after the one of place lists."""
+"""Ours, modelled on the sentence of place lists."""
 NOT_IN_BOOK = "the order has not appeared in the broker's order book, so its cancel was not sent"
 CANCELLED_BEFORE_SENT = "a cancel ended this order before anything was sent"
-"""409 of a place; ours."""
+"""409 for a place; ours."""
 HALTED_BEFORE_SENT = "a flatten halted this order before anything was sent"
-"""409 of a place."""
+"""409 for a place."""
 ENGINE_NOT_RUNNING = (
     "the order engine is not running, so nothing was changed; start unified-orders@order_engine.service"
 )
-"""503 of what only the engine can do."""
+"""503 for a request that only the engine can serve."""
 NOT_WORKED = "the order engine does not work on this order now, so nothing was done; try again in a moment"
-"""503: it is being started, or started again."""
+"""503: the engine is starting, or starting again."""
 
 
 def inside_each_parent(name: str) -> str:
-    """Ours, after the one of place lists."""
+    """Ours, modelled on the sentence of place lists."""
     return f"a list takes only parents and dry_run, so give {name} inside each entry"
 
 

@@ -54,12 +54,12 @@ def takes_no_trigger(order_type: str) -> str:
 
 
 def segment_not_sent(segment: str) -> str:
-    """The caller's own segment word is none that orders are sent for."""
+    """The segment word that the caller sent is not one that orders are sent for."""
     return f"orders are not sent for the segment '{segment}'"
 
 
 def instruments_not_sent(segment: str) -> str:
-    """The instrument found lies in a segment that orders are not sent for."""
+    """The instrument was found, and lies in a segment that orders are not sent for."""
     return f"orders are not sent for {segment} instruments"
 
 
@@ -68,7 +68,7 @@ def derivative_needs(shape: str) -> str:
 
 
 def takes_no_setting(synthetic_type: str, field: str) -> str:
-    """Order-engine 3.0, N14: a setting that the type does not have."""
+    """Order-engine 3.0, N14: a setting that the order type does not have."""
     return f"a {synthetic_type} order takes no {field}"
 
 
@@ -78,7 +78,7 @@ def worked_out_by_engine(field: str) -> str:
 
 
 def takes_no(what: str, field: str) -> str:
-    """Ours: a key that nobody knows; the nearest known one follows."""
+    """Ours: an unknown key; the sentence ends with the nearest known key."""
     return f"{what} takes no {field}"
 
 
@@ -130,7 +130,7 @@ def engine_did_not_answer(seconds: float) -> str:
 
 
 def dry_run_not_answered(seconds: float) -> str:
-    """504 of a dry run, which places nothing whenever it is worked."""
+    """504 of a dry run, which places nothing even if the request is still worked."""
     return f"the order engine did not answer within {seconds:g} seconds; this was a dry run, so nothing was placed"
 
 
@@ -164,7 +164,7 @@ def no_login(broker: str) -> str:
 
 
 def given_up(fault: str, resting: int) -> str:
-    """A parent whose actor kept crashing; `resting`: how many of its orders may live."""
+    """For a parent whose actor crashed again and again; `resting`: how many of its orders may be live."""
     sentence = f"the order engine gave this order up ({fault})"
     return f"{sentence}; {resting} of its orders may still rest unwatched until its next start" if resting else sentence
 
@@ -190,7 +190,7 @@ def above_freeze(freeze: int) -> str:
 
 
 def send_sliced(freeze: int) -> str:
-    """400, when no broker takes that many units in one order (order-engine 1.5)."""
+    """400 when no broker takes so many units in one order (order-engine 1.5)."""
     return f"{above_freeze(freeze)}, so send it as a freeze_slicer"
 
 
@@ -203,7 +203,7 @@ def did_not_answer(count: int) -> str:
 
 
 def daily_cap(broker: str, sent: int, cap: int, kept: int) -> str:
-    """The 429: `kept` of the cap are for closing orders (0 = the whole cap is used up, even for those)."""
+    """The 429 sentence: `kept` of the cap are reserved for closing orders (0 = the whole cap is used up, even for them)."""
     begins = f"{broker} has been sent {sent} order messages today"
     if kept:
         return f"{begins}, and the last {kept} of its {cap} are kept for orders that close a position"
@@ -215,7 +215,7 @@ def pinned_cannot(broker: str, reason: str) -> str:
 
 
 NO_PRICE_KNOWN = "no price is known for this instrument, so the position was not closed"
-"""Of a close at a broker that takes limit orders only (order-engine 4.9)."""
+"""For a close at a broker that takes limit orders only (order-engine 4.9)."""
 
 # --- daily loss (rules 2.4.2, order-engine 4.7) ---------------------------------------------------------------------------
 
@@ -223,7 +223,7 @@ LOSS_NOT_AVAILABLE = "the day's profit and loss is not available, so no new orde
 
 
 def day_is_down(loss: Decimal, limit: Decimal) -> str:
-    """Rupees, shown with two places."""
+    """The amounts are rupees, shown with two decimals."""
     down, most = _two_places(loss), _two_places(limit)
     return f"the day is down {down}, which is past the {most} limit, so no new order is being placed"
 
@@ -245,7 +245,7 @@ def already(status: str) -> str:
 
 
 def answer_of_another_order(told: str, asked: str) -> str:
-    """The broker's answer to a modify or cancel; ours, as the two below."""
+    """The broker's answer to a modify or cancel; ours, as are the two below."""
     return (
         f"the broker's answer is about order {told} and not about order {asked}, so what became of this message is not known "
         "until the order book is read again"
@@ -261,7 +261,7 @@ def answer_of_another_tag(told: str, asked: str) -> str:
 
 
 def answer_of_older_order(told: str) -> str:
-    """The broker's answer to a place, whose order id cannot be the new order's."""
+    """The broker's answer to a place whose order id cannot belong to the new order."""
     return (
         f"the broker's answer is about order {told}, which was there before this one was sent, so what became of this order is "
         "not known until the order book is read again"
@@ -289,7 +289,7 @@ NO_PARENT = "the order engine holds no parent with this id"
 
 
 def parent_unreadable(parent_id: str) -> str:
-    """503: something is stored under this id that this version cannot read."""
+    """503: the store holds something under this id that this version cannot read."""
     return f"the stored record of parent {parent_id} cannot be read"
 
 
@@ -303,11 +303,11 @@ KEPT_ANSWER_UNREADABLE = "the answer kept for this intent_id cannot be read"
 STORE_LOST_WRITES = (
     "Redis came back without its last writes, so the books of all brokers are read before anything is sent"
 )
-"""Ours, of the engine."""
+"""Ours, said by the engine."""
 
 
 def store_lost_writes(brokers: Sequence[str]) -> str:
-    """Ours, of the engine."""
+    """Ours, said by the engine."""
     return (
         f"Redis came back without its last writes, so no open order acts until the books of {', '.join(brokers)} are read: "
         "log in there, or take the broker out of the settings"
@@ -315,6 +315,6 @@ def store_lost_writes(brokers: Sequence[str]) -> str:
 
 
 def store_lost_writes_asked(brokers: Sequence[str]) -> str:
-    """Ours, of the engine."""
+    """Ours, said by the engine."""
     asked = f"{', '.join(brokers)} have been asked for the orders that it may have lost"
     return f"Redis came back without its last writes, so no open order acts until {asked}"

@@ -2,7 +2,7 @@
 
 
 def not_available(subject: str) -> str:
-    """503: nothing keeps the document."""
+    """503: no actor keeps the document."""
     return f"{subject} are not available"
 
 

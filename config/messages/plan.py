@@ -1,13 +1,14 @@
-"""Sentences of the plan grammar and of settings of `synthetic` (order-engine 1.5, 1.10, 3.0). Those marked ours have no text there.
+"""Sentences of the plan grammar and of settings of `synthetic` (order-engine 1.5, 1.10, 3.0). A sentence marked ours
+has no text there.
 
-In a plan each stands behind the path of its part (`at`).
+In a plan, each sentence follows the path of its part (`at`).
 """
 
 from collections.abc import Iterable
 
 
 def at(path: str, sentence: str) -> str:
-    """Every sentence of the grammar begins with the path of the part it is about."""
+    """Every sentence of the grammar begins with the path of its part."""
     return f"{path}: {sentence}" if path else sentence
 
 
@@ -75,7 +76,7 @@ def time_of_day(field: str) -> str:
 
 
 def time_without_seconds(field: str) -> str:
-    """N9 of a time that has no seconds."""
+    """N9, for a time that has no seconds."""
     return f"{time_of_day(field)}, without seconds"
 
 
@@ -95,12 +96,12 @@ def either(first: str, second: str) -> str:
 
 
 def not_both(first: str, second: str) -> str:
-    """As 3.42 has it: neither is allowed."""
+    """As in 3.42: neither is allowed."""
     return f"give {first} or {second}, not both"
 
 
 def takes_no(owner: str, field: str) -> str:
-    """N14, and 1.1: `owner` is `order part`, `twap order`. The article before a type's name is the rules' own."""
+    """N14, and 1.1: `owner` is `order part`, `twap order`. The rules give the article before a type's name."""
     return f"{'an' if owner.startswith('order') else 'a'} {owner} takes no {field}"
 
 
@@ -125,7 +126,7 @@ def above_for_sell(field: str, other: str) -> str:
 
 
 def not_past(field: str, side: str, other: str, direction: str) -> str:
-    """As 3.6 has it: a stop's limit may not stand on the wrong side of its trigger."""
+    """As in 3.6: a stop's limit must not be on the wrong side of its trigger."""
     return f"{field} must not be {direction} {other} for a {side} order"
 
 
@@ -139,7 +140,7 @@ def takes_no_reference(synthetic_type: str, field: str) -> str:
 
 
 def takes_no_synthetic(order: str) -> str:
-    """3.33; `order` as `then`, `candidates.0`."""
+    """3.33; `order` is for instance `then`, `candidates.0`."""
     return f"{order} takes no synthetic"
 
 
@@ -174,15 +175,15 @@ NOTHING_TO_HANG_ON = "from_fill needs a part to hang on"
 STOP_NOT_SLICED = "stop_not_sliced: a resting stop cannot be split into pieces"
 TOO_MUCH = "quantities of the children add up to more than the order"
 NO_LIMIT_OF_PNL = "give loss, profit or give_back"
-"""As 3.45 has it."""
+"""As in 3.45."""
 HELD_NOT_FIXED = "only a fixed price can be held"
 """Ours."""
 EXPOSURE_NEEDS_TOP_UP = "an exposure quantity needs execution kind top_up"
 """Ours."""
 QUANTITY_KINDS = "quantity must be one of share, from_fill, position, exposure"
-"""Ours: an object that names none of them, or several."""
+"""Ours: an object that names none of them, or more than one."""
 OPTIONS_ONLY = "option_model is only for options"
-"""Ours; as 3.54 has it."""
+"""Ours; as in 3.54."""
 
 
 def price_kinds(kinds: Iterable[str]) -> str:
@@ -198,7 +199,7 @@ def pair(price: str, execution: str) -> str:
 
 
 def position_not_with(execution: str) -> str:
-    """Ours: in the words of `pair`."""
+    """Ours, in the words of `pair`."""
     return f"a position quantity cannot be used with execution {execution}"
 
 
@@ -264,7 +265,7 @@ def lots_for_slices(slices: int, lot: int) -> str:
 
 
 def share_below_a_lot(lot: int) -> str:
-    """Ours: a share that comes to nothing would never be sent."""
+    """Ours: a share of zero units would never be sent."""
     return f"share must come to at least one lot of {lot}"
 
 

@@ -1,4 +1,4 @@
-"""What a plan says of its life: why a part waits, was refused or ended (order-engine 1 to 3; rules 2.8)."""
+"""What a plan reports of its life: why a part waits, was refused or ended (order-engine 1 to 3; rules 2.8)."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -18,7 +18,7 @@ CANCEL_REFUSED = "the cancel of a resting order was refused"
 
 
 def result_untold(brokers: Sequence[str]) -> str:
-    """A condition on the profit or loss of the day counts every broker that answers."""
+    """A condition on the day's profit or loss counts every broker that answers."""
     return f"no profit or loss of the day is told at {', '.join(brokers)}, so a condition on it waits"
 
 
@@ -36,7 +36,7 @@ def stale_quote(side: Side) -> str:
 
 
 def no_depth(side: Side) -> str:
-    """The quote is there, and its feed has told no book: nobody knows whether somebody is there."""
+    """The quote is there, and its feed has sent no book. So it is not known whether the book has a side to trade against."""
     return f"the live quote of this instrument tells no depth, so the {side.value} could not be priced and nothing was sent"
 
 
@@ -46,7 +46,7 @@ def would_cross(side: Side, price: Decimal, touch: Decimal) -> str:
 
 
 def nobody(side: Side) -> str:
-    """Nobody stands on the other side of the book (rules 2.8)."""
+    """The other side of the book is empty (rules 2.8)."""
     doing = "offering" if side is Side.BUY else "bidding for"
     return f"nobody is {doing} this instrument, so the {side.value} could not be priced and nothing was sent"
 
@@ -64,7 +64,7 @@ def crossing_costs(cost: Decimal, most: Decimal) -> str:
 
 
 def not_a_price(price: Decimal) -> str:
-    """Ours, as 3.18 has it."""
+    """Ours, as in 3.18."""
     return f"the stop would stand at {plain(price)}, which is not a price an order can carry"
 
 
@@ -78,17 +78,17 @@ def without_stop(units: int) -> str:
 
 
 def not_watched(broker: str, count: int) -> str:
-    """Orders of a parent at a broker that the settings leave out."""
+    """Orders of a parent at a broker that the settings exclude."""
     return f"{broker} is not in service, so {count} orders there are not watched"
 
 
 def still_to_cancel(broker: str, count: int) -> str:
-    """Orders of a parent whose cancel has not reached their broker, as far as is known."""
+    """Orders of a parent whose cancel, as far as is known, has not reached their broker."""
     return f"orders still to be cancelled at {broker}: {count}"
 
 
 def not_known(broker: str, count: int) -> str:
-    """Orders of unknown outcome at a broker of whose order book some rows cannot be read."""
+    """Orders of unknown outcome at a broker whose order book has some unreadable rows."""
     return f"the order book of {broker} has rows that cannot be read, so it is not known what became of {count} orders there"
 
 
@@ -122,7 +122,7 @@ def not_cleared(count: int) -> str:
 
 
 def closed_not_reversed(why: str) -> str:
-    """`why` new orders are refused today, or this position cannot be turned round."""
+    """`why` says why new orders are refused today, or why this position cannot be reversed."""
     return f"{why}; the position is closed and not reversed"
 
 

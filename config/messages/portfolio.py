@@ -2,7 +2,7 @@
 
 
 def nothing_keeping(subject: str, key: str) -> str:
-    """503: there is no such document."""
+    """503: the document does not exist."""
     return f"{subject} are not available: nothing is keeping {key}"
 
 

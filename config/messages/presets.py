@@ -1,5 +1,5 @@
-"""Sentences of the order types of rules 2.7 that are common to several of them (order-engine 3.0). What one family alone says stands
-in `presets_<family>.py`; those marked ours have no text there."""
+"""Sentences of the order types of rules 2.7 that several types share (order-engine 3.0). The sentences of one family
+alone are in `presets_<family>.py`; a sentence marked ours has no text there."""
 
 from collections.abc import Iterable
 

@@ -1,5 +1,5 @@
-"""Sentences of the types that wait for something or follow a price before they enter (order-engine 3.1, 3.4, 3.12 to 3.54). Those
-marked ours have no text there."""
+"""Sentences of the types that wait for something or follow a price before they enter (order-engine 3.1, 3.4, 3.12 to
+3.54). A sentence marked ours has no text there."""
 
 CROSSES_AT_MARKET = "post_only_crosses: a MARKET order trades at once, so it cannot be post_only"
 NEEDS_LIMIT = "post_only_needs_limit: a stop cannot be post_only, so give order_type LIMIT"
@@ -8,7 +8,7 @@ SAME_SIDE = "second_trigger_price must be on the other side of the market from t
 ONLY_OPTIONS = "volatility orders are only for options"
 NO_PRE_OPEN = "this instrument has no pre-open session"
 
-# What the units are called that filled without the order that was to go with them.
+# Names for units that filled without the order that belongs with them.
 UNHEDGED = "unhedged"
 WITHOUT_SECOND_LEG = "without their second leg"
 
@@ -29,5 +29,5 @@ def times_ratio_in_lots(lot: int) -> str:
 
 
 def time_between(field: str, first: str, last: str) -> str:
-    """Ours, in the voice of N5; times as HH:MM."""
+    """Ours, worded like N5; times as HH:MM."""
     return f"{field} must be a time of day from {first} to {last}"

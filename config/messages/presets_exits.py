@@ -1,5 +1,5 @@
-"""Sentences of the types that guard or close what is held: stops, brackets, closes (order-engine 3; rules 2.7). Those marked ours
-have no text there."""
+"""Sentences of the types that guard or close a position: stops, brackets, closes (order-engine 3; rules 2.7). A
+sentence marked ours has no text there."""
 
 from decimal import Decimal
 
@@ -11,7 +11,7 @@ COVER_STOP_STAYS = "the stop of a cover order cannot be cancelled while its entr
 BACKSTOP_PAIR = "give backstop_price and backstop_limit_price together"
 """3.20."""
 BUY_ABOVE_SELL = "buy_trigger must be above sell_trigger"
-"""3.50, this and the two below."""
+"""3.50; also the two below."""
 BUY_LIMIT_BELOW = "buy_limit must not be below buy_trigger"
 SELL_LIMIT_ABOVE = "sell_limit must not be above sell_trigger"
 QUANTITIES_NOT_THE_ORDER_S = "target_quantities must add up to quantity"
@@ -19,7 +19,7 @@ QUANTITIES_NOT_THE_ORDER_S = "target_quantities must add up to quantity"
 
 
 def own_stop_limit_wrong_side(side: str, name: str) -> str:
-    """As 3.6, for a type whose side is the stop's own (3.31)."""
+    """As in 3.6, for a type whose side is the stop's own side (3.31)."""
     direction = "below" if side == Side.BUY else "above"
     return f"stop_limit_price must not be {direction} stop_price for a {side} {name}"
 
@@ -36,14 +36,14 @@ def lots_for_targets(targets: int, lot: int) -> str:
 
 
 def brings_to(fields: str, price: Decimal) -> str:
-    """As 3.18 has it: a distance that leaves no price."""
+    """As in 3.18: a distance that leaves no price."""
     return f"{fields} bring the lowest price to {plain(price)}, which is not a price an order can carry"
 
 
 NO_LIMIT_OF_A_STRATEGY = "give max_loss, target_profit or give_back"
 """3.45."""
 NOTHING_TO_CLOSE = "a close_on_trigger order found no open position in this instrument, so there is nothing to close"
-"""3.9, 409, as the two below."""
+"""3.9, 409; also the two below."""
 NOTHING_TO_REVERSE = (
     "a stop_and_reverse order found no open position in this instrument, so there is nothing to reverse"
 )
@@ -51,5 +51,5 @@ NOTHING_TO_GUARD = "a strategy_stop order found no open position in these instru
 
 
 def positions_unread(broker: str) -> str:
-    """Ours, 503: whether there is a position is not known."""
+    """Ours, 503: it is not known whether there is a position."""
     return f"the positions of {broker} could not be read, so nothing was sent"

@@ -1,5 +1,5 @@
-"""Sentences of the types that send in pieces, in lists, around the market or after another order (order-engine 3.2 to 3.55). Those
-marked ours have no text there."""
+"""Sentences of the types that send in pieces, in lists, around the market or after another order (order-engine 3.2 to
+3.55). A sentence marked ours has no text there."""
 
 FROM_BEFORE_UNTIL = "from_time must be before until_time"
 """3.10."""
@@ -8,10 +8,10 @@ NOTHING_TO_CHOOSE = "a candidate that trades at once leaves nothing to choose, s
 
 
 def lowest_price(settings: str, price: str) -> str:
-    """3.18, 3.39; `settings` as `step_points and levels bring`."""
+    """3.18, 3.39; `settings` is for instance `step_points and levels bring`."""
     return f"{settings} the lowest price to {price}, which is not a price an order can carry"
 
 
 def candidate(number: int) -> str:
-    """What a sentence about a candidate begins with."""
+    """The beginning of a sentence about a candidate."""
     return f"candidates.{number}"

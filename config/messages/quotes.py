@@ -3,19 +3,19 @@
 from collections.abc import Iterable
 
 NO_BOOK = "no recent quote is cached, and the quote book gave no answer"
-"""503: it is starting again."""
+"""503: the quote book is starting again."""
 NO_BROKER = "no recent quote is cached, and no broker that serves quotes carries this instrument"
 """503."""
 
 
 def every_broker_failed(failed: Iterable[tuple[str, str]]) -> str:
-    """503: broker code and reason, in the order in which they were asked."""
+    """503: broker code and reason, in the order in which the brokers were asked."""
     return "no recent quote is cached, and every broker failed - " + "; ".join(
         f"{broker}: {reason}" for broker, reason in failed
     )
 
 
-# Reasons of one broker beside its own words; ours.
+# Reasons for one broker, next to the broker's own words; ours.
 
 NO_LOGIN = "it has no login in Redis"
 NOT_RUNNING = "its session is not running"

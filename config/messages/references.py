@@ -1,4 +1,5 @@
-"""Sentences of price and quantity references (rules 2.6). Those marked ours are statuses for which the first specification had no text."""
+"""Sentences of price and quantity references (rules 2.6). A sentence marked ours is for a status for which the first
+specification had no text."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -10,7 +11,7 @@ LEVEL_WHOLE = "level must be a whole number of at least 1"
 OFFSET_TICKS_WHOLE = "offset_ticks must be a whole number"
 NO_TICK = "a price reference needs a tick size the brokers agree on and there is none for this instrument"
 NO_QUOTE = "a price reference needs a live quote and there is none for this instrument now"
-"""Ours, 503; a stale one is none either."""
+"""Ours, 503; a stale value counts as missing."""
 POSITIONS_UNREAD = "the positions could not be read, so the quantity reference was not worked out"
 """Ours, 503."""
 
@@ -24,7 +25,7 @@ def quantity_kind(kinds: Iterable[str]) -> str:
 
 
 def quantity_product(products: Iterable[str]) -> str:
-    """Ours, 400: a word that names no product would find no position."""
+    """Ours, 400: a word that is not a product would find no position."""
     return f"quantity_reference product must be one of {', '.join(products)}"
 
 
@@ -50,7 +51,7 @@ def no_position(kind: str) -> str:
 
 
 def position_spoken_for(kind: str) -> str:
-    """Ours: other orders of the same plan may still fill for all that is held."""
+    """Ours: other orders of the same plan may still fill for the whole position."""
     return f"a {kind} quantity_reference found the whole position in orders that are already open"
 
 
@@ -75,7 +76,7 @@ def positions_of_broker_unread(broker: str) -> str:
 
 
 def no_net_rows(broker: str) -> str:
-    """Ours, 503: the broker shows the day's trading in the instrument and no net position."""
+    """Ours, 503: the broker shows the day's trading in the instrument but no net position."""
     return f"the positions of {broker} carry no net rows, so the quantity reference was not worked out"
 
 

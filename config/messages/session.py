@@ -1,10 +1,10 @@
-"""Sentences of the session routes and of the token check (rules 1.4.1, 1.4.2, 1.5). Those marked ours stand where the
-document gives a status and no text."""
+"""Sentences of the session routes and of the token check (rules 1.4.1, 1.4.2, 1.5). A sentence marked ours is used
+where the document gives a status and no text."""
 
 WELCOME = "Welcome to onebroker: ten broker accounts as one account"
 """Ours (rules 1.4.1 asks for a welcome sentence)."""
 
-# The token check, in its order (rules 1.5.2), all 401.
+# The token check, in the order of its steps (rules 1.5.2); all 401.
 ACCESS_TOKEN_REQUIRED = "Access token is required"
 INVALID_ACCESS_TOKEN = "Invalid access token"
 ACCESS_TOKEN_EXPIRED = "Access token has expired"
@@ -20,7 +20,7 @@ TOKEN_NOT_READ_YET = "the access token cannot be checked: the stored token has n
 
 
 def token_not_written(error: str) -> str:
-    """503 of connect, ours: a token that is not stored durably is not handed out."""
+    """503 of connect, ours: a token that is not stored durably is not given to the caller."""
     return (
         f"the access token could not be written to the durable store: {error}; no session was opened, so connect again"
     )

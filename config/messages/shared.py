@@ -1,4 +1,4 @@
-"""Sentences every section shares: parameters (rules 1.7.3), and what is missing or late inside the service (rules 1.1.6)."""
+"""Sentences that every section shares: for parameters (rules 1.7.3), and for what is missing or late inside the service (rules 1.1.6)."""
 
 # Parameters (400)
 
@@ -24,11 +24,11 @@ def is_required(name: str) -> str:
 
 
 def must_be_given_once(name: str) -> str:
-    """Ours: which of two values is meant is not guessed."""
+    """Ours: the service does not guess which of two values is meant."""
     return f"{name} must be given once"
 
 
-# The name that a request is sent to (421), and the page that it comes from (403). Ours.
+# The host name that a request is sent to (421), and the page that it comes from (403). Ours.
 
 
 def host_not_served(host: str) -> str:
@@ -39,7 +39,7 @@ def origin_not_served(origin: str) -> str:
     return f"pages of {origin[:100]} may not open the stream: enter the name in service.host_names if they are yours"
 
 
-# Inside the service (503, 504). The documents leave these sentences to us, but for the first.
+# Inside the service (503, 504). The documents leave these sentences to us, except the first.
 
 
 def redis_unreadable(error: str) -> str:
@@ -53,15 +53,15 @@ def not_running(actor: str) -> str:
 
 
 def stopped_before_answer(actor: str) -> str:
-    """504: it had taken the request up, so the outcome is unknown."""
+    """504: the actor had taken up the request, so the outcome is unknown."""
     return f"{actor} stopped before it answered, so this may still have happened"
 
 
 def busy(actor: str) -> str:
-    """503: the request did not get as far as the actor."""
+    """503: the request did not reach the actor."""
     return f"{actor} is too busy to take this up, so nothing was done; try again in a moment"
 
 
 def late(problem: str) -> str:
-    """504: `problem` says who did not answer and for how long."""
+    """504; `problem` says who did not answer and for how long."""
     return f"{problem}, so this may still happen"

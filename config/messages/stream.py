@@ -1,4 +1,4 @@
-"""Sentences of the stream of live data (`/stream`); where a REST route has a sentence for the same, that one is used."""
+"""Sentences of the stream of live data (`/stream`). Where a REST route has a sentence for the same case, that sentence is used."""
 
 from collections.abc import Iterable
 
@@ -29,16 +29,16 @@ def documents_form(names: Iterable[str]) -> str:
 
 
 def too_many_instruments(most: int) -> str:
-    """429, of one entry."""
+    """429, for one entry."""
     return f"a stream carries at most {most} instruments"
 
 
-# Why a stream begins anew (in `started`)
+# Why a stream starts again (in `started`)
 
 STREAM_UNKNOWN = "this stream is not kept any more, so this is a new one: subscribe again for fresh snapshots"
 SEQ_NOT_SENT = "this stream has not come as far as that seq, so this is a new one: subscribe again for fresh snapshots"
 
-# Reasons of a close: at most 123 bytes
+# Reasons for closing: at most 123 bytes
 
 STOPPING = "the service is stopping"
 TAKEN_OVER = "the stream was resumed on another connection"

@@ -1,4 +1,4 @@
-"""What is said of orders whose outcome is not known: never found, found late, not to be told apart, lost by the store
+"""What is said of orders of unknown outcome: never found, found late, not to be told apart, lost by the store
 (order-engine 2.2 rows 13 to 13c, 2.5)."""
 
 NEVER_SHOWN = "the broker never showed this order"
@@ -10,34 +10,34 @@ def turned_up(broker: str) -> str:
 
 
 def appeared_after_halt(broker: str, filled: int) -> str:
-    """Of an order that its broker showed only when the flatten which had halted its parent was over."""
+    """For an order that its broker showed only after the flatten that had halted its parent was over."""
     return f"an order appeared at {broker} after the flatten and is cancelled; {filled} units of it were filled"
 
 
 def not_known_after(time: str) -> str:
-    """`time` as `clock.local_text` writes it."""
+    """`time` in the form of `clock.local_text`."""
     return f"what filled after {time} is not known"
 
 
 def nothing_held(broker: str) -> str:
-    """Ours, of a part that sends an order each day, after one of which it is not known what it filled."""
+    """Ours, for a part that sends an order each day, when it is not known what one of these orders filled."""
     return f"it is not known what its last order filled, and {broker} holds nothing more of it, so no further order is sent"
 
 
 def entries_not_sent(count: int) -> str:
-    """K14: the caller had no answer when the service was restarted."""
+    """K14: the caller had no answer yet when the service was restarted."""
     return f"the service was restarted before this order was answered, so {count} of its entries were not sent"
 
 
 def found_by_token(broker: str) -> str:
-    """K19, of a parent with an order that its broker has and no book shows yet."""
+    """K19, for a parent with an order that its broker has accepted and no order book shows yet."""
     return f"the store had lost an order of this that {broker} has, so nothing more of it is sent until the book of {broker} shows it"
 
 
 WAITS_FOR_BOOKS = "Redis came back without its last writes, so nothing of this is sent until it is known what was lost"
-"""K19, of a parent that the store may have lost an order of."""
+"""K19, for a parent one of whose orders the store may have lost."""
 
 
 def lost_by_the_store(broker: str) -> str:
-    """K19, of a part whose further orders cannot be told from the one that was lost."""
+    """K19, for a part whose further orders cannot be told from the lost order."""
     return f"the store had lost an order of this part that {broker} shows, so nothing more of it is sent"
