@@ -1,4 +1,4 @@
-"""`onebroker`: reads the command and runs it. The only place, with `commands/`, that knows tree and app both."""
+"""`onebroker`: reads the command and runs it. Only this module and `commands/` know both the actor tree and the application."""
 
 import argparse
 import importlib
@@ -22,11 +22,11 @@ _COMMANDS = {
     "history": "history.command",
     "factors": "history.factors",
 }
-"""Command -> module of `commands/`. Only the one that is asked for is imported: a service has no use for ten simulated servers."""
+"""Command -> module of `commands/`. Only the module of the given command is imported: a service does not need ten simulated servers."""
 
 
 _NEVER_FINE = ("hpack", "h2")
-"""Libraries that write every header, tokens among them, at their finer levels."""
+"""Libraries that log every header at their finer levels, tokens included."""
 
 
 class _Command(Protocol):
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in _wanted(sys.argv[1:] if arguments is None else arguments):
         command.add_parser(commands)
     parsed = parser.parse_args(arguments)
-    os.umask(0o077)  # tokens, orders and logins stand in what a command writes
+    os.umask(0o077)  # the files that a command writes hold tokens, orders and logins
     _log_to_stderr(parsed.log_level)
     return run_to_exit_code(lambda: int(parsed.run(parsed)))
 
@@ -57,7 +57,7 @@ def _log_to_stderr(level: str) -> None:
 
 
 def _wanted(arguments: Sequence[str]) -> list[_Command]:
-    """Return the command that the arguments name, or all of them when they name none (help, or a mistake)."""
+    """Return the command that the arguments name; return all commands when they name none (help, or a mistake)."""
     named = [word for word in arguments if word in _COMMANDS][:1]
     return [importlib.import_module(f"onebroker.http.commands.{_COMMANDS[name]}") for name in named or _COMMANDS]
 

@@ -1,6 +1,7 @@
-"""The application: Quart-trio, with the routes of `http.table` and nothing else on it.
+"""The application: Quart-trio with the routes of `http.table`, and no other routes.
 
-Unknown paths, wrong methods and uncaught exceptions get the framework's standard HTML pages, `/api` paths too (rules 1.7.2); because the framework answers those first, they need no token.
+Unknown paths, wrong methods and uncaught exceptions get the framework's standard HTML pages, on `/api` paths too (rules
+1.7.2). The framework answers them before any route does, so they need no token.
 """
 
 import logging
@@ -21,22 +22,22 @@ from onebroker.http.services import Services
 from onebroker.http.table import ROUTES
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
-"""Of a list of instruments or orders; any other body may have `long_list.AT_ONCE_BYTES`."""
+"""The limit for a list of instruments or orders; any other body may have `long_list.AT_ONCE_BYTES`."""
 BODY_SECONDS = 30
-"""How long a request's body may take to arrive before the framework's 408 page."""
+"""Seconds in which a request's body must arrive; after that the framework sends its 408 page."""
 
-# Without any handler Quart would start a thread for its own.
+# Without any handler Quart would start a thread for its own handler.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
 def build_app(services: Services, routes: tuple[Route, ...] = ROUTES) -> QuartTrio:
-    """Return the application over `services`. It starts nothing; the tree does."""
+    """Return the application over `services`. It starts no task; the actor tree does that."""
     app = QuartTrio(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
     app.config["BODY_TIMEOUT"] = BODY_SECONDS
-    # A slow reader is bounded where bytes leave (http.serve), not by cutting a long answer.
+    # A slow reader is limited where the bytes leave (http.serve), not by cutting a long answer.
     app.config["RESPONSE_TIMEOUT"] = None
-    # `//` is no shorter way to write a path: the redirect would name the scheme and host as the client gave them.
+    # `//` is not accepted as another form of `/`: the redirect would repeat the scheme and host that the client sent.
     app.url_map.merge_slashes = False
     for route in routes:
         app.add_url_rule(route.path, route.endpoint, _view(route, services), methods=[route.method])
@@ -52,7 +53,7 @@ def build_app(services: Services, routes: tuple[Route, ...] = ROUTES) -> QuartTr
 
 def _view(route: Route, services: Services) -> Callable[..., Awaitable[Response]]:
     async def view(**_: object) -> Response:
-        """Variables of the path come here too; handlers read them from `request.view_args`."""
+        """The framework passes the path's variables here too; handlers read them from `request.view_args`."""
         current: Request = request
         await auth.check_rule(route.token, current, services)
         return await route.handler(current, services)
@@ -61,7 +62,7 @@ def _view(route: Route, services: Services) -> Callable[..., Awaitable[Response]
 
 
 def _checker(names: HostNames, current: Request | Websocket) -> Callable[[], Awaitable[None]]:
-    async def check() -> None:  # not a plain function: the framework would run it in a thread
+    async def check() -> None:  # a coroutine: the framework would run a plain function in a thread
         names.check(current)
 
     return check
@@ -69,7 +70,7 @@ def _checker(names: HostNames, current: Request | Websocket) -> Callable[[], Awa
 
 def _stream_view(services: Services) -> Callable[[], Awaitable[None]]:
     async def view() -> None:
-        """Accept always: a refused token is told by the close code, which browsers show and a failed handshake hides."""
+        """Accept every connection. A refused token is reported by the close code: browsers show it, and hide a failed handshake."""
         current: Websocket = websocket
         await current.accept()
         close = await converse(current, auth.header_bytes(current, auth.TOKEN_HEADER), services, current.scope)
@@ -88,8 +89,8 @@ def _renderer(to_refusal: Callable[..., Refusal]) -> Callable[[Exception], Await
 async def _harden(response: Response) -> Response:
     response.headers["X-Content-Type-Options"] = "nosniff"
     if "Location" in response.headers:
-        # The framework's redirect of `/api` names scheme and host as the request did: behind a proxy with TLS the client would
-        # send its token in clear.
+        # The framework's redirect of `/api` repeats the scheme and host of the request. Behind a proxy with TLS the
+        # client would then send its token unencrypted.
         parts = urlsplit(response.headers["Location"])
         response.headers["Location"] = urlunsplit(("", "", parts.path, parts.query, ""))
     return response

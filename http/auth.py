@@ -1,7 +1,8 @@
-"""Who may call: the token check of every request (rules 1.5), the credentials of connect (rules 1.4.2), the metrics token.
+"""Who may call: the token check of every request (rules 1.5), the credentials of connect (rules 1.4.2), the metrics
+token.
 
-Comparisons are constant-time, on bytes. Header texts arrive decoded as Latin-1 (ASGI), so encoding them so gives back
-what the client sent.
+Comparisons take constant time and compare bytes. ASGI delivers header texts decoded as Latin-1, so encoding them as
+Latin-1 restores the bytes that the client sent.
 """
 
 import hmac
@@ -21,20 +22,20 @@ _BEARER = "bearer "
 
 
 async def check_rule(rule: TokenRule, request: Request, services: Services) -> None:
-    """Raise Refusal when `rule` does not let the request in."""
+    """Raise Refusal if `rule` does not admit the request."""
     if rule is TokenRule.OPEN or (rule is TokenRule.METRICS and await _may_read_metrics(request, services)):
         return
     check_token(request, services)
 
 
 def check_token(request: Request, services: Services) -> None:
-    """Raise Refusal 401 in the order of rules 1.5.2; 503 while the stored token is not known."""
+    """Raise Refusal 401, checking in the order of rules 1.5.2; raise Refusal 503 while the stored token is not known."""
     with proving(request.scope):
         check_presented(header_bytes(request, TOKEN_HEADER), services)
 
 
 def check_presented(presented: bytes | None, services: Services) -> None:
-    """The same for a token that came in another way; None = none came."""
+    """Check a token that arrived in another way, as `check_token` does; None = no token came."""
     if presented is None:
         raise Refusal(401, session.ACCESS_TOKEN_REQUIRED)
     held = services.token.value
@@ -46,14 +47,14 @@ def check_presented(presented: bytes | None, services: Services) -> None:
 
 
 async def check_credentials(request: Request, services: Services) -> None:
-    """Raise Refusal 500 when the service has no credentials, 401 when the request's are not the same (rules 1.4.2)."""
+    """Raise Refusal 500 if the service has no credentials, and 401 if the request's credentials differ (rules 1.4.2)."""
     settings = services.settings
     key = settings.api_key.reveal().encode() if settings.api_key else b""
     secret = settings.api_secret.reveal().encode() if settings.api_secret else b""
     if not key or not secret:
         raise Refusal(500, session.CREDENTIALS_NOT_CONFIGURED)
     await services.connects.wait()
-    # Both are compared always: the time says nothing about which one is wrong.
+    # Both are always compared, so the time does not show which of them is wrong.
     with proving(request.scope):
         same_key = hmac.compare_digest(header_bytes(request, "api-key") or b"", key)
         same_secret = hmac.compare_digest(header_bytes(request, "api-secret") or b"", secret)
@@ -63,7 +64,7 @@ async def check_credentials(request: Request, services: Services) -> None:
 
 
 def header_bytes(request: Request | Websocket, name: str) -> bytes | None:
-    """Return a header as it was sent, None when it is missing; one given twice is empty, which is never right."""
+    """Return a header as it was sent; None if it is missing. A header given twice is returned empty, which never matches."""
     given = request.headers.getlist(name)
     if not given:
         return None
@@ -71,7 +72,7 @@ def header_bytes(request: Request | Websocket, name: str) -> bytes | None:
 
 
 async def _may_read_metrics(request: Request, services: Services) -> bool:
-    """Whether the metrics token came; each one waits the longer the more wrong ones came in the last minute."""
+    """Tell whether the metrics token came. Each try waits longer, the more wrong tokens came in the last minute."""
     if header_bytes(request, "authorization") is None:
         return False
     await services.metrics_readers.wait()
@@ -82,7 +83,7 @@ async def _may_read_metrics(request: Request, services: Services) -> bool:
 
 
 def _has_metrics_token(request: Request, settings: ServiceSettings) -> bool:
-    """Whether `Authorization: Bearer` carries the configured metrics token; no token configured opens nothing."""
+    """Tell whether `Authorization: Bearer` has the configured metrics token; without a configured token the answer is always no."""
     given = header_bytes(request, "authorization") or b""
     expected = settings.metrics_token.reveal().encode() if settings.metrics_token else b""
     scheme, token = given[: len(_BEARER)], given[len(_BEARER) :].strip()

@@ -1,4 +1,4 @@
-"""From a running tree to the application's `Services`: what routes may read and ask, and what health shows."""
+"""Makes the application's `Services` from a running tree: what routes may read and ask, and what health shows."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -39,7 +39,7 @@ from onebroker.http.services import HistoryServices, InstrumentServices, LiveSer
 
 
 async def start_live(tree: Tree, clock: Clock, store: Store) -> LiveServices:
-    """Start what feeds `/stream`, supervised with the tree."""
+    """Start the actor that feeds `/stream`; the tree supervises it."""
     live, feeds = live_services(
         FeedSources(
             quotes=tree.quotes,
@@ -55,7 +55,7 @@ async def start_live(tree: Tree, clock: Clock, store: Store) -> LiveServices:
 
 
 def live_services(sources: FeedSources) -> tuple[LiveServices, Child]:
-    """Return what `/stream` needs, and the actor that feeds it, to be supervised."""
+    """Return the services of `/stream`, and the actor that feeds them; the actor must be supervised."""
     boards = Boards(
         quotes=QuoteBoard(ReaderSource(sources.quotes, sources.clock)),
         orders=EventBoard("orders"),
@@ -70,7 +70,7 @@ def live_services(sources: FeedSources) -> tuple[LiveServices, Child]:
 def build_services(
     tree: Tree, settings: Settings, clock: Clock, store: Store, live: LiveServices, connections: Connections
 ) -> Services:
-    """Return what the routes need of `tree`, of what streams from it, and of the listener's connections."""
+    """Return what the routes need: from `tree`, from the streams, and from the listener's connections."""
     return Services(
         clock=clock,
         settings=settings.service,
@@ -133,16 +133,17 @@ def build_services(
 
 
 def engine_health(status: EngineStatus, *, reachable: bool) -> dict[str, object]:
-    """Return what `/api/health` shows of the engine: while the store is away it takes no orders, though its lock is still held."""
+    """Return what `/api/health` shows of the engine. While the store is unreachable the engine takes no orders, though
+    its lock is still held."""
     if status.running and not reachable:
         status = attrs.evolve(status, running=False, reason=order_texts.redis_unreadable("the store is away"))
     return attrs.asdict(status)
 
 
 def broker_health(door: SessionDoor) -> dict[str, object]:
-    """Return one broker's state for `/api/health`: its login, feeds, failing reads and room left.
+    """Return one broker's state for `/api/health`: its login, feeds, failing reads and the room left in its limits.
 
-    `order_feed` is null where the market feed carries the order updates, or where there is none.
+    `order_feed` is null if the market feed carries the order updates, or if the broker has no order feed.
     """
     view = door.view.value
     return {
@@ -158,8 +159,8 @@ def broker_health(door: SessionDoor) -> dict[str, object]:
 
 
 def unknown_orders(strangers: Mapping[tuple[str, str], OrderRow]) -> list[dict[str, object]]:
-    """Return what `/api/health` shows of today's orders that carry a token of the order engine which neither it nor the store
-    knows (order-engine K19): nothing is done to them."""
+    """Return what `/api/health` shows of today's orders that carry an order engine's token, but are unknown to the
+    engine and to the store (order-engine K19). Nothing is done to them."""
     return [
         {"broker": broker, "order_id": row.order_id, "token": token, "status": row.status}
         for (broker, token), row in sorted(strangers.items())
@@ -167,8 +168,9 @@ def unknown_orders(strangers: Mapping[tuple[str, str], OrderRow]) -> list[dict[s
 
 
 def order_problems(rows: Iterable[Trouble]) -> list[dict[str, object]]:
-    """Return what `/api/health` shows of parents with which something is wrong now: units open without a stop, orders that nobody
-    watches, orders still to be cancelled. Of parents that have `ended` so it stands until the next broking day."""
+    """Return what `/api/health` shows of parents that have a problem now: units open without a stop, orders that nobody
+    watches, orders still to be cancelled. A parent that has `ended` with a problem stays in the list until the next
+    broking day."""
     return [
         {
             "parent_id": one.parent_id,
@@ -182,7 +184,7 @@ def order_problems(rows: Iterable[Trouble]) -> list[dict[str, object]]:
 
 
 def order_metrics(rows: Iterable[Trouble]) -> list[Metric]:
-    """Return how many open parents there are with which something is wrong now."""
+    """Return how many open parents have a problem now."""
     parents = {one.parent_id for one in rows if not one.is_ended}
     return [
         Metric(
@@ -195,7 +197,7 @@ def order_metrics(rows: Iterable[Trouble]) -> list[Metric]:
 
 
 def loss_health(state: DayLoss, now: float) -> dict[str, object] | None:
-    """Return what `/api/health` shows of the daily loss limit: rupees, and why new orders are refused; None without a limit."""
+    """Return what `/api/health` shows of the daily loss limit, in rupees, and why new orders are refused; None without a limit."""
     if state.limit is None:
         return None
     refusal = state.refusal(now)
@@ -216,7 +218,7 @@ def _catalogue_health(tree: Tree) -> dict[str, object]:
 
 
 def catalogue_health(state: CatalogueState, progress: BuildProgress) -> dict[str, object]:
-    """Return what `/api/health` shows of the catalogue: what serves, what it lacks, and why a build came to nothing."""
+    """Return what `/api/health` shows of the catalogue: which mapping serves, what is missing in it, and why a build failed."""
     return {
         "mapping_date": None if state.latest is None else state.latest.mapping_date.isoformat(),
         "published_today": state.published_today,
@@ -238,7 +240,7 @@ def _document_health(tree: Tree) -> dict[str, object]:
 
 
 def _reference_health(tree: Tree) -> dict[str, object]:
-    """How many documents each collection holds, and what keeps them from being read; never their contents."""
+    """Return how many documents each collection holds, and what prevents reading them; never their contents."""
     state = tree.reference.value
     counts: dict[str, object] = {collection: documents.count for collection, documents in state.documents.items()}
     return {**counts, "profiles": state.profiles is not None, "trouble": state.trouble}
@@ -247,9 +249,10 @@ def _reference_health(tree: Tree) -> dict[str, object]:
 def history_health(
     last_load: LastLoad | None, collected: CollectorView, backfill: BackfillProgress | None
 ) -> dict[str, object]:
-    """Return what `/api/health` shows of candles: the last load since the start, the daily loads by market, a backfill that runs.
+    """Return what `/api/health` shows of candles: the last load since the start, the daily loads of each market, a
+    running backfill.
 
-    `next_due` lies in the past where a day is overdue.
+    If a day is overdue, its `next_due` lies in the past.
     """
     return {
         "last_load": None
@@ -295,19 +298,19 @@ def _document_metrics(tree: Tree) -> list[Metric]:
 
 
 def charges_health(charges: Charges, day: date) -> dict[str, object]:
-    """Return when the charges tables were last compared with their sources, and what is wrong when that is long ago."""
+    """Return when the charges tables were last compared with their sources; also a problem text if that is too long ago."""
     return {"checked": charges.checked.isoformat(), "problem": age_warning(charges, day)}
 
 
 def clock_health(sessions: Mapping[str, SessionDoor], clock: Clock) -> dict[str, object]:
-    """Return what `/api/health` shows of the wall clock: how often it was put, and why the brokers' clocks say that it is wrong."""
+    """Return what `/api/health` shows of the wall clock: how often it was set, and why the brokers' clocks suggest that it is wrong."""
     ahead = _clocks_ahead(sessions)
     doubt = clock_doubt(ahead)
     return {"steps": clock.steps, "brokers_ahead_seconds": ahead, "problem": None if doubt is None else doubt.text}
 
 
 def _clocks_ahead(sessions: Mapping[str, SessionDoor]) -> dict[str, float | None]:
-    """Return by how many seconds the brokers' clocks are ahead of ours, None where that was not told."""
+    """Return how many seconds each broker's clock is ahead of ours; None where the difference is not known."""
     ahead = {code: door.view.value.clock_ahead for code, door in sessions.items()}
     return {code: None if seconds is None else round(seconds, 1) for code, seconds in ahead.items()}
 

@@ -1,11 +1,12 @@
-"""What `/api/health` and `/metrics` show of the disk of the data directory, and of what history leaves out for it."""
+"""What `/api/health` and `/metrics` show of the data directory's disk, and of what history does not write because of it."""
 
 from onebroker.actors.history.disk_room import MEGABYTE, Room
 from onebroker.http.metrics import Metric
 
 
 def disk_health(room: Room) -> dict[str, object]:
-    """Return the disk in megabytes; `free_mb` is null when it cannot be told, `trouble` says why candles and ticks are not written."""
+    """Return the disk figures in megabytes. `free_mb` is null if it cannot be read; `trouble` says why candles and
+    ticks are not written."""
     return {
         "free_mb": None if room.free is None else room.free // MEGABYTE,
         "reserve_mb": room.reserve // MEGABYTE,
@@ -14,7 +15,7 @@ def disk_health(room: Room) -> dict[str, object]:
 
 
 def disk_metrics(room: Room, dropped_ticks: int) -> list[Metric]:
-    """Return what is free, whether history is written, and how many ticks were to be recorded and were not."""
+    """Return the free space, whether history is written, and how many ticks should have been recorded and were not."""
     return [
         Metric(
             name="onebroker_disk_free_bytes",

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: what a metric is, and its text form (exposition format 0.0.4). The route is in routes/health.py."""
+"""Figures for Prometheus: a metric and its text form (exposition format 0.0.4). The route is in routes/health.py."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
@@ -13,7 +13,7 @@ class Metric:
     """One name with its samples."""
 
     name: str
-    """Begins with `onebroker_`, ends with its unit (`_seconds`, `_bytes`), and a counter with `_total`."""
+    """Begins with `onebroker_` and ends with its unit (`_seconds`, `_bytes`); a counter's name ends with `_total`."""
     kind: Literal["gauge", "counter"]
     doc: str
     samples: tuple[tuple[Mapping[str, str], float], ...]
@@ -24,7 +24,7 @@ MetricSource: TypeAlias = Callable[[], Iterable[Metric]]
 
 
 def text(metrics: Iterable[Metric]) -> str:
-    """Return the metrics as Prometheus reads them, in the order given."""
+    """Return the metrics in the form that Prometheus reads, in the given order."""
     lines: list[str] = []
     for metric in metrics:
         lines.append(f"# HELP {metric.name} {_escape(metric.doc, quotes=False)}")

@@ -15,7 +15,7 @@ _SECURITY: dict[TokenRule, list[dict[str, list[str]]]] = {
     TokenRule.METRICS: [{"accessToken": []}, {"metricsToken": []}],
 }
 _SCHEMAS: dict[str, dict[str, object]] = {"date": {"type": "string", "format": "date"}}
-"""Kinds of parameters that are not a JSON schema type themselves."""
+"""Kinds of parameters that are not themselves a JSON schema type."""
 
 _PATH_VARIABLE = re.compile(r"<(\w+)>")
 
@@ -25,7 +25,7 @@ _TOKEN_REFUSED = Answer(
 )
 
 _OTHER_NAME = Answer(status=421, doc=shared.host_not_served("HOST"))
-"""On every path, before anything else is looked at (hosts.py)."""
+"""On every path, before anything else is checked (hosts.py)."""
 
 
 def openapi_document(routes: tuple[Route, ...]) -> dict[str, object]:
@@ -49,7 +49,7 @@ def openapi_document(routes: tuple[Route, ...]) -> dict[str, object]:
 
 
 def document_path(path: str) -> str:
-    """Return a route's path as the document writes it: `{name}` for a variable."""
+    """Return a route's path as the document writes it, with `{name}` for a variable."""
     return _PATH_VARIABLE.sub(r"{\1}", path)
 
 
@@ -79,12 +79,12 @@ def _body(route: Route, rows: list[Parameter]) -> dict[str, object]:
         inside = _object([row for row in rows if row.name not in {one.name for one in beside}], only=only)
         listed = _object([array if array.items is not None else attrs.evolve(array, items=inside), *beside], only=only)
         schema = {"oneOf": [schema, listed]}
-    # A DELETE may come without one (architecture 10).
+    # A DELETE may come without a body (architecture 10).
     return {"required": route.method != "DELETE", "content": {"application/json": {"schema": schema}}}
 
 
 def _object(rows: Iterable[Parameter], *, only: bool) -> dict[str, object]:
-    """Return the schema of an object with these members; `only`: and no others."""
+    """Return the schema of an object with these members; `only` means that no other members are allowed."""
     rows = tuple(rows)
     closed = {"additionalProperties": False} if only else {}
     return {

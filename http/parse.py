@@ -1,7 +1,7 @@
-"""Text and bytes of a request into typed values; what is wrong raises Refusal 400.
+"""Turns text and bytes of a request into typed values; raises Refusal 400 for what is wrong.
 
-A `Parameter` of the route's row names what is read, so that the document and the reader cannot differ. Sentences are those
-of rules 1.7.3; a section with its own words (rules 2.4.1) has its own reader beside its routes.
+A `Parameter` of the route's row names what is read, so that the document and the reader cannot differ. The sentences
+are those of rules 1.7.3. A section with its own words (rules 2.4.1) has its own reader next to its routes.
 """
 
 import re
@@ -20,21 +20,21 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _MOST_DIGITS = 18
-"""More digits than any quantity has; longer ones count as this many nines, which every bound refuses."""
+"""More digits than any quantity has. A longer number counts as this many nines, which every bound refuses."""
 
 
-# Query parameters. Absent gives None; so does blank text, but a blank number, flag or date is malformed.
+# Query parameters. An absent parameter gives None, and so does blank text; a blank number, flag or date is malformed.
 
 
 def refuse_repeats(request: Request, *parameters: Parameter) -> None:
-    """Refuse with `<name> must be given once`: of two values none is chosen."""
+    """Refuse with `<name> must be given once`: the service does not choose between two values."""
     repeated = next((one.name for one in parameters if len(request.args.getlist(one.name)) > 1), None)
     if repeated is not None:
         raise Refusal(400, shared.must_be_given_once(repeated))
 
 
 def text(args: Mapping[str, str], parameter: Parameter) -> str | None:
-    """Return the text without blanks around it."""
+    """Return the text without blanks around it; None if nothing remains."""
     return args.get(parameter.name, "").strip() or None
 
 
@@ -47,7 +47,7 @@ def required_text(args: Mapping[str, str], parameter: Parameter) -> str:
 
 
 def whole_number(args: Mapping[str, str], parameter: Parameter) -> int | None:
-    """Return the number, within the parameter's bounds where it has both."""
+    """Return the number; it must lie within the parameter's bounds if the parameter has both."""
     raw = args.get(parameter.name)
     if raw is None:
         return None
@@ -94,9 +94,11 @@ def _bounded_int(digits: str) -> int:
 
 
 async def body_object(request: Request, sentence: str) -> dict[str, object]:
-    """Return the JSON object of a POST or PUT. Not `application/json`, not JSON or not an object: Refusal 400 `sentence`.
+    """Return the JSON object of a POST or PUT. Not `application/json`, not JSON or not an object: Refusal 400
+    `sentence`.
 
-    A key that is given twice is refused, at any depth. A body above `long_list.AT_ONCE_BYTES` answers the framework's 413 page.
+    A key that is given twice is refused, at any depth. For a body above `long_list.AT_ONCE_BYTES` the framework answers
+    its 413 page.
     """
     return _object(await json_text(request, sentence), sentence)
 
@@ -109,22 +111,22 @@ async def json_text(request: Request, sentence: str) -> bytes:
 
 
 async def optional_body_object(request: Request, sentence: str) -> dict[str, object]:
-    """Return the JSON object of a DELETE: empty when there is no body, whatever its Content-Type (architecture 10).
+    """Return the JSON object of a DELETE; empty if there is no body, whatever its Content-Type (architecture 10).
 
-    Not JSON or not an object: Refusal 400 `sentence`; a key that is given twice is refused, at any depth.
+    Not JSON or not an object: Refusal 400 `sentence`. A key that is given twice is refused, at any depth.
     """
     raw = cast("bytes", await request.get_data())
     return _object(raw, sentence) if raw.strip() else {}
 
 
 async def listed_body_object(request: Request, sentence: str, name: str) -> dict[str, object]:
-    """Like `body_object`, of a body that may hold a long list `name`: it is decoded in pieces."""
+    """Like `body_object`, for a body that may hold a long list `name`: such a body is decoded in pieces."""
     raw = await json_text(request, sentence)
     try:
         return _as_object(await long_body_in.decode(raw, name, unique_keys.decode), sentence)
     except unique_keys.RepeatedKey as error:
         raise Refusal(400, shared.must_be_given_once(error.name)) from None
-    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
+    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nesting that is too deep
         raise Refusal(400, sentence) from None
 
 
@@ -133,7 +135,7 @@ def _object(raw: bytes, sentence: str) -> dict[str, object]:
         return _as_object(long_body_in.decode_at_once(raw, unique_keys.decode), sentence)
     except unique_keys.RepeatedKey as error:
         raise Refusal(400, shared.must_be_given_once(error.name)) from None
-    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
+    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nesting that is too deep
         raise Refusal(400, sentence) from None
 
 

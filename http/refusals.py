@@ -1,6 +1,7 @@
-"""Exceptions into failure answers: `{"error": sentence, ...extra}` (rules 1.7.1), in one table.
+"""Turns exceptions into failure answers: `{"error": sentence, ...extra}` (rules 1.7.1), in one table.
 
-What is not here is a bug and gets the framework's HTML 500 page, as unknown paths and methods get its 404 and 405 (rules 1.7.2).
+Any other exception is a bug and gets the framework's HTML 500 page, as unknown paths and methods get its 404 and 405
+(rules 1.7.2).
 """
 
 from collections.abc import Callable
@@ -38,7 +39,7 @@ REFUSALS: dict[type[Exception], Callable[..., Refusal]] = {
     AskTimedOut: _timed_out,
     StoreError: _store_failed,
 }
-"""Exception -> the refusal it means."""
+"""Exception -> the refusal that it means."""
 
 
 def refusal_of(error: Exception) -> Refusal:

@@ -1,4 +1,4 @@
-"""Values into answers. JSON by msgspec; a success is the data itself (rules 1.1.5)."""
+"""Turns values into answers. msgspec writes the JSON; a success is the data itself (rules 1.1.5)."""
 
 import msgspec
 from quart.wrappers import Response
@@ -19,7 +19,7 @@ def encode(value: object) -> bytes:
 
 
 def encoded(body: bytes, status: int = 200) -> Response:
-    """Return `body`, which is JSON already (a published document)."""
+    """Return `body`, which is already JSON (a published document)."""
     return _answer(body, status, JSON)
 
 
@@ -30,6 +30,6 @@ def text_answer(body: str, content_type: str, status: int = 200) -> Response:
 
 def _answer(body: bytes, status: int, content_type: str) -> Response:
     response = Response(body, status=status, content_type=content_type)
-    # Tokens and live money: no cache between us and the client may keep any of it.
+    # Tokens and live money: no cache between us and the client may keep any answer.
     response.headers["Cache-Control"] = "no-store"
     return response

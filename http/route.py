@@ -1,4 +1,4 @@
-"""What a row of the route table is made of. The table itself is `http.table`."""
+"""The parts of a row of the route table. The table itself is `http.table`."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
@@ -11,20 +11,20 @@ from quart.wrappers import Response
 from onebroker.http.services import Services
 
 Handler: TypeAlias = Callable[[Request, Services], Awaitable[Response]]
-"""parse -> read a published value, or ask -> render; raises Refusal."""
+"""Parses the request, then reads a published value or asks an actor, then renders the answer; raises Refusal."""
 
 Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "date", "array", "object"]
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
 
 class TokenRule(Enum):
-    """Who may call a route; checked before anything else of the request is looked at (rules 1.5)."""
+    """Who may call a route. This is checked before anything else in the request (rules 1.5)."""
 
     OPEN = "open"
     REQUIRED = "required"
-    """The access token."""
+    """Needs the access token."""
     METRICS = "metrics"
-    """The access token, or `Authorization: Bearer` with the metrics token of the settings."""
+    """Needs the access token, or `Authorization: Bearer` with the metrics token of the settings."""
 
 
 @attrs.frozen(kw_only=True)
@@ -39,30 +39,30 @@ class Parameter:
     minimum: int | None = None
     maximum: int | None = None
     items: Mapping[str, object] | None = None
-    """JSON schema of an array's items; None = told in `doc` only."""
+    """JSON schema of an array's items; None = only `doc` describes them."""
     doc: str
-    """One sentence; the default belongs in it."""
+    """One sentence; it includes the default."""
 
 
 @attrs.frozen(kw_only=True)
 class Answer:
-    """One status of a route. 401 of the token check, 405 and 500 are added to every route by themselves."""
+    """One status of a route. Every route also answers 401 (token check), 405 and 500, without a row here."""
 
     status: int
     doc: str
-    """When, and for a failure its sentence."""
+    """When the status is answered, and for a failure its sentence."""
     content_type: str = "application/json"
     has_error: bool = True
-    """Whether a failure (400 and above) carries `error`; that of an order which reached a broker does not (rules 2.8)."""
+    """Whether a failure (400 and above) carries `error`. The failure of an order that reached a broker does not (rules 2.8)."""
     schema: Mapping[str, object] | None = None
-    """JSON schema of a success; None = told in `doc` only."""
+    """JSON schema of a success; None = only `doc` describes it."""
     example: object = None
-    """An answer that fits `schema`; None = none is given."""
+    """An answer that fits `schema`; None = no example."""
 
 
 @attrs.frozen(kw_only=True)
 class Route:
-    """One path and method. Two methods with one meaning (GET and POST forms) are two rows with one handler, or two."""
+    """One path and method. Two methods with one meaning (GET and POST forms) are two rows, with one handler or two."""
 
     method: Method
     path: str
@@ -73,13 +73,13 @@ class Route:
     summary: str
     parameters: tuple[Parameter, ...] = ()
     list_form: tuple[Parameter, ...] = ()
-    """Where the body may also be a list: its array first, whose items are the body of the single form when nothing else is said, then
-    what may stand beside it and no longer inside."""
+    """For a body that may also be a list: first the list's array, then the keys that are allowed next to the list and
+    not inside it. If the array names no other items, its items are the body of the single form."""
     only_these_keys: bool = False
     """Whether a body with any other key is refused (`http.body_keys`)."""
     answers: tuple[Answer, ...]
 
     @property
     def endpoint(self) -> str:
-        """Return the name by which Quart knows it; a GET and a POST of one path differ."""
+        """Return the name by which Quart knows the route; a GET and a POST of one path have different names."""
         return f"{self.method} {self.path}".replace(".", "-")

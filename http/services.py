@@ -1,9 +1,9 @@
-"""What handlers are given: published values to read, addresses to ask, settings. One frozen value, made once by the
+"""What handlers get: published values to read, addresses to ask, settings. It is one frozen value, made once by the
 composition and handed to `build_app`.
 
-To give your routes something more, add a field here: `Published[...]` for what is read, `Address[...]` for what is asked,
-a callable for a figure. Say what it is under the field. Tests take the `services` fixture (tests/http/conftest.py) and
-`attrs.evolve` it.
+To give your routes something more, add a field here: `Published[...]` for a value to read, `Address[...]` for an actor
+to ask, a callable for a figure. Describe it under the field. Tests take the `services` fixture (tests/http/conftest.py)
+and `attrs.evolve` it.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,10 +39,10 @@ from onebroker.http.metrics import MetricSource
 
 @attrs.frozen(kw_only=True)
 class OrderServices:
-    """The order side: the engine, the desk beside it, and what a route checks before it asks them."""
+    """The order side: the engine, the desk next to it, and what a route checks before it asks them."""
 
     brokers: tuple[str, ...]
-    """Codes in service."""
+    """The codes of the brokers in service."""
     settings: EngineSettings
     catalogue: Published[CatalogueState]
     calendar: Calendar
@@ -51,12 +51,12 @@ class OrderServices:
     desk: Address[DeskMessage]
     store: Store
     intent_waits: Callable[[str], bool]
-    """Whether the engine has an intent before it, or in its hands, that it has neither journaled nor answered."""
+    """Tells whether the engine holds an intent, waiting or in work, that it has neither journaled nor answered."""
 
 
 @attrs.frozen(kw_only=True)
 class InstrumentServices:
-    """The market side: the catalogue's snapshot, and quotes stored or fetched."""
+    """The market side: the catalogue's snapshot, and stored or fetched quotes."""
 
     catalogue: Published[CatalogueState]
     catalogue_actor: Address[CatalogueMessage]
@@ -71,11 +71,11 @@ class HistoryServices:
     """Candles and ticks."""
 
     actor: Address[HistoryMessage]
-    """Asked for candles; the only writer of the store."""
+    """Asked for candles; no other actor writes the store."""
     store: HistoryStore
-    """Ticks are read straight from it while they are sent."""
+    """Ticks are read directly from the store while they are sent."""
     durable: Durable
-    """Adjustment factors, and instruments entered with their history."""
+    """Adjustment factors, and instruments that were entered together with their history."""
     catalogue: Published[CatalogueState]
 
 
@@ -107,46 +107,46 @@ class Services:
     orders_at_risk: Callable[[], bool] = lambda: False
     """Whether an open parent has units open without a stop, or orders that nobody watches."""
     disk_has_room: Callable[[], bool] = lambda: True
-    """Whether the disk of the data directory has as much room as history leaves free."""
+    """Whether the data directory's disk has at least the free space that history must leave."""
     health_sources: Mapping[str, Callable[[], object]] = attrs.field(factory=dict)
-    """Key of `/api/health` -> what to show there, a JSON value (brokers, ages, engine ...)."""
+    """Key of `/api/health` -> the JSON value to show there (brokers, ages, engine ...)."""
     metric_sources: tuple[MetricSource, ...] = ()
-    """What `/metrics` shows besides its own figures."""
+    """The metrics that `/metrics` shows besides its own figures."""
     documents: Mapping[Resource, Published[DocumentState | None]] = attrs.field(factory=dict)
-    """The five documents; None inside until a document is first built, absent when nothing keeps it."""
+    """The five documents. The published value is None until a document is first built; a document that no actor keeps is absent."""
     reference: Published[ReferenceState] = attrs.field(factory=lambda: Published(ReferenceState()))
-    """Users', brokers' and exchanges' documents and the brokers' profiles; empty inside where nothing keeps them."""
+    """Users', brokers' and exchanges' documents and the brokers' profiles; the state is empty where no actor keeps them."""
     instruments: InstrumentServices | None = None
-    """What instrument and quote routes need; None where there are none (tests of other areas)."""
+    """What instrument and quote routes need; None without such routes (tests of other areas)."""
     orders: OrderServices | None = None
-    """What order routes need; None where nothing places orders (tests of other areas)."""
+    """What order routes need; None where no order is placed (tests of other areas)."""
 
     live: LiveServices | None = None
     """What `/stream` needs; None where nothing is streamed (tests of other areas)."""
 
     history: HistoryServices | None = None
-    """What candles and ticks need; None where there are none (tests of other areas)."""
+    """What candles and ticks need; None without such routes (tests of other areas)."""
 
     def required_history(self) -> HistoryServices:
-        """Return `history`; a composition without it has no such routes to serve (a fault of ours: LookupError)."""
+        """Return `history`. Without it the composition has no such routes, so a call is a fault of ours (LookupError)."""
         if self.history is None:
             raise LookupError("no history services")
         return self.history
 
     def required_live(self) -> LiveServices:
-        """Return `live`; a composition without it streams nothing (a fault of ours: LookupError)."""
+        """Return `live`. Without it the composition streams nothing, so a call is a fault of ours (LookupError)."""
         if self.live is None:
             raise LookupError("no live services")
         return self.live
 
     def required_instruments(self) -> InstrumentServices:
-        """Return `instruments`; a composition without it has no such routes to serve (a fault of ours: LookupError)."""
+        """Return `instruments`. Without it the composition has no such routes, so a call is a fault of ours (LookupError)."""
         if self.instruments is None:
             raise LookupError("no instrument services")
         return self.instruments
 
     def required_orders(self) -> OrderServices:
-        """Return `orders`; a composition without it has no order routes to serve (a fault of ours: LookupError)."""
+        """Return `orders`. Without it the composition has no order routes, so a call is a fault of ours (LookupError)."""
         if self.orders is None:
             raise LookupError("no order services")
         return self.orders

@@ -1,7 +1,8 @@
-"""The keys that a body or query of an order route may have: those of its row in the route table, and no other. Pure.
+"""The keys that a body or query of an order route may have: the keys of its row in the route table, and no others.
+Pure.
 
-A misspelt `dry_run` would be a live order, and a misspelt quantity another one, so an unknown key is refused and the nearest
-known one is named. A null counts as absent (but not for `dry_run`: `intake/fields.py`).
+A misspelt `dry_run` would place a live order, and a misspelt quantity another order. So an unknown key is refused, and
+the refusal names the nearest known key. A null counts as absent (but not for `dry_run`: `intake/fields.py`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,11 +13,11 @@ from onebroker.config.refusal import Refusal
 from onebroker.http.route import Route
 
 MOST_SHOWN = 64
-"""Letters of an unknown key that a refusal repeats."""
+"""Characters of an unknown key that a refusal repeats."""
 
 
 def check_body(body: Mapping[str, object], route: Route, what: str) -> None:
-    """Refuse (400) a key that the single form of `route` does not have; `what` is what was asked, such as `an order`."""
+    """Refuse (400) a key that the single form of `route` does not have; `what` names the request, such as `an order`."""
     known = {row.name for row in route.parameters if row.place == "body"}
     _check(body, known | {row.name for row in route.list_form[:1]}, lambda name: texts.takes_no(what, name))
 
@@ -28,7 +29,7 @@ def check_item(item: Mapping[str, object], route: Route, what: str) -> None:
 
 
 def check_beside(body: Mapping[str, object], route: Route, sentence: Callable[[str], str]) -> None:
-    """Refuse (400, `sentence`) what may not stand beside the list of `route`; a null of a key that an item has counts as absent."""
+    """Refuse (400, `sentence`) a key that must not stand next to the list of `route`. A null counts as absent if an item has its key."""
     beside = {row.name for row in route.list_form}
     inside = {row.name for row in route.parameters if row.place == "body"}
     for name, value in body.items():

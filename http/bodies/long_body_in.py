@@ -1,8 +1,8 @@
-"""A JSON object whose one long list is decoded in pieces, so that a body of megabytes never holds up everybody else.
+"""Decodes a JSON object with one long list in pieces, so that a body of megabytes never blocks all other tasks.
 
-A piece is cut where an item seems to end and decoded as a list of its own. That it decodes proves the cut: inside a text or
-a nested value the closing bracket would be missing one. What is not such an object is decoded at once, and may be no longer than
-`AT_ONCE_BYTES`: nothing else runs meanwhile, no stop acts.
+A piece is cut where an item seems to end, and is decoded as a list of its own. If it decodes, the cut is right: inside
+a text or a nested value a closing bracket would be missing. Any other body is decoded at once, and may have at most
+`AT_ONCE_BYTES`, because meanwhile no other task runs and no stop acts.
 """
 
 import re
@@ -14,9 +14,9 @@ import trio
 from werkzeug.exceptions import RequestEntityTooLarge
 
 AT_ONCE_BYTES = 1024 * 1024
-"""Decoded in a tenth of a second at the worst (a member in every ten bytes)."""
+"""Decoded in at most a tenth of a second (with a member in every ten bytes)."""
 MOST_ITEMS = 300_000
-"""Every instrument that there is, and half as many again; more are looked through by the garbage collector for seconds."""
+"""Every instrument that exists, and half as many again. With more items, the garbage collector needs seconds to look through them."""
 PIECE_BYTES = 32 * 1024
 """Decoded in about a quarter of a millisecond."""
 
@@ -31,10 +31,11 @@ _CUT = re.compile(rb"\}" + _BLANK + rb",")
 
 
 async def decode(raw: bytes, name: str, read: Callable[[bytes], Any] = msgspec.json.decode) -> object:
-    """Return what `read` returns, letting others run meanwhile when `raw` is an object of scalars and a list `name`.
+    """Return what `read` returns. Other tasks run meanwhile when `raw` is an object of scalars and a list `name`.
 
-    `read` decodes JSON; raises ValueError or RecursionError when it is not JSON, what else `read` raises, and RequestEntityTooLarge (the
-    framework's 413 page) when it is too long to be decoded at once and no list of at most MOST_ITEMS items below AT_ONCE_BYTES."""
+    `read` decodes JSON. Raises ValueError or RecursionError if `raw` is not JSON, and whatever else `read` raises.
+    Raises RequestEntityTooLarge (the framework's 413 page) if `raw` is too long to be decoded at once and cannot be
+    decoded in pieces: the list must have at most MOST_ITEMS items, each below AT_ONCE_BYTES."""
     if len(raw) > PIECE_BYTES:
         framed = _framed(raw, name, read)
         if framed is not None:
@@ -53,7 +54,7 @@ def decode_at_once(raw: bytes, read: Callable[[bytes], Any] = msgspec.json.decod
 
 
 def _framed(raw: bytes, name: str, read: Callable[[bytes], Any]) -> tuple[dict[str, object], int, int] | None:
-    """Return the scalar members and where the list's content begins and ends; None when the body is of another form."""
+    """Return the scalar members, and where the list's content begins and ends; None if the body has another form."""
     before, end = _BEFORE.match(raw, 0, AT_ONCE_BYTES), raw.rfind(b"]")
     if before is None or before.end() > end or len(raw) - end > AT_ONCE_BYTES:
         return None
@@ -64,7 +65,7 @@ def _framed(raw: bytes, name: str, read: Callable[[bytes], Any]) -> tuple[dict[s
         first, last = (
             read(b"{" + before[1][:-1] + b"}"),
             read(b"{" + after[1][1:] + b"}"),
-        )  # without the comma to the list
+        )  # without the comma next to the list
         key = read(before[2])
     except ValueError:
         return None
@@ -74,7 +75,7 @@ def _framed(raw: bytes, name: str, read: Callable[[bytes], Any]) -> tuple[dict[s
 
 
 async def _items(raw: bytes, start: int, end: int, read: Callable[[bytes], Any]) -> list[object] | None:
-    """Return the list's items; None when they are not the items of one list."""
+    """Return the list's items; None if the pieces are not the items of one list."""
     items: list[object] = []
     size = PIECE_BYTES
     while True:
@@ -89,7 +90,7 @@ async def _items(raw: bytes, start: int, end: int, read: Callable[[bytes], Any])
                 return None
             size *= 2  # the cut was inside an item
             continue
-        if cut is None and not piece:  # nothing stands behind the last comma
+        if cut is None and not piece:  # nothing follows the last comma
             return None
         items += piece
         if len(items) > MOST_ITEMS:

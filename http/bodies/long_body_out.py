@@ -1,7 +1,7 @@
-"""One JSON array in chunks of about 64 KB (rules 1.1.5): for answers too long to hold.
+"""Sends one JSON array in chunks of about 64 KB (rules 1.1.5): for answers too long to hold.
 
-The status is decided by the first chunk: what fails before it is an ordinary failure. What fails later ends the array early
-with status 200, and the client checks the count. When the client goes away the source is closed at once.
+The first chunk decides the status: an error before it is an ordinary failure. A later error ends the array early with
+status 200, and the client checks the count. If the client disconnects, the source is closed at once.
 """
 
 import logging
@@ -26,8 +26,8 @@ async def array_answer(
 ) -> Response:
     """Return the answer that streams `rows` (each one or more JSON values, joined by commas) as one array.
 
-    `opening` and `closing` are what stands around the values, where the array is inside an object. Raises what `rows` raises
-    before the first chunk is full. `failures` are the errors of the source that end the array early later on; any other
+    `opening` and `closing` surround the values, where the array is inside an object. Raises what `rows` raises before
+    the first chunk is full. After that, the errors of the source listed in `failures` end the array early; any other
     error breaks the connection.
     """
     chunks = _array(rows, failures, opening, closing, chunk_bytes)

@@ -1,7 +1,9 @@
-"""JSON in which no object says a key twice. Which of two values is meant is not guessed where money depends on it.
+"""Decodes JSON in which no object has a key twice. Where money depends on a value, the service does not guess which of
+two is meant.
 
-A decoder keeps the last value of a repeated key and says nothing. So the members that were written are counted (each has one
-colon outside texts) and compared with those that were read; the slow search for the name is made only when they differ.
+A decoder keeps the last value of a repeated key and reports nothing. So this module counts the written members (each
+has one colon outside texts) and compares the count with the decoded members. It searches for the repeated name, which
+is slow, only when the counts differ.
 """
 
 import json
@@ -13,7 +15,7 @@ _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 class RepeatedKey(Exception):
-    """`name` stands twice in one object."""
+    """One object has the key `name` twice."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -21,7 +23,7 @@ class RepeatedKey(Exception):
 
 
 def decode(raw: bytes) -> object:
-    """Return what `msgspec.json.decode` returns. Raises ValueError or RecursionError when it is not JSON, and `RepeatedKey`."""
+    """Return what `msgspec.json.decode` returns. Raises ValueError or RecursionError if it is not JSON, and `RepeatedKey`."""
     value: object = msgspec.json.decode(raw)
     if _TEXT.sub(b"", raw).count(b":") != _members(value):
         json.loads(raw, object_pairs_hook=_once, parse_int=float)
@@ -30,7 +32,7 @@ def decode(raw: bytes) -> object:
 
 
 def _members(value: object) -> int:
-    """Return how many members all objects within a decoded value have."""
+    """Return the number of members in all objects within a decoded value."""
     count, left = 0, [value]
     while left:
         inner = left.pop()

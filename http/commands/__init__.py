@@ -1,1 +1,1 @@
-"""The commands: one module each. They compose the process, and alone reach the registry and the simulator."""
+"""The commands, one module each. They compose the process; no other folder of `http` reaches the registry and the simulator."""

@@ -1,8 +1,9 @@
-"""`onebroker check`: try out every configured broker and say what works: address, login, profile, each read, instruments, stream.
+"""`onebroker check`: try out every configured broker and report what works: address, login, profile, each read,
+instruments, stream.
 
-With a running service it is asked, and uses the logins it has; without one the stored logins are used, and brokers that log
-in by themselves do so. No order is sent. Exit code 0 when everything works, 1 when something does not, 4 when no broker
-answered at all.
+If a service runs, the command asks it, and the service uses its own logins. Without a service the command uses the
+stored logins, and brokers that log in by themselves do so. No order is sent. Exit code 0 when everything works, 1 when
+something does not, 4 when no broker answered at all.
 """
 
 import argparse
@@ -144,7 +145,8 @@ async def _try_out(
 
 
 async def _logged_in(service: InService, caller: Caller, store: Store, clock: Clock) -> Access:
-    """Return the access with the stored login while that lives, with a new one where the broker logs in by itself.
+    """Return the access with the stored login while it is valid. Otherwise log in again, where the broker logs in by
+    itself.
 
     Raises BrokerError, ValueError.
     """
@@ -168,8 +170,8 @@ def _plain(results: Results) -> dict[str, list[dict[str, Any]]]:
 
 
 def table(results: Results) -> str:
-    """Return the results for people: a row per broker, `ok` or `FAILED` per step, then by which address each broker's orders leave,
-    and the reason of each failure."""
+    """Return the results for people: one row per broker with `ok` or `FAILED` per step. The lines below give the
+    address by which each broker's orders leave, and the reason of each failure."""
     names = list(dict.fromkeys(step.name for steps in results.values() for step in steps))
     rows = [["broker", *names]]
     for code, steps in results.items():

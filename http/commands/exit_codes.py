@@ -1,4 +1,4 @@
-"""Exit codes of all commands, and which error ends with which (architecture 11). Every error is one sentence on stderr."""
+"""Exit codes of all commands, and the exit code of each error (architecture 11). Every error is one sentence on stderr."""
 
 import sys
 from collections.abc import Callable
@@ -19,7 +19,7 @@ NOTHING_REACHABLE = 4
 
 
 class CommandFailed(Exception):
-    """A command cannot go on; the text is for the person who typed it."""
+    """A command cannot continue; the text is for the person who typed the command."""
 
     def __init__(self, sentence: str, code: int) -> None:
         super().__init__(sentence)
@@ -39,7 +39,7 @@ _CODES: dict[type[Exception], int] = {
 
 
 def run_to_exit_code(command: Callable[[], int]) -> int:
-    """Run a command; turn the errors a person can mend into a sentence and their exit code, and let all others through."""
+    """Run a command. Errors that a person can fix become a sentence and their exit code; all other errors pass through."""
     expected: tuple[type[Exception], ...] = (CommandFailed, *_CODES)
     try:
         return command()

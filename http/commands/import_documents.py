@@ -1,8 +1,9 @@
 """`onebroker import users|brokers|exchanges FILE`: replaces a whole collection of reference documents, or nothing
 (architecture 11).
 
-It writes the durable store itself, in one transaction, whether a service runs or not; one that runs is told over its control
-socket and serves the new documents at once. (Without that it would find them within a minute.)
+The command itself writes the durable store, in one transaction, whether a service runs or not. It then tells a running
+service over its control socket, and the service serves the new documents at once. (Otherwise the service would find
+them within a minute.)
 """
 
 import argparse
@@ -72,7 +73,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _data_dir(parsed: argparse.Namespace) -> Path:
-    """Return the data directory; the settings are read only where they say it."""
+    """Return the data directory; the settings are read only if the options do not give it, or name a settings file."""
     given: Path | None = parsed.data_dir
     if given is not None and parsed.config is None:
         return given.expanduser()
@@ -84,7 +85,7 @@ def _data_dir(parsed: argparse.Namespace) -> Path:
 
 
 def _read(file: str) -> bytes:
-    """Return the file's bytes, at most one more than are taken."""
+    """Return the file's bytes, at most one byte more than the limit."""
     try:
         if file == "-":
             return _most(sys.stdin.buffer)
@@ -124,7 +125,7 @@ async def _tell_service(socket: Path) -> str:
 
 
 def _notes(collection: Collection, documents: tuple[Document, ...]) -> list[str]:
-    """Return what the person may not have meant."""
+    """Return notes on what the person may not have intended."""
     if collection != "exchanges" or not documents:
         return []
     given = {document["exchange"] for document in documents}

@@ -1,8 +1,9 @@
-"""`onebroker instruments sync`: have the running service fetch the brokers' instrument files and build the catalogue now.
+"""`onebroker instruments sync`: the running service fetches the brokers' instrument files and builds the catalogue now.
 
-Shows what comes, then what was built: listings per broker, instruments' segments, what was refused or left out, what is missing.
-A build that runs already is joined; leaving (Ctrl-C) ends the watching, not the build. Exit code 0 when everything came, 1 when a
-broker or one of its files is missing from what was built, 2 for wrong use, 4 when nothing was built or no service runs.
+The command shows the progress and then the result: listings per broker, the instruments' segments, what was refused or
+left out, what is missing. If a build already runs, the command joins it. Ctrl-C ends only the watching, not the build.
+Exit code 0 when everything came, 1 when a broker or one of its files is missing from the result, 2 for wrong use, 4
+when nothing was built or no service runs.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService,
 
 SOMETHING_MISSING = 1
 INTERRUPTED = 130
-"""What a shell makes of a command that Ctrl-C ended."""
+"""The exit code that a shell gives to a command that Ctrl-C ended."""
 MOST_EXAMPLES = 2
 
 
@@ -58,7 +59,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _data_dir(parsed: argparse.Namespace) -> Path:
-    """Return the data directory; the settings are read only where they say it."""
+    """Return the data directory; the settings are read only if the options do not give it."""
     given: Path | None = parsed.data_dir
     if given is not None:
         return given.expanduser()
@@ -86,7 +87,7 @@ async def _sync(data_dir: Path, display: Display | None) -> BuildReport:
     return msgspec.convert(done, BuildReport)
 
 
-# What was built
+# The result
 
 
 def table(report: BuildReport) -> list[str]:
@@ -108,7 +109,7 @@ def _row(code: str, broker: BrokerReport) -> list[str]:
 
 
 def _segments(report: BuildReport) -> list[list[str]]:
-    """Return a row per stored segment with each broker's listings in it."""
+    """Return one row per stored segment, with each broker's number of listings in it."""
     codes = [code for code, broker in report.brokers.items() if broker.error is None]
     names = sorted({name for code in codes for name in report.brokers[code].segments})
     shown = [[name, *(str(report.brokers[code].segments.get(name, "-")) for code in codes)] for name in names]

@@ -1,5 +1,6 @@
-"""`onebroker login CODE`: an assisted broker's login (architecture 5). Prints the address, takes the redirect, and hands it to
-the running service; without one it writes the store itself. A broker that logs in by itself is made to do so now."""
+"""`onebroker login CODE`: an assisted broker's login (architecture 5). Prints the address, takes the redirect, and
+hands the redirect to the running service; without a service it writes the store itself. A broker that logs in by itself
+does so now."""
 
 import argparse
 import contextlib
@@ -79,7 +80,7 @@ def run(parsed: argparse.Namespace) -> int:
 async def _login(parsed: argparse.Namespace, settings: Settings, service: InService) -> dict[str, str]:
     redirect: str | None = parsed.redirect
     if service.broker.login_kind is LoginKind.UNATTENDED:
-        redirect = ""  # it logs in by itself; this makes it do so now
+        redirect = ""  # the broker logs in by itself; an empty redirect makes it log in now
     if redirect is None:
         state = secrets.token_urlsafe(STATE_BYTES) if service.broker.login_repeats_state else ""
         page = service.broker.login.login_page(service.access, state)
@@ -100,7 +101,7 @@ async def _typed(state: str) -> str:
     sys.stderr.write("Paste the address you were sent back to: ")
     sys.stderr.flush()
     line: str = await trio.to_thread.run_sync(sys.stdin.readline)
-    if not line:  # the end of the input, where an empty line still has its end
+    if not line:  # the end of the input; an empty line would still have its line end
         raise CommandFailed("no address was given", WRONG_USE)
     if not _carries(line.strip(), state):
         raise CommandFailed(
@@ -110,16 +111,18 @@ async def _typed(state: str) -> str:
 
 
 async def _caught(port: int, state: str) -> str:
-    """Wait on a loopback port for the browser that the broker sends back, and return the address it asked for.
+    """Wait on a loopback port for the browser that the broker sends back, and return the address that the browser
+    requests.
 
-    Any page in a browser of this machine can ask for addresses of this port. One without `state` is not of this login and is not
-    taken; where the broker repeats none ("") the first with a query is.
+    Any page in a browser of this machine can request addresses of this port. A request without `state` does not belong
+    to this login and is not taken. If the broker does not repeat the state (""), the first request with a query is
+    taken.
     """
     caught: list[str] = []
     async with trio.open_nursery() as nursery:
 
         async def handle(stream: trio.SocketStream) -> None:
-            with contextlib.suppress(trio.BrokenResourceError):  # the browser has left; what it said counts
+            with contextlib.suppress(trio.BrokenResourceError):  # the browser has left; its request still counts
                 target = await _request_target(stream)
                 if found := _carries(target, state):
                     caught.append(f"http://{_LOOPBACK}:{port}{target}")
@@ -132,7 +135,7 @@ async def _caught(port: int, state: str) -> str:
 
 
 def _carries(target: str, state: str) -> bool:
-    """Whether an address has a query, and in it the state of this login where there is one."""
+    """Tell whether an address has a query and, if this login has a state, whether the query holds it."""
     try:
         query = urlsplit(target).query
     except ValueError:  # not an address
@@ -155,7 +158,7 @@ async def _request_target(stream: trio.SocketStream) -> str:
 async def _without_service(
     settings: Settings, service: InService, redirect: str, *, other_account: bool
 ) -> dict[str, str]:
-    """Exchange the redirect and write the store, while no service runs on the data directory."""
+    """Exchange the redirect and write the store; no service may run on the data directory."""
     clock = Clock()
     with DataDirectory(settings.service.data_dir) as directory:
         store, child = open_store(settings, directory.path)

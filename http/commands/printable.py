@@ -1,21 +1,21 @@
-"""Texts of brokers and callers on a terminal and in the log: control characters written out, so that they forge no line and
-move no cursor."""
+"""Writes texts of brokers and callers for a terminal and the log. Control characters are spelled out, so that they
+cannot forge a line or move the cursor."""
 
 import logging
 import re
 from typing import Any
 
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-"""All but the tab; with line separators, changes of the writing direction and halves of characters."""
+"""All control characters except the tab; also line separators, changes of the writing direction and lone surrogates."""
 
 
 def printable(text: str) -> str:
-    """Return `text` in one line that shows what is in it: a line end as `\\n`, an escape as `\\x1b`."""
+    """Return `text` as one line that makes control characters visible: a line end as `\\n`, an escape as `\\x1b`."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
 
 
 class PrintableFormatter(logging.Formatter):
-    """A record's message is one line; a stack below it is indented, so that no line of it looks like a record."""
+    """A record's message is one line. A stack trace below it is indented, so that none of its lines looks like a record."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         record.message = printable(record.message)

@@ -1,4 +1,4 @@
-"""The service as a process: data directory, store, tree, listener; orderly start and stop. Used by `serve` and `demo`."""
+"""The service as a process: data directory, store, tree, listener, and their orderly start and stop. `serve` and `demo` use it."""
 
 import logging
 import signal
@@ -43,12 +43,12 @@ _log = logging.getLogger("onebroker.service")
 
 DURABLE_FILE = "durable.sqlite"
 _CHARGES_LOOK_SECONDS = 600.0
-"""How late a new day is noticed by the warning of old charges."""
+"""Seconds after which the warning of old charges notices a new day, at the latest."""
 CLOSE_SECONDS = 10.0
-"""How long the history store may take to let its file go; what was loaded is on disk all the same."""
+"""Seconds that the history store has to close its file; loaded rows are on disk in any case."""
 
 OnReady = Callable[[str, Tree], Awaitable[None]]
-"""Called with the address once the service answers; may go on running beside it."""
+"""Called with the address once the service answers; it may keep running while the service runs."""
 
 
 @attrs.frozen(kw_only=True)
@@ -58,10 +58,11 @@ class ServiceOptions:
     clock: Clock
     charges: Charges = attrs.field(factory=built_in_charges)
     data_directory: DataDirectory
-    """Locked by the caller for the whole life of the process."""
+    """The caller locks it for the whole life of the process."""
     day_limits: bool
     open_since: date | None = None
-    """The first day of a market that never closes (`calendar = "always_open"`), before which it had real hours; None: it had none."""
+    """The first day of a market that never closes (`calendar = "always_open"`). Before that day the market had real
+    hours; None: it never had real hours."""
     on_ready: OnReady
 
 
@@ -76,23 +77,25 @@ def second_hosts(registry: Registry) -> dict[str, frozenset[str]]:
 
 
 def document_calendar(settings: Settings) -> DocumentCalendar | None:
-    """Choose the source of the one calendar (architecture 6): the only place that knows the setting. None = always open.
+    """Choose the source of the one calendar (architecture 6). Only this function knows the setting. None = always open.
 
-    It begins with the documents that come with onebroker, and follows the imported ones once the reference actor has read
-    them, before any session starts.
+    The calendar begins with the documents that come with onebroker. It follows the imported documents once the
+    reference actor has read them, before any session starts.
     """
     return None if settings.service.calendar == "always_open" else DocumentCalendar(exchange_documents())
 
 
 def never_closing(since: date | None) -> Calendar:
-    """Return the calendar of a market that never closes, since a day; before it the one of the documents that come with onebroker."""
+    """Return the calendar of a market that never closes from `since` on. Before that day it follows the documents that
+    come with onebroker."""
     if since is None:
         return always_open()
     return JoinedCalendar(calendar_from_documents(exchange_documents()), since, always_open())
 
 
 async def run_service(options: ServiceOptions) -> None:
-    """Run until SIGINT or SIGTERM: stop taking requests, let what is in flight finish (bounded), flush, close.
+    """Run until SIGINT or SIGTERM. Then stop taking requests, let requests in flight finish (bounded), flush, and
+    close.
 
     Raises ListenError, StoreRefused, StoreError, NoServerBinary (in groups).
     """
@@ -150,7 +153,7 @@ async def run_service(options: ServiceOptions) -> None:
 
 
 async def warn_of_old_charges(charges: Charges, clock: Clock) -> None:
-    """Say once a day that nobody compared the charges tables with their sources for over a year."""
+    """Log once a day that the charges tables were not compared with their sources for over a year."""
     said = None
     while True:
         day = clock.now().date()
@@ -161,7 +164,7 @@ async def warn_of_old_charges(charges: Charges, clock: Clock) -> None:
 
 
 async def _wait_for_signal(shutdown: trio.Event, listening: trio.Event, everything: trio.CancelScope) -> None:
-    """On SIGINT or SIGTERM end the listener in its own time; while still starting, end what was started."""
+    """On SIGINT or SIGTERM let the listener end in its own time; while the service is still starting, cancel everything."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for _ in signals:
             shutdown.set()
@@ -212,7 +215,7 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
 
 
 async def _check_server(store: RedisStore) -> None:
-    """Refuse a server that must not be used now, so that it is not found out with the first order."""
+    """Refuse a server that must not be used now, so that the problem does not first appear with an order."""
     try:
         await store.check()
     except StoreError as error:
@@ -220,7 +223,8 @@ async def _check_server(store: RedisStore) -> None:
 
 
 def open_store(settings: Settings, data_dir: Path) -> tuple[RedisStore, Child]:
-    """Return the store and the child that runs it: an external server by URL, or our own in the data directory."""
+    """Return the store and the child that runs it. The store is an external server given by URL, or our own server in
+    the data directory."""
     if settings.redis.url is not None:
         store, server = RedisStore(read_address(settings.redis.url)), None
     else:

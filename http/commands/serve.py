@@ -1,4 +1,4 @@
-"""`onebroker serve`: the service over the brokers of a settings file."""
+"""`onebroker serve`: runs the service over the brokers of a settings file."""
 
 import argparse
 import os

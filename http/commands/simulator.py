@@ -1,4 +1,4 @@
-"""`onebroker simulator`: the simulated brokers alone; prints one JSON line per broker, the control URL, then `ready`."""
+"""`onebroker simulator`: runs only the simulated brokers. Prints one JSON line per broker, the control URL, then `ready`."""
 
 import argparse
 

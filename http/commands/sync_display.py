@@ -1,4 +1,4 @@
-"""How `onebroker instruments sync` shows a build that runs: a block rewritten in place on a terminal, plain lines elsewhere."""
+"""How `onebroker instruments sync` shows a running build: on a terminal a block that is rewritten in place, elsewhere plain lines."""
 
 import shutil
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _ENDED = (FetchState.DONE, FetchState.FAILED)
 
 
 class Display:
-    """Takes each step of a build and writes what is new of it."""
+    """Takes each step of a build and writes what is new in it."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -29,7 +29,7 @@ class Display:
         self._said: set[str] = set()
 
     def show(self, progress: Mapping[str, Any]) -> None:
-        """Show a `BuildProgress` as it comes over the control socket."""
+        """Show a `BuildProgress` as the control socket delivers it."""
         step = msgspec.convert(progress, BuildProgress)
         if self._live:
             self._redraw(_block(step))
@@ -37,18 +37,18 @@ class Display:
             self._say(step)
 
     def close(self) -> None:
-        """Leave the last block where it is."""
+        """Leave the last block on the screen."""
         self._drawn = 0
         self._out.flush()
 
     def _redraw(self, lines: list[str]) -> None:
-        width = shutil.get_terminal_size().columns - 1  # a line that wraps would be two to go up
+        width = shutil.get_terminal_size().columns - 1  # a line that wraps would need two steps up
         self._out.write(_UP_AND_CLEAR * self._drawn + "".join(f"{line[:width]}\n" for line in lines))
         self._drawn = len(lines)
         self._out.flush()
 
     def _say(self, step: BuildProgress) -> None:
-        """Write what has not been written yet: stages, and brokers that ended. A build that was over before is not shown."""
+        """Write what has not been written yet: stages, and brokers that ended. A build that had already ended is not shown."""
         if step.stage is Stage.IDLE:
             return
         ended = [line for code, line in _brokers(step) if step.brokers[code].state in _ENDED]

@@ -1,6 +1,6 @@
-"""What the command line asks the candle collector over the control socket: one backfill, watched until it ends.
+"""What the command line asks of the candle collector over the control socket: one backfill, watched until it ends.
 
-Who goes away ends his backfill: what was taken in stays, and the same order goes on behind it.
+If the client disconnects, its backfill stops. Stored candles are kept; the same order resumes after them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -66,7 +66,7 @@ async def _stop(order: BackfillOrder, collector: Address[CollectorMessage]) -> N
 
 
 async def _watch(stream: trio.abc.ReceiveStream, everything: trio.CancelScope) -> None:
-    """Wait until the person goes away: nothing more is to come of him."""
+    """Wait until the client disconnects; a client sends nothing more after its command."""
     try:
         while await stream.receive_some(1024):
             pass

@@ -1,7 +1,8 @@
-"""What the command line hands to the history actor: staged files in a folder of the data directory, taken in one by one.
+"""What the command line hands to the history actor: staged files in a folder of the data directory, taken in one by
+one.
 
-The running service takes them over its control socket; without one the command keeps the data directory and does it itself.
-Either way the file is whole before it is named, and may be removed after the answer.
+A running service takes them over its control socket. Without a service the command holds the data directory and takes
+them in itself. In both cases the file is complete before it is named, and may be removed after the answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ CHECK_SECONDS = 1800.0
 
 
 async def answer_check(data_dir: Path, history: Address[HistoryMessage]) -> dict[str, Any]:
-    """Answer `{"command": "check_history"}`: the findings are written to `done["file"]`, in number they are `done["findings"]`."""
+    """Answer `{"command": "check_history"}`: `done["file"]` is the file with the findings, `done["findings"]` is their number."""
     try:
         checked = await history.ask(CheckStore, CHECK_SECONDS)
         file = await trio.to_thread.run_sync(write_findings, data_dir, checked.findings)
@@ -45,7 +46,7 @@ async def answer_check(data_dir: Path, history: Address[HistoryMessage]) -> dict
 
 
 async def answer_rename(request: Mapping[str, str], history: Address[HistoryMessage]) -> dict[str, Any]:
-    """Answer one `{"command": "rename_history", "rename": JSON, "forget": ""}`; `done["changed"]` tells whether it changed anything."""
+    """Answer one `{"command": "rename_history", "rename": JSON, "forget": ""}`; `done["changed"]` tells whether anything changed."""
     try:
         rename = read_rename(request.get("rename", ""))
         changed = await history.ask(partial(TakeRename, rename, bool(request.get("forget"))), TAKE_SECONDS)
@@ -64,7 +65,7 @@ def read_rename(text: str) -> Rename:
 
 
 def write_findings(data_dir: Path, findings: Sequence[Finding]) -> Path:
-    """Write the findings as CSV; return where."""
+    """Write the findings as CSV; return the file."""
     file = checked_file(data_dir)
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     columns = dict.fromkeys((field.name for field in attrs.fields(Finding)), pl.String)
@@ -88,12 +89,12 @@ async def answer_take(request: Mapping[str, str], data_dir: Path, history: Addre
 def _staged_there(file: Path, data_dir: Path) -> bool:
     try:
         return incoming_folder(data_dir) in file.resolve().parents
-    except (OSError, ValueError, RuntimeError):  # a NUL in it, a loop of links: no file at all
+    except (OSError, ValueError, RuntimeError):  # a NUL in the path, or a loop of links: it names no file
         return False
 
 
 async def take(kind: str, file: Path, history: Address[HistoryMessage]) -> Merged:
-    """Have a staged file taken in. Raises what the actor refuses with, and ValueError for an unknown kind."""
+    """Take a staged file in. Raises the errors of the actor, and ValueError for an unknown kind."""
     match kind:
         case "candles" | "ticks":
             return await history.ask(lambda reply: TakeFile(kind, file, reply), TAKE_SECONDS)
@@ -105,7 +106,7 @@ async def take(kind: str, file: Path, history: Address[HistoryMessage]) -> Merge
 
 
 class _Staged(msgspec.Struct):
-    """A factor as it is staged: the fields of `Factor`."""
+    """A factor in its staged form: the fields of `Factor`."""
 
     instrument_id: str
     ex_date: date

@@ -1,12 +1,17 @@
-"""The running service's own door for the command line: a unix socket in the data directory, open to its owner only (0600).
+"""The running service's door for the command line: a unix socket in the data directory that only its owner can open (0600).
 
-One JSON object a line in, one out. Requests: `{"command": "login", "broker": CODE, "redirect": URL}`, `{"command": "check",
-"brokers": "CODE,CODE"}` (all brokers for "") whose `done` maps each code to its steps,
-`{"command": "instruments"}` which has the catalogue built now, `{"command": "take", ...}` for a staged file of history
-`{"command": "check_history"}` and `{"command": "rename_history", "rename": JSON}` (`history_door`), `{"command": "backfill", "order": JSON}` (`backfill_door`), and
-`{"command": "reload"}` when the durable store holds newly imported documents; answers `{"done": {...}}` or
-`{"error": sentence}`. While a build of the catalogue or a backfill runs, lines `{"progress": {...}}` come before its answer. Who goes
-away ends nothing but his backfill. No secret goes out.
+Each request and each answer is one JSON object on one line. The requests are:
+
+- `{"command": "login", "broker": CODE, "redirect": URL}`;
+- `{"command": "check", "brokers": "CODE,CODE"}` (all brokers for ""), whose `done` maps each code to its steps;
+- `{"command": "instruments"}`, which builds the catalogue now;
+- `{"command": "take", ...}` for a staged file of history, `{"command": "check_history"}` and
+  `{"command": "rename_history", "rename": JSON}` (`history_door`);
+- `{"command": "backfill", "order": JSON}` (`backfill_door`);
+- `{"command": "reload"}`, when the durable store holds newly imported documents.
+
+Answers are `{"done": {...}}` or `{"error": sentence}`. While a build of the catalogue or a backfill runs, lines
+`{"progress": {...}}` come before the answer. A client that disconnects ends nothing except its own backfill. No secret is sent.
 """
 
 import os
@@ -41,15 +46,15 @@ from onebroker.http.listener.contained import contained
 SOCKET_NAME = "control.sock"
 LOGIN_SECONDS = 30.0
 CHECK_SECONDS = 120.0
-"""For one broker's check; all are checked at once."""
+"""For the check of one broker; all brokers are checked at the same time."""
 BUILD_SECONDS = 1800.0
-"""For a build of the catalogue; one that runs already is joined."""
+"""For a build of the catalogue; a running build is joined."""
 _LONG = {
     "instruments": BUILD_SECONDS,
     history_commands.CHECK: BUILD_SECONDS,
     backfill_commands.COMMAND: backfill_commands.BACKFILL_SECONDS,
 }
-"""Commands that may take longer than the others do."""
+"""Commands that may take longer than the others."""
 PROGRESS_SECONDS = 0.2
 """Least time between two lines of progress."""
 SEND_SECONDS = 10.0
@@ -67,7 +72,7 @@ class NoService(Exception):
 
 @attrs.frozen(kw_only=True)
 class ControlDoors:
-    """Whom the commands are for."""
+    """The actors that the commands are for."""
 
     sessions: Mapping[str, SessionDoor]
     reference: Address[ReferenceMessage]
@@ -85,7 +90,7 @@ async def serve_control(
     *,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Answer commands until cancelled. The caller holds the data directory's lock, so an old socket is a dead one."""
+    """Answer commands until cancelled. The caller holds the data directory's lock, so an existing socket is a dead one."""
     _remove(path)
     listener = trio.socket.socket(trio.socket.AF_UNIX, trio.socket.SOCK_STREAM)
     mask = os.umask(0o177)
@@ -119,7 +124,7 @@ async def _answer_one(stream: trio.SocketStream, doors: ControlDoors) -> None:
                     scope.deadline = trio.current_time() + seconds + SEND_SECONDS
                 await _send(stream, await _work(request, doors, stream))
         except (trio.BrokenResourceError, trio.TooSlowError):
-            return  # the person went away
+            return  # the client has left
 
 
 async def _send(stream: trio.SocketStream, answer: Mapping[str, Any]) -> None:
@@ -128,7 +133,7 @@ async def _send(stream: trio.SocketStream, answer: Mapping[str, Any]) -> None:
 
 
 def _read(line: bytes) -> Mapping[str, str]:
-    """Return the request; an empty one when the line is none."""
+    """Return the request; it is empty if the line is not a request."""
     try:
         return msgspec.json.decode(line, type=dict[str, str])
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -196,7 +201,7 @@ async def _check(request: Mapping[str, str], sessions: Mapping[str, SessionDoor]
 
 
 async def _build_instruments(doors: ControlDoors, stream: trio.SocketStream) -> dict[str, Any]:
-    """Have the catalogue built, and tell of its progress meanwhile; the build goes on when who asked is gone."""
+    """Build the catalogue and send its progress meanwhile; the build goes on if the client leaves."""
     answer: dict[str, Any] = {"error": "nobody waits for the build any more"}
     async with trio.open_nursery() as nursery:
 
@@ -204,7 +209,7 @@ async def _build_instruments(doors: ControlDoors, stream: trio.SocketStream) -> 
             try:
                 await _tell_progress(doors.catalogue_progress, stream)
             except (trio.BrokenResourceError, trio.TooSlowError):
-                nursery.cancel_scope.cancel()  # the person went away
+                nursery.cancel_scope.cancel()  # the client has left
 
         nursery.start_soon(tell_progress)
         try:
@@ -238,14 +243,14 @@ def _exchange(redirect: str, other_account: bool, reply: Reply[Login]) -> Exchan
 
 
 def shown_login(login: Login) -> dict[str, str]:
-    """Return what may be said of a login."""
+    """Return what may be shown of a login."""
     return {"user_id": login.user_id, "expires_at": local_text(from_epoch(login.expires_at))}
 
 
 async def ask_service(
     path: Path, request: Mapping[str, str], on_progress: Callable[[dict[str, Any]], None] | None = None
 ) -> dict[str, Any]:
-    """Send one command to the running service and return its `done`; `on_progress` is given what comes before it.
+    """Send one command to the running service and return its `done`; `on_progress` gets the progress lines before it.
 
     Raises NoService, ControlFailed.
     """
@@ -276,14 +281,14 @@ async def _read_line(stream: trio.abc.ReceiveStream) -> bytes:
 
 
 class _Lines:
-    """The lines of a stream, one after the other."""
+    """Reads a stream line by line."""
 
     def __init__(self, stream: trio.abc.ReceiveStream) -> None:
         self._stream = stream
         self._rest = b""
 
     async def next_answer(self) -> dict[str, Any]:
-        """Return the next line as an object. Raises ControlFailed when the service ended without one."""
+        """Return the next line as an object. Raises ControlFailed if the service ended without sending one."""
         while b"\n" not in self._rest and len(self._rest) <= MOST_ANSWER_BYTES:
             try:
                 chunk = await self._stream.receive_some(65536)

@@ -17,7 +17,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def read_moment(text: str) -> datetime | None:
-    """Return the aware moment a text names, None when it names none; digits beyond a microsecond are dropped."""
+    """Return the aware moment that a text names; None if it names none. Digits beyond a microsecond are dropped."""
     found = _MOMENT.fullmatch(text.strip())
     if found is None:
         return None

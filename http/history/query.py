@@ -1,4 +1,5 @@
-"""What candles and ticks are asked for (rules 1.4.8, 1.4.9): texts into ranges, and the price basis of an instrument (rules 1.3.2).
+"""Reads requests for candles and ticks (rules 1.4.8, 1.4.9): turns texts into ranges, and gives an instrument's price
+basis (rules 1.3.2).
 
 The parameters that a POST list shares are read first, in the order of the rule book's list of sentences (rules 1.7).
 """
@@ -45,7 +46,7 @@ PERIOD_PARAMETERS = (START, END, ADJUSTED)
 
 @attrs.frozen(kw_only=True)
 class CandleRange:
-    """What a list of instruments shares when candles are asked for."""
+    """The parameters that all instruments of one candle request share."""
 
     interval: str
     first: date
@@ -56,7 +57,7 @@ class CandleRange:
 
 @attrs.frozen(kw_only=True)
 class TickPeriod:
-    """The same of ticks: start <= time < end."""
+    """The same for ticks: start <= time < end."""
 
     start: datetime
     end: datetime
@@ -64,7 +65,7 @@ class TickPeriod:
 
 
 def read_range(values: Mapping[str, str], today: date) -> CandleRange:
-    """Return the range; Refusal 400."""
+    """Return the range; raises Refusal 400."""
     interval = _interval(values)
     first, last = _days(values, today)
     if interval != DAY and (last - first).days > MOST_INTRADAY_DAYS:
@@ -111,7 +112,7 @@ def _adjusted(values: Mapping[str, str]) -> bool:
 
 
 def read_period(values: Mapping[str, str]) -> TickPeriod:
-    """Return the period; Refusal 400."""
+    """Return the period; raises Refusal 400."""
     texts = [parse.required_text(values, parameter) for parameter in (START, END)]
     moments = [_moment(name, text) for name, text in zip((START.name, END.name), texts, strict=True)]
     if moments[1] <= moments[0]:

@@ -1,1 +1,1 @@
-"""How requests name instruments, and how instruments are answered."""
+"""How requests name instruments, and what the answers say about instruments."""

@@ -5,8 +5,8 @@
     snapshot = await mappings.mapping(doors, day)
     return await answer(batch, lambda item: one(item, snapshot))
 
-What is wrong with one item stands in that item's entry; everything that concerns all of them is refused before the first is
-read. However long the list is, others run between two items.
+A problem of one item is reported in that item's entry. A problem that concerns all items is refused before the first item is
+read. However long the list is, other tasks run between two items.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
@@ -36,22 +36,22 @@ BODY_ANSWER = Answer(
     "what the GET form says of a shared parameter",
 )
 BLOCK_ITEMS = 64
-"""Entries made before the first of them is sent on."""
+"""Entries made before the first of them is sent."""
 
 _REFUSED = tuple(refusals.REFUSALS)
 
 One: TypeAlias = Callable[[Mapping[str, str]], Awaitable[object]]
-"""An item's parameters, as texts like those of a query -> what the GET form answers; raises what the GET form raises."""
+"""An item's parameters, as texts like those of a query -> the answer of the GET form. Raises what the GET form raises."""
 
 
 @attrs.frozen
 class Batch:
-    """A body that could be read."""
+    """A readable body."""
 
     items: list[object]
-    """The list as it was sent; not empty. `answer` empties it on its way."""
+    """The list as it was sent; not empty. `answer` empties it step by step."""
     shared: Mapping[str, str]
-    """The parameters beside the list, as texts like those of a query."""
+    """The parameters next to the list, as texts like those of a query."""
 
 
 async def read_batch(request: Request) -> Batch:
@@ -59,7 +59,7 @@ async def read_batch(request: Request) -> Batch:
     raw = await parse.json_text(request, sentences.BODY_FORM)
     try:
         body = await long_body_in.decode(raw, INSTRUMENTS.name)
-    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
+    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nesting that is too deep
         raise Refusal(400, sentences.BODY_FORM) from None
     if not isinstance(body, dict) or INSTRUMENTS.name not in body:
         raise Refusal(400, sentences.BODY_FORM)
@@ -70,7 +70,7 @@ async def read_batch(request: Request) -> Batch:
 
 
 def texts(values: Mapping[str, object]) -> dict[str, str]:
-    """Return JSON scalars as the texts a query would carry; null counts as absent. Raises Refusal 400 for anything else."""
+    """Return JSON scalars as the texts that a query would carry; null counts as absent. Raises Refusal 400 for any other value."""
     for name, value in values.items():
         if isinstance(value, (dict, list)):
             raise Refusal(400, sentences.must_be_scalar(name))
@@ -82,9 +82,9 @@ def _text(value: object) -> str:
 
 
 async def answer(batch: Batch, one: One, *, at_once: int = 1) -> Response:
-    """Return `{results: [...]}`: an entry for each item, in their order, streamed.
+    """Return `{results: [...]}`, streamed: one entry for each item, in the order of the items.
 
-    `at_once` items are worked on at the same time, when `one` waits for somebody.
+    `at_once` items are worked on at the same time, for a `one` that waits for other tasks.
     """
     return await array_answer(_entries(batch.items, one, at_once), failures=(), opening=b'{"results":[', closing=b"]}")
 
@@ -92,7 +92,8 @@ async def answer(batch: Batch, one: One, *, at_once: int = 1) -> Response:
 async def _entries(items: list[object], one: One, at_once: int) -> AsyncGenerator[bytes, None]:
     for start in range(0, len(items), BLOCK_ITEMS):
         waiting = enumerate(items[start : start + BLOCK_ITEMS], start)
-        # What was read goes as it came, in pieces: letting go of a hundred thousand at once takes longer than an answer.
+        # Items are released in pieces, as they were read: releasing a hundred thousand at once takes longer than an
+        # answer.
         items[start : start + BLOCK_ITEMS] = [None] * len(items[start : start + BLOCK_ITEMS])
         entries: dict[int, bytes] = {}
         async with trio.open_nursery() as nursery:
@@ -109,7 +110,7 @@ async def _work(waiting: Iterator[tuple[int, object]], entries: dict[int, bytes]
 
 
 async def _entry(index: int, item: object, one: One) -> bytes:
-    """Return an entry; what the GET form would refuse stands in it."""
+    """Return an entry; it holds the refusal that the GET form would raise."""
     try:
         if not isinstance(item, dict):
             raise Refusal(400, sentences.ENTRY_FORM)

@@ -1,4 +1,4 @@
-"""Which mapping date answers a request (rules 1.4.4): the latest, or with `date` the latest on or before that day."""
+"""Which mapping date answers a request (rules 1.4.4): the latest mapping, or with `date` the latest on or before that day."""
 
 from datetime import date
 
@@ -13,7 +13,7 @@ from onebroker.http.route import Answer, Parameter
 from onebroker.http.services import InstrumentServices
 
 ASK_SECONDS = 10.0
-"""How long a client waits for an older mapping to be opened."""
+"""Seconds that a client waits for an older mapping to be opened."""
 
 DATE = Parameter(
     name="date", place="query", kind="date",
@@ -30,7 +30,7 @@ DATE_ANSWERS = (
 
 
 async def mapping(doors: InstrumentServices, day: date | None) -> Snapshot:
-    """Return the mapping of `day`; Refusal 503 when there is none at all, 404 when there is none so early."""
+    """Return the mapping of `day`. Refusal 503 if there is no mapping at all, 404 if every mapping is later than `day`."""
     latest = mapped(doors.catalogue.value.latest)
     if day is None or day >= latest.mapping_date:
         return latest

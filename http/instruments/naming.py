@@ -1,6 +1,6 @@
-"""Naming one instrument, by its id or by its identity fields (rules 1.4.4), and finding it in a mapping.
+"""Names one instrument, by its id or by its identity fields (rules 1.4.4), and finds it in a mapping.
 
-What is wrong with the text is refused before anything is read. A name is read from a mapping of texts: query parameters,
+An error in the text is refused before anything is looked up. A name is read from a mapping of texts: query parameters,
 or one item of a POST list whose scalars were turned into text.
 """
 
@@ -42,14 +42,14 @@ OPTION_TYPE = Parameter(name="option_type", place="query", doc="For an option: C
 
 PARAMETERS = (INSTRUMENT_ID, EXCHANGE, SEGMENT, SYMBOL, UNDERLYING, EXPIRY, STRIKE, OPTION_TYPE)
 ALL = "all"
-"""In place of an exchange or segment, where a list may span them."""
+"""Used in place of an exchange or segment, where a list may cover all of them."""
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 def read_name(values: Mapping[str, str]) -> InstrumentName:
-    """Return the instrument named by `values`; Refusal 400 in the order of rules 1.4.4."""
+    """Return the instrument named by `values`; raises Refusal 400, checking in the order of rules 1.4.4."""
     given = parse.text(values, INSTRUMENT_ID)
     if given is not None:
         if _UUID.fullmatch(given) is None:
@@ -63,12 +63,12 @@ def read_name(values: Mapping[str, str]) -> InstrumentName:
 
 
 def find(name: InstrumentName, snapshot: Snapshot) -> Instrument:
-    """Return the instrument of a mapping; Refusal 404 when it is not in it."""
+    """Return the instrument from a mapping; Refusal 404 if the mapping does not have it."""
     return _found(snapshot.instrument(name.instrument_id), name, snapshot)
 
 
 def find_once(name: InstrumentName, snapshot: Snapshot) -> Instrument:
-    """Return the same as `find`, for instruments that are not asked for again soon."""
+    """Return the same as `find`, for instruments that are not needed again soon."""
     return _found(snapshot.instrument_once(name.instrument_id), name, snapshot)
 
 
@@ -79,7 +79,7 @@ def _found(instrument: Instrument | None, name: InstrumentName, snapshot: Snapsh
 
 
 def mapped(snapshot: Snapshot | None) -> Snapshot:
-    """Return the snapshot; Refusal 503 when no instruments have ever been mapped."""
+    """Return the snapshot; Refusal 503 if no instruments have ever been mapped."""
     if snapshot is None:
         raise Refusal(503, sentences.NEVER_MAPPED)
     return snapshot
@@ -106,7 +106,7 @@ def _identity(values: Mapping[str, str]) -> Identity:
 
 
 def read_segment(values: Mapping[str, str]) -> tuple[str, str]:
-    """Return the exchange and the stored form of its segment; Refusal 400 when either is missing or unknown."""
+    """Return the exchange and the stored form of its segment; Refusal 400 if either is missing or unknown."""
     exchange = _exchange(values, EXCHANGES)
     raw = parse.required_text(values, SEGMENT)
     bare = bare_segment(raw)
@@ -116,7 +116,7 @@ def read_segment(values: Mapping[str, str]) -> tuple[str, str]:
 
 
 def read_segments(values: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """Return an exchange and a segment's stored form like `read_segment`, None for `all`; Refusal 400."""
+    """Return an exchange and a segment's stored form like `read_segment`, with None for `all`; raises Refusal 400."""
     exchange = _exchange(values, (*EXCHANGES, ALL))
     every_segment = parse.required_text(values, SEGMENT) == ALL
     if exchange != ALL:

@@ -1,4 +1,4 @@
-"""JSON schemas and examples of what the quote routes answer (rules 1.2.3, 1.4.7)."""
+"""JSON schemas and examples of the quote routes' answers (rules 1.2.3, 1.4.7)."""
 
 from onebroker.config.instruments import EXCHANGES, Shape, security
 from onebroker.http.instruments.schemas import Schema, listed

@@ -1,4 +1,4 @@
-"""JSON schemas and examples of what the instrument routes take and answer (rules 1.2.1, 1.2.7; fields as architecture 8)."""
+"""JSON schemas and examples of the instrument routes' requests and answers (rules 1.2.1, 1.2.7; fields as architecture 8)."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -92,7 +92,7 @@ ADDITIONAL_DETAILS = _object(**_DETAILS, attributes=_by_broker({"type": "object"
 
 
 def results(data: Mapping[str, object]) -> Schema:
-    """Return the schema of a POST form's answer; `data` is that of the GET form's."""
+    """Return the schema of a POST form's answer; `data` is the schema of the GET form's answer."""
     entry: Schema = {
         "type": "object",
         "properties": {
@@ -150,7 +150,7 @@ ADDITIONAL_DETAILS_EXAMPLE = {**DETAILS_EXAMPLE, "attributes": {"zerodha": {"exc
 
 
 def results_example(data: object) -> dict[str, object]:
-    """Return an answer of a POST form: one item found, one not named."""
+    """Return an example answer of a POST form: one item is found, one item names no instrument."""
     return {
         "results": [
             {"request_index": 0, "status": 200, "data": data},

@@ -1,14 +1,15 @@
-"""The listener: hypercorn's trio connections under our own accepting loop, so that starting, stopping and slow clients have
-bounds that we choose.
+"""The listener: hypercorn's trio connections under our own accept loop, so that we choose the bounds for starting,
+stopping and slow clients.
 
-- The port is bound before anything is served: a busy one is a `ListenError` with a sentence, not a log line.
-- Bytes leave in pieces; a client that takes none for `WRITE_SECONDS` is cut off, however long the whole answer takes.
-- Connections are bounded in number (`http.connections`) and begin with a request within `FIRST_HEAD_SECONDS`. They speak HTTP/1.1
-  only (`http.http11`).
-- Shutdown: no new connections, idle ones close, requests in progress get `graceful_seconds`, then everything is cut, also
-  the half-sent request and the client that does not read.
+- The port is bound before anything is served: a busy port is a `ListenError` with a sentence, not a log line.
+- Bytes leave in pieces. A client that takes no bytes for `WRITE_SECONDS` is cut off, however long the whole answer
+  takes.
+- Connections are bounded in number (`http.connections`) and must begin with a request within `FIRST_HEAD_SECONDS`. They
+  speak HTTP/1.1 only (`http.http11`).
+- Shutdown: no new connections are taken, idle connections close, requests in progress get `graceful_seconds`. Then
+  everything is cut, including a half-sent request and a client that does not read.
 
-hypercorn is pinned exactly: `TCPServer` and `WorkerContext` are used as its own worker uses them.
+hypercorn is pinned exactly, because `TCPServer` and `WorkerContext` are used as its own worker uses them.
 """
 
 import errno
@@ -35,23 +36,23 @@ from onebroker.http.listener.contained import contained
 from onebroker.http.listener.http11 import Http11
 
 KEEP_ALIVE_SECONDS = 75.0
-"""How long a connection may be idle: longer than the pause between two calls of a client that polls once a minute."""
+"""Seconds that a connection may be idle: longer than the pause between two calls of a client that polls once a minute."""
 
 FIRST_HEAD_SECONDS = 10.0
-"""How long a new connection may take for its TLS handshake, and then for the head of its first request."""
+"""Seconds that a new connection may take for its TLS handshake, and again for the head of its first request."""
 WRITE_SECONDS = 30.0
 CLOSE_SECONDS = 2.0
 READ_BYTES = 64 * 1024
 WRITE_PIECE_BYTES = 64 * 1024
 MOST_PIECE_BYTES = 512 * 1024
-"""A piece may grow to this while the client takes each within QUICK_SECONDS: every piece waits for its turn of the loop, and a long
-answer in many pieces grows old on its way."""
+"""A piece may grow to this size while the client takes each piece within QUICK_SECONDS. Every piece waits for its turn
+of the loop, so a long answer in many pieces would be old when it arrives."""
 QUICK_SECONDS = 1.0
 ACCEPT_PAUSE_SECONDS = 0.1
-"""Before the next try when the system has no file or memory for a connection."""
+"""Pause before the next try when the system has no file or memory for a connection."""
 
 _GONE = (trio.BrokenResourceError, trio.ClosedResourceError, trio.BusyResourceError)
-"""A stream whose client has left, or that another task closes."""
+"""Errors of a stream whose client has left, or that another task closes."""
 _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _log = logging.getLogger("onebroker.http.server")
 
@@ -60,7 +61,7 @@ Listener = trio.SocketListener | trio.SSLListener[trio.SocketStream]
 
 
 class ListenError(Exception):
-    """The service cannot listen; the text says where and why."""
+    """The service cannot listen; the text says at which address and why."""
 
 
 @attrs.frozen
@@ -82,8 +83,8 @@ async def serve(
 ) -> None:
     """Serve `app` until `shutdown_event`; `task_status` gets the addresses (`http://127.0.0.1:8000`) once they answer.
 
-    `port` 0 takes any free one; `connections` counts and bounds them (None: with its own bounds). Returns within about
-    `graceful_seconds` of the event. Raises ListenError.
+    `port` 0 takes any free port; `connections` counts and bounds the connections (None: with its default bounds).
+    Returns within about `graceful_seconds` of the event. Raises ListenError.
     """
     bound = await _listen(host, port, tls)
     websockets.install()
@@ -100,7 +101,7 @@ async def serve(
             with trio.move_on_after(graceful_seconds):
                 await server.connections.wait_none()
         finally:
-            # Writes are shielded (hypercorn): only closing the socket under them ends them at once.
+            # hypercorn shields its writes: only closing the socket under them ends them at once.
             server.connections.cut_all()
         handlers.cancel_scope.cancel()
 
@@ -144,7 +145,7 @@ def _address(scheme: str, listener: trio.SocketListener) -> str:
 
 def _hypercorn_config() -> Config:
     config = Config()
-    config.accesslog = None  # architecture 12: it costs 7-9 %, and lines of requests are nobody's business
+    config.accesslog = None  # architecture 12: the access log costs 7-9 %, and request lines are private
     config.errorlog = _log
     config.include_server_header = False
     config.ssl_handshake_timeout = FIRST_HEAD_SECONDS
@@ -166,7 +167,7 @@ class _Server:
         self.connections = connections
 
     async def accept(self, listener: Listener, handlers: trio.Nursery) -> None:
-        """Take connections until cancelled; one that the system has no file for waits in its queue."""
+        """Take connections until cancelled. A connection for which the system has no file stays in the system's queue."""
         async with listener:
             while True:
                 try:
@@ -187,15 +188,16 @@ class _Server:
                     connection = Connection(self._app, self._config, self.context, peer, stream)
                     await contained(connection.run, "a connection")
         except OSError:
-            pass  # gone before it was looked at
+            pass  # the client left before the connection was looked at
         finally:
-            plain.socket.close()  # also where a shutdown cancels its orderly end
+            plain.socket.close()  # also when a shutdown cancels the orderly close
 
 
 def _let_go(error: Exception) -> None:
-    """Part the system's error behind a stream's error from its frames.
+    """Drop the traceback of the system error behind a stream's error.
 
-    On Python 3.13 they hold each other, and with them the whole connection, until the collector comes.
+    On Python 3.13 the error and its frames refer to each other. They would keep the whole connection until the garbage
+    collector runs.
     """
     if error.__context__ is not None:
         error.__context__.__traceback__ = None
@@ -211,14 +213,14 @@ class Connection(TCPServer):
     protocol: Any  # hypercorn has a wrapper here, which changes to HTTP/2
 
     def __init__(self, app: ASGIWrapper, config: Config, context: WorkerContext, peer: Peer, stream: Stream) -> None:
-        # hypercorn's hint names the TLS stream alone; it takes both.
+        # hypercorn's type hint names only the TLS stream; the code takes both kinds.
         either = cast("trio.SSLStream[trio.SocketStream]", stream)
         super().__init__(app, config, context, ConnectionState({STATE_KEY: peer}), either)
         self._peer = peer
         self._asked = False
-        """Whether the head of a request has come."""
+        """Whether the head of a request has arrived."""
         self._ended = False
-        """Whether the client has said its last."""
+        """Whether the client has closed its side."""
 
     async def run(self) -> None:
         try:
@@ -227,7 +229,7 @@ class Connection(TCPServer):
                     await self.stream.do_handshake()
             await self._converse(_plain(self.stream).socket)
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
-            pass  # gone, or no TLS
+            pass  # the client has left, or it does not speak TLS
         finally:
             await self._close()
 
@@ -260,12 +262,13 @@ class Connection(TCPServer):
             if not data:
                 break
         await self.protocol.handle(Closed())
-        # The idle timer would hold a connection whose client has left, and its file, until it runs out.
+        # Otherwise the idle timer would keep the connection of a client that has left, and its file, until the timer
+        # ends.
         self._ended = True
         await self.idle_task.stop()
 
     async def _received(self) -> bytes | None:
-        """Return what the client has sent, nothing at its end; None when it is gone."""
+        """Return what the client has sent, empty at its end; None if the client is gone."""
         try:
             return bytes(await self.stream.receive_some(READ_BYTES))
         except _GONE as error:
@@ -281,18 +284,20 @@ class Connection(TCPServer):
             self._peer.busy = not event.idle
             if self._ended:
                 return
-        # Shielded: telling the application that its request is over cancels the very task that goes on here. A connection
-        # answered with `Connection: close` would stay open, and a kept one would be idle for ever, also at a shutdown.
+        # Shielded: telling the application that its request is over cancels the task that runs here. A connection
+        # answered with `Connection: close` would stay open, and a kept connection would be idle for ever, even at a
+        # shutdown.
         with trio.move_on_after(CLOSE_SECONDS, shield=True):
             await super().protocol_send(event)
 
     async def _write(self, data: bytes) -> None:
-        """Send `data`; shielded, because half of an answer followed by the next one would be read as one."""
+        """Send `data`. Shielded, because a client would read half of one answer and the next answer as a single answer."""
         async with self.send_lock:
             try:
                 await self._write_pieces(memoryview(data))
             except _GONE as error:
-                # Busy: the connection is being closed, because the other half of the protocol has refused what came.
+                # Busy: the connection is being closed, because the other half of the protocol has refused the client's
+                # bytes.
                 _let_go(error)
                 await self.protocol.handle(Closed())
             except trio.TooSlowError:
@@ -311,7 +316,7 @@ class Connection(TCPServer):
             most = min(2 * most, MOST_PIECE_BYTES) if quick else WRITE_PIECE_BYTES
 
     async def _close(self) -> None:
-        if isinstance(self.stream, trio.SocketStream):  # TLS has a farewell of its own
+        if isinstance(self.stream, trio.SocketStream):  # TLS closes with a message of its own
             try:
                 await self.stream.send_eof()
             except _GONE as error:
@@ -319,5 +324,5 @@ class Connection(TCPServer):
         await self.stream.aclose()
 
     def cut(self) -> None:
-        """Close the socket now; whoever waits for it finds it closed."""
+        """Close the socket now; a task that waits for it finds it closed."""
         _plain(self.stream).socket.close()

@@ -1,7 +1,8 @@
-"""What stands against guessing the API secret or the metrics token: every try waits longer the more of them were wrong in the last minute.
+"""The guard against guessing the API secret or the metrics token. Each try waits longer, the more tries of the last
+minute were wrong.
 
-Right credentials wait one step too: a guesser who gave up at the first sign of a wait would otherwise know. Whoever tries a
-thousand connections at once gains nothing that the least length of a secret (`config.exposure`) does not make up for.
+Right credentials wait too: otherwise a guesser who stops at the first sign of a wait would learn from it. A thousand
+connections at once gain a guesser nothing that matters against the least length of a secret (`config.exposure`).
 """
 
 import logging
@@ -13,7 +14,7 @@ from onebroker.http.listener.minute_log import MinuteLog
 from onebroker.http.metrics import Metric
 
 STEP_SECONDS = 0.05
-"""What one wrong try of the last minute adds to the wait."""
+"""What each wrong try of the last minute adds to the wait."""
 MOST_SECONDS = 2.0
 FORGOTTEN_SECONDS = 60.0
 
@@ -21,7 +22,7 @@ _log = logging.getLogger("onebroker.http.auth")
 
 
 class ConnectGuard:
-    """Counts wrong tries of one sort, by trio's clock."""
+    """Counts wrong tries of one kind, by trio's clock."""
 
     def __init__(
         self,
@@ -30,7 +31,7 @@ class ConnectGuard:
         metric: str = "onebroker_connects_refused_total",
         doc: str = "Connects with a wrong API key or secret.",
     ) -> None:
-        """`said` is the log line, with how many and of whom behind it; `metric` and `doc` name the counter."""
+        """`said` is the log line; the count and the last peer follow it. `metric` and `doc` name the counter."""
         self._said, self._metric, self._doc = said, metric, doc
         self._wrong: deque[float] = deque(maxlen=round(MOST_SECONDS / STEP_SECONDS))
         self.log = MinuteLog(_log, now=trio.current_time)
@@ -41,7 +42,7 @@ class ConnectGuard:
         self.log.note(self._said, peer)
 
     async def wait(self) -> None:
-        """Wait as long as the wrong tries of the last minute have it."""
+        """Wait as long as the wrong tries of the last minute require."""
         oldest = trio.current_time() - FORGOTTEN_SECONDS
         while self._wrong and self._wrong[0] <= oldest:
             self._wrong.popleft()
@@ -60,7 +61,7 @@ class ConnectGuard:
 
 
 def metrics_guard() -> ConnectGuard:
-    """Return a guard of the metrics token; guesses of it hold up no connect."""
+    """Return a guard for the metrics token; guesses of this token delay no connect."""
     return ConnectGuard(
         said="readings of the metrics with a wrong token were refused",
         metric="onebroker_metrics_refused_total",

@@ -1,12 +1,14 @@
-"""How many connections clients may hold, and which gives way: strangers must not use up the files and memory of the engine.
+"""Limits the connections of clients and chooses which one gives way: strangers must not use up the files and memory of
+the engine.
 
-A stranger is a connection on which nothing has proved itself yet, by the access token or the right credentials. In all
-`MOST_CONNECTIONS` are open, `MOST_STRANGERS` of them strangers of one address. Above that the oldest stranger that has no request
-in progress gives way, then the oldest stranger. A connection that has proved itself never gives way: a client could not tell
-whether the order it had just sent was taken. So callers of one machine, or behind one reverse proxy, share the larger bound.
+A stranger is a connection that has not yet proved itself by the access token or the right credentials. At most
+`MOST_CONNECTIONS` are open, and at most `MOST_STRANGERS` strangers from one address. Above these bounds the oldest
+stranger without a request in progress gives way, or else the oldest stranger. A connection that has proved itself never
+gives way, because its client could not tell whether the order it just sent was taken. So callers on one machine, or
+behind one reverse proxy, share the larger bound.
 
-Files come first: while fewer than `RESERVED_FILES` are free, a new connection is closed at once. The engine needs them for
-Redis, brokers and journals.
+Free files come first: while fewer than `RESERVED_FILES` are free, a new connection is closed at once. The engine needs
+these files for Redis, brokers and journals.
 """
 
 import logging
@@ -26,10 +28,10 @@ MOST_CONNECTIONS = 512
 MOST_STRANGERS = 64
 RESERVED_FILES = 128
 COUNT_SECONDS = 1.0
-"""How old the count of the process's other files may be: it is read from the kernel."""
+"""Greatest age of the count of the process's other files; the kernel supplies the count."""
 
 STATE_KEY = "peer"
-"""Where a request's ASGI `state` holds its `Peer`."""
+"""The key in a request's ASGI `state` under which its `Peer` is kept."""
 
 _log = logging.getLogger("onebroker.http.server")
 
@@ -47,14 +49,14 @@ class Peer:
     address: str
     cut: Cut
     proved: bool = False
-    """Whether the last token or credentials that came on it were right."""
+    """Whether the last token or credentials on this connection were right."""
     busy: bool = False
-    """Whether a request of it is in progress."""
+    """Whether a request of this connection is in progress."""
 
 
 @contextmanager
 def proving(scope: Mapping[str, Any]) -> Iterator[None]:
-    """Remember of the connection of a request (its ASGI `scope`) whether the proof that is looked at inside was right."""
+    """Record on the connection of a request (its ASGI `scope`) whether the proof that is checked inside the block was right."""
     peer = (scope.get("state") or {}).get(STATE_KEY)
     proved = False
     try:
@@ -67,27 +69,27 @@ def proving(scope: Mapping[str, Any]) -> Iterator[None]:
 
 @attrs.frozen(kw_only=True)
 class ConnectionFigures:
-    """What health and metrics show."""
+    """The figures that health and metrics show."""
 
     open: int
     proved: int
     most: int
     refused: int
-    """Closed as soon as they came, since the start of the process."""
+    """Connections closed as soon as they came, since the start of the process."""
     gave_way: int
-    """Closed for a newer one, since the start of the process."""
+    """Connections closed to make room for a newer one, since the start of the process."""
     free_files: int
     """Files that the process may still open."""
 
 
 def raise_file_limit() -> None:
-    """Let the process open as many files as the system allows it: a login shell's soft limit is often 1024."""
+    """Let the process open as many files as the system allows: the soft limit of a login shell is often 1024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == hard:
         return
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    except (ValueError, OSError):  # macOS: the kernel has a bound below "unlimited"
+    except (ValueError, OSError):  # macOS: the kernel's bound is below "unlimited"
         _log.info("the limit of open files stays at %d", soft)
 
 
@@ -100,13 +102,13 @@ def open_files() -> int:
     """Return how many files the process has open."""
     folder = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
     try:
-        return len(os.listdir(folder)) - 1  # the folder itself
-    except OSError:  # no file is left to look with
+        return len(os.listdir(folder)) - 1  # the folder itself counts as one
+    except OSError:  # no file is left to open the folder with
         return file_limit()
 
 
 class Connections:
-    """The connections that are open, for the bounds above and for a shutdown that waits for them."""
+    """The open connections, for the bounds above and for a shutdown that waits until they end."""
 
     def __init__(
         self,
@@ -129,7 +131,7 @@ class Connections:
         self._refusals = MinuteLog(_log, now=trio.current_time)
         self._give_ways = MinuteLog(_log, now=trio.current_time)
         self.no_room = MinuteLog(_log, now=trio.current_time)
-        """Connections that the system had no file for."""
+        """Connections for which the system had no file."""
 
     @property
     def logs(self) -> tuple[MinuteLog, ...]:
@@ -158,7 +160,7 @@ class Connections:
 
     @contextmanager
     def holding(self, address: str, cut: Cut) -> Iterator[Peer | None]:
-        """Count a connection while it is open; None: there is no room for it, close it."""
+        """Count a connection while it is open. Yield None if there is no room; then close the connection."""
         peer = Peer(address, cut)
         if not self._make_room(address):
             yield None
@@ -187,7 +189,7 @@ class Connections:
         return True
 
     def _give_way(self, strangers: list[Peer]) -> None:
-        """Cut the oldest one without a request in progress, or the oldest."""
+        """Cut the oldest stranger without a request in progress, or else the oldest stranger."""
         peer = next((peer for peer in strangers if not peer.busy), strangers[0])
         self._give_ways.note("connections without a token give way to newer ones", peer.address)
         self._open.pop(peer)

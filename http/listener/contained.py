@@ -1,4 +1,5 @@
-"""The last resort of one connection, as the supervisor is an actor's: its failure is logged, and ends neither listener nor neighbours."""
+"""The last resort for one connection, as the supervisor is for an actor: its failure is logged, and ends neither the
+listener nor other connections."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -7,7 +8,7 @@ _log = logging.getLogger(__name__)
 
 
 async def contained(run: Callable[[], Awaitable[None]], what: str) -> None:
-    """Run it; log `what` failed, with its traceback, and return."""
+    """Run it; on a failure log that `what` failed, with the traceback, and return."""
     try:
         await run()
     except Exception:  # noqa: BLE001  # what it is for

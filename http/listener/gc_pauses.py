@@ -1,10 +1,10 @@
-"""The garbage collector of a process that serves: kept out of the way of the half-second documents.
+"""Tunes the garbage collector of a serving process, so that it does not delay the half-second documents.
 
-Reference counts free nearly everything here at once; the collector only finds cycles. With Python's own settings it looks
-through every object of the process now and then (modules, classes, route table: about 0.1 s during which no task runs), and
-through the young ones dozens of times a second, because answering a request makes hundreds of objects. What is there when
-the service has started lives as long as the process, so it is put aside once; the young ones are looked through less often
-(`bench.bench_beat` shows the pauses).
+Reference counts free nearly every object here at once; the collector only finds cycles. With Python's own settings it
+sometimes looks through every object of the process (modules, classes, route table: about 0.1 s during which no task
+runs). It looks through the young objects dozens of times a second, because answering a request makes hundreds of
+objects. The objects that exist when the service has started live as long as the process, so they are put aside once.
+The young objects are looked through less often (`bench.bench_beat` shows the pauses).
 """
 
 import gc
@@ -12,13 +12,13 @@ import gc
 from onebroker.http.metrics import Metric
 
 YOUNG_OBJECTS = 10_000
-"""New containers, less those freed, before the young ones are looked through: a millisecond or two."""
+"""New containers, minus freed ones, before the young objects are looked through: this takes a millisecond or two."""
 YOUNG_ROUNDS = 20
 MIDDLE_ROUNDS = 50
 
 
 def settle_collector() -> None:
-    """Put aside all that has been made so far, after one last look through it (0.1 s), and collect less often from now on."""
+    """Put aside all objects made so far, after one last collection (0.1 s), and collect less often from now on."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, YOUNG_ROUNDS, MIDDLE_ROUNDS)

@@ -1,8 +1,9 @@
-"""Under which names callers reach the service (`Host`), and from which pages browsers open its stream (`Origin`).
+"""The names by which callers reach the service (`Host`), and the pages from which browsers may open its stream
+(`Origin`).
 
-A page of any site may have its own name resolve to this machine, and its browser then takes the service for that site. Such
-requests carry the site's name: they are answered 421 before anything else is looked at. Names of this machine, the address the
-connection came in by, `service.host` and `service.host_names` are the service's own.
+Any site can make its own name resolve to this machine; a browser then takes the service for that site. Such requests
+carry the site's name and are answered 421 before anything else is checked. The service's own names are the names of
+this machine, the address at which the connection arrived, `service.host` and `service.host_names`.
 """
 
 from urllib.parse import urlsplit
@@ -20,8 +21,8 @@ class HostNames:
         self._names = frozenset(_bare(name) for name in (settings.host, *settings.host_names))
 
     def check(self, request: Request | Websocket) -> None:
-        """Raise Refusal 421 for another site's name, 403 for a WebSocket of another site's page."""
-        host = request.headers.get("host")  # HTTP/1.0 may have none; no browser speaks it
+        """Raise Refusal 421 for another site's name, and 403 for a WebSocket from another site's page."""
+        host = request.headers.get("host")  # HTTP/1.0 may have no `Host`; no browser speaks it
         if host is not None and not self._is_own(_bare(host), request):
             raise Refusal(421, shared.host_not_served(host))
         origin = request.headers.get("origin")
@@ -36,11 +37,11 @@ class HostNames:
 
 
 def _bare(host: str) -> str:
-    """Return a `Host` without port, brackets, closing dot, in lower case; empty for one that is none."""
+    """Return a `Host` without port, brackets and closing dot, in lower case; empty if it is not a host."""
     text = host.strip().lower()
     if text.startswith("["):
         return text[1:].partition("]")[0]
-    name = text if text.count(":") > 1 else text.partition(":")[0]  # an IPv6 address of the settings has no brackets
+    name = text if text.count(":") > 1 else text.partition(":")[0]  # an IPv6 address in the settings has no brackets
     return name.rstrip(".")
 
 

@@ -1,7 +1,9 @@
-"""HTTP/1.1 and nothing else: hypercorn's protocol without its change to HTTP/2, and with what RFC 9112 asks for odd requests.
+"""HTTP/1.1 and nothing else: hypercorn's protocol without its change to HTTP/2, and with what RFC 9112 requires for odd
+requests.
 
-hypercorn speaks HTTP/2 whenever a client begins with its preface or asks for the upgrade `h2c`, in clear text and inside TLS.
-Its streams know none of the bounds of `http.serve`, and a proxy in front would pass requests on that it has not looked at.
+hypercorn speaks HTTP/2 whenever a client begins with its preface or asks for the upgrade `h2c`, in clear text and
+inside TLS. Its streams have none of the bounds of `http.serve`. A proxy in front would also pass on requests that it
+has not checked.
 """
 
 from typing import Any
@@ -14,7 +16,7 @@ HTTP_VERSION_NOT_SUPPORTED = 505
 
 
 class _OtherVersion(Exception):
-    """The request is not of HTTP/1."""
+    """The request does not use HTTP/1."""
 
 
 class Http11(H11Protocol):
@@ -26,15 +28,16 @@ class Http11(H11Protocol):
             await self.send(Closed())
 
     async def _check_protocol(self, event: h11.Request) -> None:
-        """Called with each head: an `Upgrade: h2c` is passed over, as any upgrade that a server does not know."""
+        """Called with each head. An `Upgrade: h2c` is ignored, like any upgrade that a server does not know."""
         if not event.http_version.startswith(b"1."):
             raise _OtherVersion
         names = {name for name, _ in event.headers}
         if {b"content-length", b"transfer-encoding"} <= names:
-            # Its chunks count, but the two ends may not agree on where it ends: RFC 9112 section 6.3 has it be the last.
+            # The chunks count, but the two ends may disagree on where the request ends. RFC 9112 section 6.3 makes it
+            # the last request.
             self.keep_alive_requests = self.config.keep_alive_max_requests
 
     def forget(self) -> None:
-        """Let go of what refers back here, so that an ended connection is freed at once and not by the garbage collector."""
+        """Drop references that lead back here, so that an ended connection is freed at once and does not wait for the garbage collector."""
         gone: Any = None
         self.stream = self.send = self.task_group = self.app = gone

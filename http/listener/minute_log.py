@@ -1,4 +1,4 @@
-"""A warning that strangers can cause as often as they like: written at most once a minute, with the count since the last line."""
+"""A warning that strangers can cause as often as they like: it is written at most once a minute, with the count since the last line."""
 
 import logging
 from collections.abc import Callable
@@ -9,7 +9,7 @@ MINUTE_SECONDS = 60.0
 
 
 class MinuteLog:
-    """Writes the first event at once and what follows within a minute as one line. `flush` once a minute writes the rest."""
+    """Writes the first event at once, and the events of the following minute as one line. Call `flush` once a minute to write the rest."""
 
     def __init__(self, log: logging.Logger, *, now: Callable[[], float]) -> None:
         self._log = log
@@ -19,7 +19,7 @@ class MinuteLog:
         self.total = 0
 
     def note(self, what: str, detail: str = "") -> None:
-        """Count one event; `detail` (a peer's address) is shown of the last one only."""
+        """Count one event; `detail` (a peer's address) is shown only for the last event."""
         self.total += 1
         count, _ = self._waiting.get(what, (0, ""))
         self._waiting[what] = (count + 1, detail)
@@ -27,7 +27,7 @@ class MinuteLog:
             self.flush()
 
     def flush(self) -> None:
-        """Write what has not been written yet."""
+        """Write the events that have not been written yet."""
         for what, (count, detail) in self._waiting.items():
             last = f"; the last one: {detail}" if detail else ""
             self._log.warning("%s (%d since the last such line%s)", what, count, last)
@@ -36,7 +36,7 @@ class MinuteLog:
 
 
 async def flush_each_minute(*logs: MinuteLog) -> None:
-    """Write what the logs hold back, once a minute, until cancelled."""
+    """Write the held-back events of the logs once a minute, until cancelled."""
     while True:
         await trio.sleep(MINUTE_SECONDS)
         for log in logs:

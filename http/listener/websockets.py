@@ -1,12 +1,13 @@
-"""hypercorn's WebSocket, with what it leaves open: pings that are missed, a close that reaches the client, no compression, and the
-close codes for what a client may not send: 1002 for frames that are none, 1007 for text that is no UTF-8, 1009 for too much.
+"""hypercorn's WebSocket, with what hypercorn leaves open: missed pings, a close that reaches the client, no
+compression. It also sends the close codes for what a client must not send: 1002 for invalid frames, 1007 for text that
+is not UTF-8, 1009 for too much.
 
-- A client that answers no ping for `SILENT_SECONDS` is gone, and its connection ends.
-- After a close of ours the client has `LINGER_SECONDS` to take it; what it still sends is thrown away meanwhile.
-- Compression is never agreed to: a document of megabytes would hold up the whole process while it is packed.
+- A client that answers no ping for `SILENT_SECONDS` counts as gone, and its connection ends.
+- After we close, the client has `LINGER_SECONDS` to receive the close; what it still sends is thrown away.
+- Compression is never accepted: packing a document of megabytes would block the whole process.
 
-hypercorn is pinned exactly; `install` puts this class in the place of its own, and tests/http/streaming/test_sockets.py fails when
-the names move.
+hypercorn is pinned exactly. `install` replaces hypercorn's class with this one, and
+tests/http/streaming/test_sockets.py fails if the names move.
 """
 
 from collections.abc import Awaitable, Callable
@@ -27,7 +28,7 @@ PING_SECONDS = 20.0
 SILENT_SECONDS = 60.0
 LINGER_SECONDS = 2.0
 MOST_MESSAGE_BYTES = 256 * 1024
-"""A longer message of a client closes its connection with 1009."""
+"""A longer message from a client closes its connection with 1009."""
 
 Put = Callable[[Any], Awaitable[None]]
 
@@ -39,13 +40,13 @@ class WebSocket(WSStream):
         super().__init__(*arguments, **named)
         self._heard_at = trio.current_time()
         self._gone = trio.Event()
-        """Set when the client has taken our close, or its connection is over."""
+        """Set when the client has received our close, or when its connection is over."""
         self._deaf = False
-        """Whether the application is over: nobody takes messages any more."""
+        """Whether the application has ended: no task takes messages any more."""
         self._failed = False
-        """Whether the connection was closed for what the client sent."""
+        """Whether the connection was closed because of what the client sent."""
         self._unreadable = False
-        """Whether frames can no longer be told apart."""
+        """Whether the frames can no longer be told apart."""
         self._putting: set[trio.CancelScope] = set()
 
     async def handle(self, event: Event) -> None:
@@ -58,13 +59,13 @@ class WebSocket(WSStream):
             return
         try:
             await super().handle(event)
-        except ProtocolError:  # bytes behind the client's own close
+        except ProtocolError:  # bytes after the client's own close
             await self.send(StreamClosed(stream_id=self.stream_id))
         if isinstance(event, Request) and self.app_put is not None:
             self.app_put = self._put_until_over(self.app_put)
 
     def _put_until_over(self, put: Put) -> Put:
-        """An application that is over takes nothing: whoever waits for it goes on."""
+        """Wrap `put`: an application that has ended takes nothing, and a task that waits to put a message goes on."""
 
         async def put_until_over(message: Any) -> None:
             with trio.CancelScope() as scope:
@@ -96,8 +97,8 @@ class WebSocket(WSStream):
         await super().app_send(message)
 
     async def _handle_events(self) -> None:
-        """As hypercorn's, but for frames that RFC 6455 forbids, which wsproto tells as a close that nobody sent: it cuts the
-        connection then."""
+        """Works as hypercorn's method, except for frames that RFC 6455 forbids. wsproto reports them as a close that
+        the client did not send, and hypercorn then cuts the connection."""
         for event in self.connection.events():
             match event:
                 case Message():
@@ -121,7 +122,7 @@ class WebSocket(WSStream):
                     await self.send(StreamClosed(stream_id=self.stream_id))
 
     async def _fail(self, code: int) -> None:
-        """Close because of what the client sent: the application hears of it now, not when the client leaves."""
+        """Close because of what the client sent. The application learns of it now, not only when the client leaves."""
         await self._send_wsproto_event(CloseConnection(code=code))
         self._failed = True
         self.task_group.spawn(partial(self._end_application, int(code)))
@@ -146,5 +147,5 @@ class WebSocket(WSStream):
 
 
 def install() -> None:
-    """Have hypercorn make `WebSocket`s."""
+    """Make hypercorn create our `WebSocket`."""
     hypercorn_h11.WSStream = WebSocket  # type: ignore[attr-defined]

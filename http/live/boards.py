@@ -1,6 +1,7 @@
-"""What streams read from: the newest document of each kind, and the latest events with a snapshot to begin from. Pure.
+"""The boards that streams read: the newest document of each kind, and the latest events with a snapshot to begin from.
+Pure.
 
-A board is written by the feeds only. It wakes whoever watches it, and encodes nothing that nobody takes.
+Only the feeds write a board. A board wakes its watchers, and encodes only what somebody takes.
 """
 
 from collections import deque
@@ -10,14 +11,14 @@ from onebroker.http.live import frames
 
 MOST_EVENTS = 4096
 MOST_EVENT_BYTES = 4 * 1024 * 1024
-"""Events of one board that are kept for clients behind."""
+"""The most bytes of events that one board keeps for clients that are behind."""
 
 Wake = Callable[[], None]
 Make = Callable[[], bytes]
 
 
 class Watchers:
-    """Who wants to be woken when a board changes."""
+    """The functions to call when a board changes."""
 
     def __init__(self) -> None:
         self._wakes: set[Wake] = set()
@@ -37,7 +38,7 @@ class Watchers:
 
 
 class EventLog:
-    """The latest events, encoded once; each has a position, and a reader asks for those after its own."""
+    """The latest events, each encoded once. Each event has a position; a reader asks for the events after its own position."""
 
     def __init__(self, most_events: int = MOST_EVENTS, most_bytes: int = MOST_EVENT_BYTES) -> None:
         self._most_events = most_events
@@ -49,7 +50,7 @@ class EventLog:
 
     @property
     def first(self) -> int:
-        """Position before the oldest event that is kept."""
+        """Position before the oldest kept event."""
         return self.end - len(self._events)
 
     def append(self, event: bytes) -> None:
@@ -60,7 +61,7 @@ class EventLog:
             self._bytes -= len(self._events.popleft())
 
     def after(self, position: int, piece_bytes: int = frames.PIECE_BYTES) -> list[bytes] | None:
-        """Return events after `position`, the oldest first, about `piece_bytes` of them; None when some are not kept."""
+        """Return events after `position`, oldest first, about `piece_bytes` of them; None if some of them are no longer kept."""
         if position < self.first:
             return None
         taken: list[bytes] = []
@@ -74,31 +75,31 @@ class EventLog:
 
 
 class EventBoard:
-    """A state told as a snapshot and the events after it. Its snapshot always stands at the end of the log."""
+    """A state shown as a snapshot and the events after it. The snapshot always shows the state at the end of the log."""
 
     def __init__(self, name: str, log: EventLog | None = None) -> None:
         self.name = name
         self.log = log or EventLog()
         self.generation = 0
-        """Changes when events do not lead from what was told to what is: everybody needs the snapshot again."""
+        """Changes when no events lead from the state shown before to the present state: every client needs the snapshot again."""
         self.watchers = Watchers()
         self._make: Make | None = None
         self._snapshot: bytes | None = None
 
     def snapshot(self) -> bytes | None:
-        """Return the message that shows the state, or why there is none; None before anything is known."""
+        """Return the message that shows the state, or says why there is none; None while nothing is known."""
         if self._snapshot is None and self._make is not None:
             self._snapshot = self._make()
         return self._snapshot
 
     def replace(self, make: Make) -> None:
-        """Put another state in the place of the one that was, with no events between them."""
+        """Replace the state by another one, without events between them."""
         self._put(make)
         self.generation += 1
         self.watchers.wake()
 
     def publish(self, events: Sequence[bytes], make: Make) -> None:
-        """Append the events that lead from the state that was to the one `make` tells."""
+        """Append the events that lead from the previous state to the state that `make` shows."""
         self._put(make)
         for event in events:
             self.log.append(event)
@@ -110,7 +111,7 @@ class EventBoard:
 
 
 class DocumentBoard:
-    """The newest version of each document, or why there is none."""
+    """The newest version of each document, or the reason why there is none."""
 
     def __init__(self) -> None:
         self.watchers = Watchers()
@@ -118,7 +119,7 @@ class DocumentBoard:
         self._made: dict[str, bytes | Make] = {}
 
     def version(self, name: str) -> int:
-        """Return a number that changes with the document; 0 = nothing is known of it yet."""
+        """Return a number that changes with the document; 0 = nothing is known about it yet."""
         return self._versions.get(name, 0)
 
     def body(self, name: str) -> bytes:

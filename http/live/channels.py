@@ -1,7 +1,9 @@
-"""What one client gets of a board: what is due, taken when the client can take a message, and what a lost connection lost.
+"""What one client gets from a board. A channel knows what is due, gives it when the client can take a message, and
+makes due again what a lost connection lost.
 
-Every channel knows for what it sent the number (`seq`) of the message that carried it last, so a resume needs no kept
-messages: what a later message carried is due again, as it is now. Memory is bounded by what is subscribed. Pure.
+For each thing that it sent, a channel knows the number (`seq`) of the last message that carried it. So a resume needs
+no stored messages: what later messages carried is due again, in its present state. The subscriptions bound the memory.
+Pure.
 """
 
 from collections import deque
@@ -16,50 +18,50 @@ from onebroker.http.live.boards import DocumentBoard, EventBoard, Wake
 from onebroker.http.live.quote_board import Mode, QuoteBoard
 
 MOST_MARKS = 1024
-"""Messages of events whose place in the log is remembered; a resume further back gets a snapshot."""
+"""Event messages whose position in the log is remembered; a resume from further back gets a snapshot."""
 MOST_ENCODED = 16
-"""A message ends after so many quotes that nobody had encoded before it: about two milliseconds of work."""
+"""A message ends after this many quotes that were not yet encoded: about two milliseconds of work."""
 DOCUMENT_SECONDS = 0.5
 DOCUMENT_BYTES_PER_SECOND = 1024 * 1024
-"""A document is sent to one client no more often than this allows: a long one less often."""
+"""Limits how often one document is sent to one client: a long document is sent less often."""
 NEVER = float("inf")
 
 
 class Channel(Protocol):
-    """What is due to one client of one kind of thing."""
+    """What is due to one client from one kind of data."""
 
     def next_body(self, seq: int, now: float) -> bytes | None:
-        """Return the next message, to be sent as number `seq`, or None when none is due at `now` (monotonic seconds)."""
+        """Return the next message, which will have the number `seq`; None if none is due at `now` (monotonic seconds)."""
 
     def due_at(self, now: float) -> float:
-        """Return when a message is due, `now` for at once; infinity = only after a change."""
+        """Return when a message is due: `now` means at once, infinity means only after a change."""
 
     def rewind(self, seq: int) -> None:
-        """Make due again what messages after `seq` carried."""
+        """Make due again what the messages after `seq` carried."""
 
     def close(self) -> None:
-        """End what is subscribed."""
+        """End all subscriptions."""
 
 
 class QuoteChannel:
-    """Newest quote per instrument: one that changes again before it is sent is sent once."""
+    """The newest quote of each instrument. A quote that changes again before it is sent is sent once."""
 
     def __init__(self, board: QuoteBoard, wake: Wake) -> None:
         self._board = board
         self._wake = wake
         self._modes: dict[str, Mode] = {}
         self._new: dict[str, None] = {}
-        """Due for the first time since they were subscribed."""
+        """Instruments that are due for the first time since they were subscribed."""
         self._due: dict[str, None] = {}
         self._sent: dict[str, int] = {}
-        """instrument_id -> seq of the last message that carried it."""
+        """instrument_id -> seq of the last message that carried the instrument."""
 
     @property
     def modes(self) -> Mapping[str, Mode]:
         return self._modes
 
     def subscribe(self, instrument: Instrument, mode: Mode) -> None:
-        """Begin, or begin again in another mode."""
+        """Begin a subscription, or begin it again in another mode."""
         instrument_id = instrument.instrument_id
         self._board.watch(instrument, self._mark)
         self._modes[instrument_id] = mode
@@ -68,7 +70,7 @@ class QuoteChannel:
         self._wake()
 
     def unsubscribe(self, instrument_ids: Iterable[str]) -> list[str]:
-        """End those that are subscribed, and return them."""
+        """End the given subscriptions that exist, and return their ids."""
         ended = [instrument_id for instrument_id in instrument_ids if self._modes.pop(instrument_id, None) is not None]
         for instrument_id in ended:
             self._board.unwatch(instrument_id, self._mark)
@@ -110,19 +112,20 @@ class QuoteChannel:
 
 
 class EventChannel:
-    """A snapshot, then every event. A client that falls behind what the log keeps is told, and gets a snapshot again."""
+    """A snapshot, then every event. A client that falls further behind than the log reaches gets a `lagged` message,
+    then a new snapshot."""
 
     def __init__(self, board: EventBoard, wake: Wake) -> None:
         self._board = board
         self._wake = wake
         self.subscribed = False
         self._generation = -1
-        """Of the board, when its snapshot was sent; -1 = a snapshot is due."""
+        """The board's generation when its snapshot was sent; -1 = a snapshot is due."""
         self._marks: deque[tuple[int, int]] = deque(maxlen=MOST_MARKS)
-        """(seq of a message, position in the log after it), the snapshot's first."""
+        """(seq of a message, position in the log after it); the snapshot's entry is first."""
 
     def subscribe(self) -> None:
-        """Begin, or begin again with a snapshot."""
+        """Begin the subscription, or begin it again with a snapshot."""
         self.subscribed = True
         self._generation = -1
         self._board.watchers.add(self._wake)
@@ -172,7 +175,7 @@ class EventChannel:
 
 @attrs.define
 class _Sent:
-    """What a client has of one document."""
+    """What a client has received of one document."""
 
     version: int = 0
     seq: int = 0
@@ -180,7 +183,7 @@ class _Sent:
 
 
 class DocumentChannel:
-    """The newest version of each document; one that changes again before it is sent is sent once."""
+    """The newest version of each document. A document that changes again before it is sent is sent once."""
 
     def __init__(self, board: DocumentBoard, wake: Wake) -> None:
         self._board = board
@@ -192,14 +195,14 @@ class DocumentChannel:
         return tuple(self._sent)
 
     def subscribe(self, names: Iterable[str]) -> None:
-        """Begin, or begin again."""
+        """Begin the subscriptions, or begin them again."""
         for name in names:
             self._sent[name] = _Sent()
         self._board.watchers.add(self._wake)
         self._wake()
 
     def unsubscribe(self, names: Iterable[str]) -> list[str]:
-        """End those that are subscribed, and return them."""
+        """End the given subscriptions that exist, and return their names."""
         ended = [name for name in names if self._sent.pop(name, None) is not None]
         if not self._sent:
             self._board.watchers.remove(self._wake)
@@ -214,7 +217,7 @@ class DocumentChannel:
             return None
         body = self._board.body(name)
         pause = max(DOCUMENT_SECONDS, len(body) / DOCUMENT_BYTES_PER_SECOND)
-        del self._sent[name]  # the one sent longest ago comes first
+        del self._sent[name]  # the document sent longest ago comes first
         self._sent[name] = _Sent(self._board.version(name), seq, now + pause)
         return body
 

@@ -1,5 +1,5 @@
-"""One client's stream: numbered messages out of what it subscribed to, also over a change of connection. Pure: no socket,
-no clock (`now` is monotonic seconds), no waiting.
+"""One client's stream: turns its subscriptions into numbered messages, even when the connection changes. Pure: no
+socket, no clock (`now` is monotonic seconds), no waiting.
 """
 
 from collections import deque
@@ -16,12 +16,12 @@ from onebroker.http.live.quote_board import Mode, QuoteBoard
 
 MOST_INSTRUMENTS = 1000
 MOST_ANSWER_BYTES = 1024 * 1024
-"""Answers that a client has not taken; more end its connection."""
+"""The most bytes of answers that a client has not taken; with more, its connection ends."""
 
 
 @attrs.frozen(kw_only=True)
 class Boards:
-    """What there is to subscribe to."""
+    """The boards that a client can subscribe to."""
 
     quotes: QuoteBoard
     orders: EventBoard
@@ -37,9 +37,9 @@ class ClientStream:
     def __init__(self, stream_id: str, boards: Boards, most_instruments: int = MOST_INSTRUMENTS) -> None:
         self.id = stream_id
         self.seq = 0
-        """Number of the last message that was made."""
+        """Number of the last message made."""
         self.wake: Wake = _nothing
-        """Called when a message may be due: set by the connection."""
+        """Called when a message may be due; the connection sets it."""
         self._most_instruments = most_instruments
         self._answers: deque[bytes] = deque()
         self._answer_bytes = 0
@@ -48,7 +48,7 @@ class ClientStream:
         self.documents = DocumentChannel(boards.documents, self._work)
         self._channels: tuple[Channel, ...] = (*self.events.values(), self.documents, self.quotes)
 
-    # What a client asks
+    # Requests of the client
 
     def subscribe_quote(self, instrument: Instrument, mode: Mode) -> None:
         """Raises Refusal 429."""
@@ -58,14 +58,14 @@ class ClientStream:
         self.quotes.subscribe(instrument, mode)
 
     def answer(self, body: bytes) -> None:
-        """Send `body` before anything else."""
+        """Send `body` before any other message."""
         self._answers.append(body)
         self._answer_bytes += len(body)
         self._work()
 
     @property
     def overfull(self) -> bool:
-        """Whether the client sends without reading."""
+        """Whether the client sends requests without reading the answers."""
         return self._answer_bytes > MOST_ANSWER_BYTES
 
     @property
@@ -76,7 +76,7 @@ class ClientStream:
     # Sending
 
     def next_message(self, now: float) -> bytes | None:
-        """Return the next message, numbered, or None when nothing is due."""
+        """Return the next message with its number; None if nothing is due."""
         body = self._next_body(now)
         if body is None:
             return None
@@ -92,7 +92,7 @@ class ClientStream:
         return next((body for body in bodies if body is not None), None)
 
     def due_at(self, now: float) -> float:
-        """Return when something will be due by itself (monotonic seconds); infinity = only when woken."""
+        """Return when something will be due without a change (monotonic seconds); infinity = only when woken."""
         if self._answers:
             return now
         return min((channel.due_at(now) for channel in self._channels), default=NEVER)
@@ -100,9 +100,10 @@ class ClientStream:
     # Connections
 
     def resume(self, seq: int) -> None:
-        """Go on after message `seq`, the last one that the client has; answers that it missed are told as a whole.
+        """Continue after message `seq`, the last one that the client has. Lost answers are not repeated; one answer
+        lists all subscriptions.
 
-        Raises ValueError when no such message was sent.
+        Raises ValueError if no message `seq` was sent.
         """
         if not 0 <= seq <= self.seq:
             raise ValueError(f"seq {seq} was not sent")

@@ -1,6 +1,7 @@
-"""The actor that writes the boards from what other actors publish; it alone makes events, and encodes them once.
+"""The actor that writes the boards from what other actors publish. Only this actor makes events, and it encodes each
+event once.
 
-A crash costs no client its stream: the next one puts every board anew, and everybody gets snapshots again.
+A crash ends no client's stream: the restarted actor fills every board again, and every client gets snapshots again.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,19 +31,19 @@ from onebroker.http.live.parent_table import ParentTable
 from onebroker.http.live.registry import Streams
 
 PACE_SECONDS = 0.05
-"""Ticks of so long leave together: what a client waits at most, and how often one instrument can be sent."""
+"""The ticks of this time leave together. It is a client's longest wait, and the shortest time between two quotes of one instrument."""
 SWEEP_INSTRUMENTS = 50
 SWEEP_SECONDS = 0.025
-"""A sweep looks at so many instruments, then rests: 2,000 a second, whether their quotes may still be served."""
+"""A sweep looks at this many instruments and then rests. So it checks 2,000 a second for quotes that must no longer be served."""
 LOOK_SECONDS = 1.0
-"""How often it is looked for what only time brings about: a document too old, a stream alone for too long."""
+"""How often to check for changes that only time causes: a document too old, a stream without a connection for too long."""
 WORK_SECONDS = 0.001
-"""The loop is given to others after so much work."""
+"""After this much work the loop goes to other tasks."""
 
 
 @attrs.frozen(kw_only=True)
 class FeedSources:
-    """What is streamed."""
+    """The sources of everything that is streamed."""
 
     quotes: Quotes
     catalogue: Published[CatalogueState]
@@ -53,7 +54,7 @@ class FeedSources:
 
 
 class ReaderSource:
-    """Quotes for the quote board, by the reader that routes use."""
+    """Quotes for the quote board, from the same reader that routes use."""
 
     def __init__(self, quotes: Quotes, clock: Clock) -> None:
         self._quotes = quotes
@@ -80,9 +81,9 @@ class StreamFeeds:
         self._sources = sources
         self._clock = sources.clock
         self._shown: dict[Resource, object] = {}
-        """What tells one version of a document from another."""
+        """What tells two versions of a document apart."""
         self._orders: Orders | None = None
-        """What the order board's snapshot shows; None while it shows none."""
+        """The orders that the order board's snapshot shows; None while it shows none."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         with self._sources.quotes.book.value.followers.open(()) as follower:
@@ -109,26 +110,26 @@ class StreamFeeds:
     # --- quotes -----------------------------------------------------------------------------------------------------
 
     async def _follow_quotes(self, follower: Follower) -> None:
-        """Look at what changes; what changes meanwhile waits, so that a burst costs each instrument one look."""
+        """Refresh the changed instruments. Changes that come meanwhile wait, so that a burst costs one refresh per instrument."""
         async for changed in follower:
             await self._refresh(tuple(changed))
             await trio.sleep(PACE_SECONDS)
 
     async def _follow_what_is_watched(self, follower: Follower) -> None:
-        """Have the book tell of exactly what is subscribed; it makes the feeds carry that, too."""
+        """Make the quote book report exactly the subscribed instruments; this also makes the feeds carry them."""
         board = self._boards.quotes
         while True:
             watched = trio.Event()
             board.on_watched = watched.set
             before = follower.instrument_ids
             follower.follow(board)
-            # A new one may have changed between its subscription and now.
+            # A new instrument may have changed between its subscription and now.
             await self._refresh(tuple(follower.instrument_ids - before))
             await trio.sleep(PACE_SECONDS)
             await watched.wait()
 
     async def _follow_book(self) -> None:
-        """Look at everything again when a restarted actor puts another book in the place of the one that was."""
+        """Refresh every instrument when a restarted actor replaces the quote book."""
         published = self._sources.quotes.book
         while True:
             await published.wait_newer(published.version)
@@ -146,7 +147,7 @@ class StreamFeeds:
                 began = self._clock.monotonic()
 
     async def _sweep_quotes(self) -> None:
-        """Find quotes that have become too old to be served, which nobody tells of."""
+        """Find quotes that have become too old to be served; no change reports them."""
         while True:
             watched = tuple(self._boards.quotes)
             for start in range(0, len(watched), SWEEP_INSTRUMENTS):
@@ -155,7 +156,7 @@ class StreamFeeds:
             await trio.sleep(LOOK_SECONDS)
 
     async def _follow_catalogue(self) -> None:
-        """Take the records of a new mapping; an instrument that is not in it keeps the last one that it had."""
+        """Take the records of a new mapping. An instrument that is missing in it keeps its last record."""
         catalogue = self._sources.catalogue
         snapshot = catalogue.value.latest
         while True:
@@ -174,7 +175,7 @@ class StreamFeeds:
     # --- documents and orders ---------------------------------------------------------------------------------------
 
     async def _follow_document(self, resource: Resource) -> None:
-        """Look at each new document, and once a second whether the one there is has become too old."""
+        """Look at each new document; once a second check whether the present document has become too old."""
         published = self._sources.documents[resource]
         while True:
             version = published.version
@@ -183,7 +184,7 @@ class StreamFeeds:
                 await published.wait_newer(version)
 
     async def _look(self, resource: Resource) -> None:
-        """Put a document on its board when it says something else than the one that is there."""
+        """Put a document on its board if it differs from the document that is there."""
         state = self._sources.documents[resource].value
         try:
             served = servable(READ_RULES[resource], state, self._clock.epoch())
@@ -209,7 +210,7 @@ class StreamFeeds:
             self._boards.orders.replace(lambda: frames.refusal("orders", refused, {"snapshot": True}))
 
     async def _tell_orders(self, state: DocumentState) -> None:
-        """Make the events between the order book shown last and this one."""
+        """Make the events that lead from the last shown order book to this one."""
         board = self._boards.orders
         after = await run_steps(orders_of(state.content.rows), self._clock)
         as_of = b'"as_of":"%b"' % state.as_of.encode()
@@ -229,9 +230,9 @@ class StreamFeeds:
     # --- parents ----------------------------------------------------------------------------------------------------
 
     async def _follow_parents(self) -> None:
-        """Follow the engine's parents from what is stored; read again while the store is away."""
+        """Follow the engine's parents, beginning with the stored ones; while the store is unreachable, try to read again."""
         while True:
-            self._sources.parents.take()  # what the store has is read now; what changes meanwhile comes after
+            self._sources.parents.take()  # the store's content is read now; changes that come meanwhile follow it
             try:
                 table = ParentTable(await open_parents(self._sources.store))
             except StoreError as error:
@@ -244,7 +245,7 @@ class StreamFeeds:
         self._boards.parents.replace(lambda: frames.refusal("parents", refused, {"snapshot": True}))
 
     async def _follow_table(self, table: ParentTable) -> None:
-        """Tell what changes; return when not every change was kept."""
+        """Publish the changes; return when some changes were lost."""
         board, changes = self._boards.parents, self._sources.parents
 
         def snapshot() -> bytes:

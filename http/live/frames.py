@@ -1,4 +1,4 @@
-"""Messages to a client, as JSON. A body begins with `{"type":`; its number is put in front when it is sent."""
+"""Messages to a client, as JSON. A body begins with `{"type":`; its number is put in front when the message is sent."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,7 +6,7 @@ from onebroker.config.refusal import Refusal
 from onebroker.http import render
 
 PIECE_BYTES = 64 * 1024
-"""A message of several things ends once it is as long."""
+"""A message of several elements ends once it has this length."""
 
 
 def numbered(seq: int, body: bytes) -> bytes:
@@ -19,16 +19,16 @@ def message(kind: str, fields: Mapping[str, object]) -> bytes:
 
 
 def refusal(kind: str, refused: Refusal, fields: Mapping[str, object]) -> bytes:
-    """Return a message that says why something is not there: `status` and `error` as the REST route answers."""
+    """Return a message that says why something is missing: `status` and `error` are those of the REST route."""
     return render.encode({"type": kind, **fields, "status": refused.status, **refused.body()})
 
 
 def array(kind: bytes, name: bytes, elements: Iterable[bytes], *, snapshot: bool = False) -> bytes:
-    """Return a message of many elements that are JSON already."""
+    """Return a message of many elements that are already JSON."""
     first = b'{"type":"%b",%b"%b":[' % (kind, b'"snapshot":true,' if snapshot else b"", name)
     return first + b",".join(elements) + b"]}"
 
 
 def joined(kind: bytes, *members: bytes) -> bytes:
-    """Return a message of members that are JSON already (`"data":{...}`)."""
+    """Return a message of members that are already JSON (`"data":{...}`)."""
     return b'{"type":"%b",' % kind + b",".join(members) + b"}"

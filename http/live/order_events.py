@@ -1,4 +1,4 @@
-"""Order events out of two successive order books (rules 2.2.2). Pure."""
+"""Makes order events from two successive order books (rules 2.2.2). Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
@@ -14,13 +14,13 @@ Orders: TypeAlias = Mapping[OrderKey, OrderView]
 
 
 class OrderEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One order came, changed, or is not in the book any more."""
+    """One order came, changed, or is no longer in the book."""
 
     event: Literal["new", "changed", "gone"]
     previous_status: str | None
-    """Null for a new one."""
+    """Null for a new order."""
     order: OrderView
-    """As it is now; of one that is gone, as it was."""
+    """The order as it is now; for an order that is gone, as it was last."""
 
 
 def orders_of(rows: Iterable[msgspec.Struct]) -> Steps[dict[OrderKey, OrderView]]:
@@ -35,7 +35,7 @@ def orders_of(rows: Iterable[msgspec.Struct]) -> Steps[dict[OrderKey, OrderView]
 
 
 def order_events(before: Orders, after: Orders) -> Steps[list[OrderEvent]]:
-    """Return what leads from one book to the other, in the order of the book; what is gone comes last."""
+    """Return the events that lead from one book to the other, in the order of the book; gone orders come last."""
     events: list[OrderEvent] = []
     for number, (key, order) in enumerate(after.items()):
         known = before.get(key)

@@ -1,4 +1,4 @@
-"""Unfinished parents as `GET /api/orders/parents` shows them, kept in line with what the engine's store acknowledged. Pure."""
+"""Unfinished parents as `GET /api/orders/parents` shows them, kept equal to what the engine's store has acknowledged. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -15,18 +15,18 @@ class ParentEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     event: Literal["new", "changed", "finished"]
     previous_state: str | None
-    """Null when it was not shown before."""
+    """Null if the parent was not shown before."""
     parent: Mapping[str, Any]
 
 
 class ParentTable:
     def __init__(self, shown: Mapping[str, Any]) -> None:
-        """Begin from what the route answers: `{parents, unreadable_parents?}`."""
+        """Begin from the route's answer: `{parents, unreadable_parents?}`."""
         self._parents: dict[str, Mapping[str, Any]] = {one["parent_order_id"]: one for one in shown["parents"]}
         self._rest = {name: value for name, value in shown.items() if name != "parents"}
 
     def take(self, record: ParentRecord) -> ParentEvent | None:
-        """Take a newer record; None when it is older than what is shown, or the same."""
+        """Take a newer record and return its event; None if the record is older than the shown one, or equal to it."""
         parent_id = record.parent_order_id
         before = self._parents.get(parent_id)
         if before is not None and record.updated_at < before["updated_at"]:

@@ -1,6 +1,6 @@
-"""The quotes that clients subscribed to: each instrument's servable quote, encoded once a mode and change. Pure.
+"""The quotes that clients subscribed to: each instrument's servable quote, encoded once for each mode and change. Pure.
 
-A quote that may not be served any more (rules 1.4.7-2) is told as stale, without figures.
+A quote that must no longer be served (rules 1.4.7-2) is sent as stale, without figures.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,26 +16,26 @@ from onebroker.http import render
 
 
 class Mode(StrEnum):
-    """How much of a quote is told."""
+    """How much of a quote is sent."""
 
     LTP = "ltp"
-    """What `GET /api/instruments/ltp` answers, and whether it is stale."""
+    """The answer of `GET /api/instruments/ltp`, and whether the quote is stale."""
     QUOTE = "quote"
-    """What `GET /api/instruments/quote` answers, without depth."""
+    """The answer of `GET /api/instruments/quote`, without depth."""
     DEPTH = "depth"
-    """The whole of it."""
+    """The whole answer of that route."""
 
 
 class QuoteSource(Protocol):
-    """Where quotes come from; each reading of `servable` counts as being asked for."""
+    """The source of quotes. Each call of `servable` counts as a request for the instrument's quote."""
 
     def servable(self, instrument: Instrument) -> Quote | None: ...
 
     def stale_since(self, instrument_id: str) -> float | None:
-        """Return since when the newest quote is marked stale; None when it is not marked, or there is none."""
+        """Return since when the newest quote is marked stale; None if it is not marked, or if there is no quote."""
 
     def known(self, instrument_id: str) -> bool:
-        """Tell whether any quote, usable or not, is held."""
+        """Tell whether the source holds any quote of the instrument, usable or not."""
 
     def now(self) -> float:
         """Return epoch seconds."""
@@ -45,7 +45,7 @@ class QuoteSource(Protocol):
 class _Slot:
     instrument: Instrument
     quote: Quote | None = None
-    """None while there is none that may be served."""
+    """None while there is no quote that may be served."""
     stale_since: float | None = None
     encoded: dict[Mode, bytes] = attrs.field(factory=dict)
     watchers: dict[Callable[[str], None], None] = attrs.field(factory=dict)
@@ -56,13 +56,13 @@ class QuoteBoard:
         self._source = source
         self._slots: dict[str, _Slot] = {}
         self.on_watched: Callable[[], object] = int
-        """Called when the watched instruments are others than before; set by the feed."""
+        """Called when the set of watched instruments changes; the feed sets it."""
 
     def __len__(self) -> int:
         return len(self._slots)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the instruments that are watched, as they are now."""
+        """Iterate over the instruments that are watched at this moment."""
         return iter(tuple(self._slots))
 
     def watch(self, instrument: Instrument, mark: Callable[[str], None]) -> None:
@@ -83,7 +83,7 @@ class QuoteBoard:
                 self.on_watched()
 
     def refresh(self, instrument_id: str) -> None:
-        """Look at an instrument's quote again, and mark it for those who watch it when it is another."""
+        """Read an instrument's quote again; if it has changed, mark the instrument for its watchers."""
         slot = self._slots.get(instrument_id)
         if slot is None:
             return
@@ -94,7 +94,7 @@ class QuoteBoard:
                 mark(instrument_id)
 
     def rename(self, instrument: Instrument) -> None:
-        """Take another mapping's record of a watched instrument."""
+        """Take the record of a watched instrument from another mapping."""
         slot = self._slots.get(instrument.instrument_id)
         if slot is not None and slot.instrument != instrument:
             slot.instrument = instrument
@@ -103,11 +103,11 @@ class QuoteBoard:
                 mark(instrument.instrument_id)
 
     def encoded(self, instrument_id: str, mode: Mode) -> bool:
-        """Tell whether `element` has its answer at hand."""
+        """Tell whether `element` has the answer ready."""
         return mode in self._slots[instrument_id].encoded
 
     def element(self, instrument_id: str, mode: Mode) -> bytes:
-        """Return the instrument's quote as JSON. It must be watched."""
+        """Return the instrument's quote as JSON. The instrument must be watched."""
         slot = self._slots[instrument_id]
         encoded = slot.encoded.get(mode)
         if encoded is None:

@@ -1,4 +1,4 @@
-"""The streams of all clients: with a connection, or without one for up to `KEPT_SECONDS`. No waiting; `now` is monotonic."""
+"""The streams of all clients: with a connection, or without one for up to `KEPT_SECONDS`. No waiting; `now` is monotonic seconds."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -12,17 +12,17 @@ from onebroker.http.live.boards import Wake
 from onebroker.http.live.client_stream import Boards, ClientStream
 
 KEPT_SECONDS = 60.0
-"""How long a stream without a connection waits to be resumed."""
+"""Seconds that a stream without a connection waits to be resumed."""
 MOST_STREAMS = 100
-"""With a connection or without; of those without, the one that lost it first gives way."""
+"""With a connection or without. Among the streams without a connection, the one that lost it first gives way."""
 MOST_CONNECTIONS = 200
-"""Open sockets that have shown their token."""
+"""The most open sockets that have shown their token."""
 MOST_STRANGERS = 20
-"""Open sockets that have not shown their token yet; the oldest gives way, so that nobody without one keeps others out."""
+"""The most open sockets that have not yet shown their token. The oldest gives way, so that a client without a token keeps nobody out."""
 
 
 class TooMany(Exception):
-    """Nothing more can be taken."""
+    """No room for one more."""
 
 
 class CannotResume(Exception):
@@ -33,20 +33,20 @@ class CannotResume(Exception):
 class _Kept:
     stream: ClientStream
     end: Callable[[], None] | None = None
-    """Ends the connection that has it; None = it has none."""
+    """Ends the stream's connection; None = the stream has no connection."""
     lost_at: float = 0.0
 
 
 @attrs.frozen
 class Figures:
-    """What health and metrics show."""
+    """The figures that health and metrics show."""
 
     connections: int
     streams: int
     waiting: int
     """Streams without a connection."""
     instruments: int
-    """Different ones that are subscribed."""
+    """Different instruments that are subscribed."""
 
 
 class Streams:
@@ -68,12 +68,12 @@ class Streams:
         self._most_strangers = most_strangers
         self._strangers: dict[trio.CancelScope, None] = {}
         self.turn = trio.Lock()
-        """Held by a connection that makes a message: a change that concerns all clients is told to one after the other, and
-        everything else in the process runs in between."""
+        """Held by a connection while it makes a message. So a change that concerns all clients goes to one client after
+        the other, and other tasks of the process run in between."""
 
     @contextmanager
     def stranger(self) -> Iterator[trio.CancelScope]:
-        """Count an open socket while its token is waited for; the wait is cancelled when it has to give way."""
+        """Count an open socket while it waits for its token; the wait is cancelled if this socket must give way."""
         if len(self._strangers) >= self._most_strangers:
             oldest = next(iter(self._strangers))
             del self._strangers[oldest]
@@ -109,7 +109,8 @@ class Streams:
         return stream
 
     def resume(self, stream_id: str, seq: int, wake: Wake, end: Callable[[], None]) -> ClientStream:
-        """Return the stream, to go on after message `seq`; another connection that still has it is ended.
+        """Return the stream, to continue after message `seq`. If another connection still has the stream, that
+        connection is ended.
 
         Raises CannotResume.
         """
@@ -127,7 +128,7 @@ class Streams:
         return kept.stream
 
     def lose(self, stream: ClientStream, end: Callable[[], None], now: float) -> None:
-        """Keep a stream whose connection (known by its `end`) is over; one that nothing was asked of is forgotten."""
+        """Keep a stream whose connection (known by its `end`) is over; forget it if nothing was subscribed."""
         kept = self._kept.get(stream.id)
         if kept is None or kept.end != end:
             return  # forgotten, or resumed elsewhere
@@ -136,7 +137,7 @@ class Streams:
             self._forget(kept)
 
     def expire(self, now: float) -> None:
-        """Forget streams that were without a connection for too long."""
+        """Forget streams that have had no connection for too long."""
         for kept in tuple(self._kept.values()):
             if kept.end is None and now - kept.lost_at > KEPT_SECONDS:
                 self._forget(kept)
@@ -151,4 +152,4 @@ class Streams:
 
 
 def _nothing() -> None:
-    """Nobody is there to be woken."""
+    """There is no connection to wake."""

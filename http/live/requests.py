@@ -1,4 +1,4 @@
-"""What a client may say, from text to values. Pure; raises Refusal 400 in the words of the REST routes where they have some."""
+"""Reads the messages of a client: turns text into values. Pure; raises Refusal 400, in the words of the REST routes where those exist."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -22,9 +22,9 @@ EventsName: TypeAlias = Literal["orders", "parents"]
 class Subscribe:
     channel: str
     mode: Mode = Mode.LTP
-    """Of quotes."""
+    """For quotes."""
     instruments: Sequence[object] = ()
-    """Of quotes: items as they were sent, to be named one by one (rules 1.4.4)."""
+    """For quotes: items as they were sent; each is resolved separately (rules 1.4.4)."""
     documents: tuple[str, ...] = ()
 
 
@@ -32,7 +32,7 @@ class Subscribe:
 class Unsubscribe:
     channel: str
     instruments: Sequence[object] | None = None
-    """None = all."""
+    """None = all instruments."""
     documents: tuple[str, ...] = RESOURCES
 
 
@@ -59,7 +59,7 @@ def read_object(raw: str | bytes) -> dict[str, Any]:
         raise Refusal(400, sentences.MESSAGE_FORM)
     try:
         value = msgspec.json.decode(raw)
-    except (ValueError, RecursionError):  # malformed text, nested without end
+    except (ValueError, RecursionError):  # malformed text, or nesting that is too deep
         raise Refusal(400, sentences.MESSAGE_FORM) from None
     if not isinstance(value, dict):
         raise Refusal(400, sentences.MESSAGE_FORM)
@@ -67,7 +67,7 @@ def read_object(raw: str | bytes) -> dict[str, Any]:
 
 
 def read_id(given: Mapping[str, Any]) -> str | int | float | None:
-    """Return the id that a client gave its message, for the answer."""
+    """Return the id that the client gave its message; the answer repeats it."""
     own = given.get("id")
     if own is not None and (isinstance(own, bool) or not isinstance(own, str | int | float)):
         raise Refusal(400, sentences.ID_FORM)
@@ -75,7 +75,7 @@ def read_id(given: Mapping[str, Any]) -> str | int | float | None:
 
 
 def read_command(given: Mapping[str, Any]) -> Command:
-    """Return what the message asks."""
+    """Return the command of the message."""
     kinds = [kind for kind in ("subscribe", "unsubscribe", TOKEN, "resume") if kind in given]
     if kinds not in (["subscribe"], ["unsubscribe"], ["resume"], [TOKEN], [TOKEN, "resume"]):
         raise Refusal(400, sentences.MESSAGE_KIND)

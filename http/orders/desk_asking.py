@@ -1,4 +1,4 @@
-"""Asking the desk: what its end or silence means for the caller (rules 2.4.4-2.4.7)."""
+"""Asks the desk, and says what the desk's end or silence means for the caller (rules 2.4.4-2.4.7)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,16 +12,16 @@ from onebroker.config.vocabulary import Outcome
 from onebroker.http.services import OrderServices
 
 BESIDE_BROKER_SECONDS = 11.0
-"""What a cancel may take beside the broker's own time: room 5 s, and the hand-over from desk to parent to session."""
+"""Seconds that a cancel may take on top of the broker's own time: 5 s for room, and the hand-over from desk to parent to session."""
 CHANGE_SECONDS = 14.0
-"""The same of a change or of a parent's cancel: a just-placed order's appearing too, or a turn after another change. An engine that is
-starting is waited for beside that (`change_seconds`)."""
+"""The same for a change or a parent's cancel. This includes the time until a just-placed order appears, or until
+another change is done. The wait for a starting engine is added to it (`change_seconds`)."""
 FLATTEN_SECONDS = 180.0
-"""A flatten takes up to 80 s, 40 of them for an engine that is away, and may wait for one that is under way."""
+"""A flatten takes up to 80 s, of which 40 are for an engine that is away. It may also wait for a flatten that is already running."""
 
 
 def change_seconds(orders: OrderServices) -> float:
-    """Return what a change or a parent's cancel may take beside the broker's own time."""
+    """Return the seconds that a change or a parent's cancel may take on top of the broker's own time."""
     return CHANGE_SECONDS + orders.settings.engine_wait_seconds
 
 
@@ -33,8 +33,8 @@ async def ask_desk(
     dry_run: bool,
     beside_seconds: float,
 ) -> EngineAnswer:
-    """Ask the desk, `beside_seconds` longer than a broker may take. Once the message got into its mailbox the outcome is unknown,
-    and the 504 says so of what is `named`."""
+    """Ask the desk, and wait `beside_seconds` longer than a broker may take. Once the message is in the desk's mailbox
+    the outcome is unknown; the 504 then says so for the order or parent in `named`."""
     unknown = dict(named) if dry_run else {**named, "outcome": Outcome.UNKNOWN.value}
     try:
         return await orders.desk.ask(make, orders.settings.broker_timeout_seconds + beside_seconds)

@@ -1,6 +1,7 @@
-"""The dry-run flag of every order route, of the body or the query. Pure; raises Refusal 400.
+"""The dry-run flag of every order route, from the body or the query. Pure; raises Refusal 400.
 
-A JSON null counts as absent in other fields; who writes one here meant to say something.
+In other fields a JSON null counts as absent. Here a null is refused, because a caller who writes it meant to say
+something.
 """
 
 from collections.abc import Mapping
@@ -19,5 +20,5 @@ DRY_RUN = Parameter(
 
 
 def read_dry_run(body: Mapping[str, Any], args: Mapping[str, str]) -> bool:
-    """Return the flag of the body, or else of the query (true, false, 1, 0, yes, no). Rules 2.4.4, 2.4.5: the body wins."""
+    """Return the flag from the body, or else from the query (true, false, 1, 0, yes, no). Rules 2.4.4, 2.4.5: the body wins."""
     return dry_run(body) if DRY_RUN.name in body else parse.flag(args, DRY_RUN) or False

@@ -1,4 +1,4 @@
-"""List forms of modify, cancel and parents: every entry is answered in its place, in the order of the list (rules 2.4.4-2.4.6).
+"""List forms of modify, cancel and parents: every entry is answered at its place, in the order of the list (rules 2.4.4-2.4.6).
 
 asked = read_list(body, request.args, ROUTE)
 return await answer_list(asked.items, one)
@@ -29,11 +29,12 @@ class AskedList:
     items: list[Any]
     """As they were sent; not empty."""
     dry_run: bool
-    """Of every one of them."""
+    """For all items."""
 
 
 One: TypeAlias = Callable[[Any, Callable[[], None]], Awaitable[EngineAnswer]]
-"""An item, and what to call when it is in the mailbox of whoever works it -> its answer; raises what the single form raises."""
+"""Takes an item, and a function to call once the item is in the mailbox of the actor that works it. Returns the item's
+answer; raises what the single form raises."""
 
 
 @attrs.frozen
@@ -50,7 +51,7 @@ _SENTENCES = {
 
 
 def read_list(body: Mapping[str, Any], args: Mapping[str, str], route: Route) -> AskedList:
-    """Return the list (ORDERS or PARENTS) of a body of `route`; `args` is the query (dry_run alone). Raises Refusal 400."""
+    """Return the list (ORDERS or PARENTS) from a body of `route`; `args` is the query (only dry_run). Raises Refusal 400."""
     name = route.list_form[0].name
     items, said = body[name], _SENTENCES[name]
     if not isinstance(items, list) or not items:
@@ -62,7 +63,7 @@ def read_list(body: Mapping[str, Any], args: Mapping[str, str], route: Route) ->
 
 
 async def answer_list(items: Sequence[Any], one: One) -> Response:
-    """Work all items at the same time, handed over in their order, and return `{results}`. Always 200: each has its own status."""
+    """Work all items at the same time, handed over in list order, and return `{results}`. Always 200: each item has its own status."""
     entries: dict[int, EngineAnswer] = {}
 
     async def work(index: int, item: Any, begun: trio.Event) -> None:

@@ -1,5 +1,5 @@
-"""The values of a modify (rules 2.4.4; order-engine 5.6): place's rules and messages, as far as they need no order. Pure; raises
-Refusal. A null counts as absent."""
+"""The values of a modify (rules 2.4.4; order-engine 5.6): the rules and messages of place that do not depend on the
+order. Pure; raises Refusal. A null counts as absent."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -16,11 +16,11 @@ from onebroker.config.vocabulary import SENDABLE_VALIDITIES, OrderType
 from onebroker.http.orders.naming import Named, ParentNamed
 
 OF_ENGINE = frozenset({"price", "trigger_price", "quantity"})
-"""All that can be changed on an engine order (rules 2.4.4)."""
+"""The only fields that can be changed on an engine order (rules 2.4.4)."""
 
 
 def read_change(body: Mapping[str, Any], named: Named) -> LegChange:
-    """Return the new values. Raises Refusal 400; 409 for what no engine order changes."""
+    """Return the new values. Raises Refusal 400; 409 for a field that cannot be changed on an engine order."""
     change = LegChange(
         price=_price(body, "price"),
         trigger_price=_price(body, "trigger_price"),
@@ -63,7 +63,7 @@ def _word(body: Mapping[str, Any], name: str, choices: tuple[str, ...]) -> str |
     value = body.get(name)
     if value is None:
         return None
-    # Only ASCII: a few foreign letters turn into ours when upper-cased.
+    # Only ASCII: some foreign letters become ASCII letters when upper-cased.
     word = value.strip().upper() if isinstance(value, str) and value.isascii() else None
     if word not in choices:
         raise Refusal(400, place_texts.must_be_one_of(name, choices))

@@ -1,4 +1,4 @@
-"""Which order, parent or part a change or a cancel is about (rules 2.4.4-2.4.6). Pure; raises Refusal 400. A null counts as absent."""
+"""The order, parent or part that a change or a cancel names (rules 2.4.4-2.4.6). Pure; raises Refusal 400. A null counts as absent."""
 
 import re
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ Named: TypeAlias = OrderNamed | ParentNamed
 
 
 def read_named(given: Mapping[str, Any], brokers: tuple[str, ...]) -> Named:
-    """Return what `order_id` and `broker`, or `parent_id` and `part`, name."""
+    """Return the order named by `order_id` and `broker`, or the parent named by `parent_id` and `part`."""
     if given.get("parent_id") is None:
         if given.get("part") is not None:
             raise Refusal(400, change_texts.PART_NEEDS_PARENT)

@@ -1,4 +1,4 @@
-"""The list form of a place body (rules 2.4.2, 2.8): what is wrong with the list as a whole. Pure; raises Refusal 400."""
+"""The list form of a place body (rules 2.4.2, 2.8): checks the list as a whole. Pure; raises Refusal 400."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,11 +19,11 @@ class PlaceList:
     items: list[Any]
     """As they were sent; not empty."""
     dry_run: bool
-    """Of every one of them."""
+    """For all items."""
 
 
 def check_list(body: Mapping[str, Any], args: Mapping[str, str], route: Route, *, maximum: int) -> PlaceList:
-    """Check a body that has `orders`; `args` is the query (dry_run alone), `maximum` the most orders it may hold."""
+    """Check a body that has `orders`; `args` is the query (only dry_run), `maximum` is the most orders that the list may hold."""
     items = body[ORDERS]
     if not isinstance(items, list) or not items:
         raise Refusal(400, texts.ORDERS_LIST)

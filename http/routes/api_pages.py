@@ -1,4 +1,4 @@
-"""`/openapi.json` and `/docs`: the route table told to programs and to people. Open, because they hold no data."""
+"""`/openapi.json` and `/docs`: the route table, shown to programs and to people. They need no token, because they hold no data."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ table { border-collapse: collapse; margin: .5rem 0 1.5rem; width: 100%; }
 td, th { border-bottom: 1px solid #ccc; padding: .25rem .75rem .25rem 0; text-align: left; vertical-align: top; }
 """
 
-# One style, known by its hash; no script of any kind.
+# One style, known by its hash; no scripts.
 CONTENT_SECURITY_POLICY = (
     f"default-src 'none'; style-src 'sha256-{base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()}';"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -35,7 +35,7 @@ _RULES = {
 
 
 def describing(others: tuple[Route, ...]) -> tuple[Route, ...]:
-    """Return the two rows whose answers describe `others` and themselves."""
+    """Return the two rows whose answers describe `others` and the two rows themselves."""
 
     async def openapi(request: Request, services: Services) -> Response:
         return render.encoded(document)

@@ -1,4 +1,4 @@
-"""The list of instruments (rules 1.4.5): its segments, the whole of it, search."""
+"""The list of instruments (rules 1.4.5): its segments, the whole list, search."""
 
 from collections.abc import AsyncGenerator
 
@@ -37,7 +37,7 @@ async def segments(request: Request, services: Services) -> Response:
     held = snapshot.master.segments
     answer = {
         "mapping_date": snapshot.mapping_date.isoformat(),
-        "exchanges": sorted({row.exchange for row in held}),  # by name `unknown` is the last
+        "exchanges": sorted({row.exchange for row in held}),  # in order of name `unknown` is the last
         "segments": [_segment(row) for row in held],
     }
     return mappings.dated(render.json_answer(answer), snapshot)
@@ -65,7 +65,7 @@ async def master(request: Request, services: Services) -> Response:
 
 
 async def _records(snapshot: Snapshot, exchange: str | None, segment: str | None) -> AsyncGenerator[bytes, None]:
-    """The snapshot is held until the last record is sent, whatever is mapped meanwhile."""
+    """Yield the records page by page. The snapshot is held until the last record is sent, even if a new mapping comes meanwhile."""
     for page in snapshot.master.pages(exchange, segment):
         yield page
         await trio.lowlevel.checkpoint()

@@ -1,5 +1,5 @@
-"""How the service is (architecture 10, beyond the documents): liveness for anyone, the full health with the token, and
-figures for Prometheus with the token or the metrics token."""
+"""The health of the service (architecture 10, beyond the documents): liveness for everybody, the full health with the
+token, and figures for Prometheus with the token or the metrics token."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,5 @@
-"""Candles and ticks (rules 1.4.8, 1.4.9): of one instrument by GET, of a list by POST (rules 1.4.6), of those no longer listed too."""
+"""Candles and ticks (rules 1.4.8, 1.4.9): of one instrument by GET, of a list by POST (rules 1.4.6). Instruments that
+are no longer listed are included."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -29,7 +30,7 @@ from onebroker.http.routes.instruments import NAMING_ANSWERS
 from onebroker.http.services import HistoryServices, Services
 
 READ_SECONDS = 60.0
-"""How long a client waits for candles; a store that is taking in a file goes on answering."""
+"""Seconds that a client waits for candles. The store keeps answering while it takes in a file."""
 
 _REFUSED = tuple(refusals.REFUSALS)
 
@@ -76,7 +77,7 @@ async def many_ticks(request: Request, services: Services) -> Response:
 
 
 async def _find(doors: HistoryServices, name: InstrumentName) -> Identity:
-    """Return an instrument that is listed, or was, or was entered with its history; Refusal 503, 404."""
+    """Return an instrument that is listed, was listed, or was entered together with its history; raises Refusal 503, 404."""
     state = doors.catalogue.value
     latest = naming.mapped(state.latest)
     found = state.find_ever(name.instrument_id)
@@ -110,7 +111,7 @@ async def _candles(doors: HistoryServices, identity: Identity, asked: CandleRang
 
 
 def _period(identity: Identity, asked: TickPeriod) -> dict[str, object]:
-    """Return what describes a stream of ticks; the headers of the GET form are named for it."""
+    """Return the description of a stream of ticks; the headers of the GET form have the same names."""
     return {
         "instrument_id": identity.instrument_id,
         "adjustable": history_query.is_adjustable(identity),
@@ -123,7 +124,7 @@ def _period(identity: Identity, asked: TickPeriod) -> dict[str, object]:
 async def _tick_entries(
     doors: HistoryServices, items: Sequence[object], asked: TickPeriod
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the entries, each in pieces that a comma joins: one query after the other, while they are sent."""
+    """Yield the entries, each in pieces joined by commas. The queries run one after the other, while the entries are sent."""
     for index, item in enumerate(items):
         try:
             identity = await _find(doors, naming.read_name(_item(item)))
@@ -146,7 +147,8 @@ def _item(item: object) -> dict[str, str]:
 async def _tick_entry(
     index: int, described: Mapping[str, object], rows: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
-    """Yield one entry. A store that fails before the first tick is this entry's 503; later it ends everything (HistoryError)."""
+    """Yield one entry. If the store fails before the first tick, the entry is a 503; a later failure ends the whole
+    answer (HistoryError)."""
     waiting = b'{"request_index":%d,"status":200,"data":%s,"ticks":[' % (index, render.encode(described))
     begun = False
     async with aclosing(rows):

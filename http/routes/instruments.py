@@ -1,4 +1,4 @@
-"""The details of instruments (rules 1.4.5): of one by GET, of a list by POST (rules 1.4.6)."""
+"""The details of instruments (rules 1.4.5): of one instrument by GET, of a list by POST (rules 1.4.6)."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -26,7 +26,7 @@ NAMING_ANSWERS = (
 
 
 def details_record(instrument: Instrument, snapshot: Snapshot) -> dict[str, object]:
-    """Return the record of an instrument with how each broker names it (rules 1.2.7; fields as architecture 8)."""
+    """Return the record of an instrument and each broker's naming of it (rules 1.2.7; fields as architecture 8)."""
     return {
         **instrument.identity.fields(),
         "name": instrument.name,
@@ -39,7 +39,7 @@ def details_record(instrument: Instrument, snapshot: Snapshot) -> dict[str, obje
 
 
 def additional_record(instrument: Instrument, snapshot: Snapshot) -> dict[str, object]:
-    """Return the details record with what each broker's file says besides."""
+    """Return the details record, with the further attributes from each broker's file."""
     attributes = snapshot.attributes(instrument.instrument_id)
     return {**details_record(instrument, snapshot), "attributes": attributes}
 

@@ -32,7 +32,7 @@ A_CANCEL = "a cancel"
 async def cancel(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     body = await parse.optional_body_object(request, texts.BODY_OBJECT)
-    routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
+    routed = services.clock.monotonic()  # after the body, whose slow arrival is not our time
     parse.refuse_repeats(request, _ORDER_ID_QUERY, _BROKER_QUERY, DRY_RUN)
     body_keys.check_query([name for name in request.args if name not in _NAMING], CANCEL)
     if body.get(ORDERS) is not None:
@@ -71,7 +71,7 @@ async def ask_to_cancel(
     dry_run: bool,
     begun: Callable[[], None] = lambda: None,
 ) -> EngineAnswer:
-    """Hand a cancel to the desk; `begun` is called when it is handed over."""
+    """Hand a cancel to the desk; `begun` is called when the cancel is handed over."""
 
     def make(reply: Reply[EngineAnswer]) -> DeskMessage:
         begun()

@@ -30,7 +30,7 @@ async def flatten(request: Request, services: Services) -> Response:
     if body.get("confirm") != CONFIRMATION:
         raise Refusal(400, texts.CONFIRM)
     fields.check_dry_run(body)
-    # Any non-empty value of the body counts; and whoever asks for a dry run in the query gets one.
+    # Any non-empty value in the body counts. A caller who asks for a dry run in the query also gets one.
     dry_run = bool(body.get("dry_run")) or bool(parse.flag(request.args, DRY_RUN))
 
     def make(reply: Reply[EngineAnswer]) -> Flatten:

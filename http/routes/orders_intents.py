@@ -13,11 +13,11 @@ from onebroker.http.services import Services
 
 
 async def intent(request: Request, services: Services) -> Response:
-    """Reading does not use the answer up; it is kept for `answer_keep_seconds` (order-engine 5.3)."""
+    """Reading the answer does not use it up; it is kept for `answer_keep_seconds` (order-engine 5.3)."""
     orders = services.required_orders()
     intent_id = fields.uuid_text((request.view_args or {})["intent_id"], texts.INTENT_ID)
     keep_seconds = orders.settings.answer_keep_seconds
-    waits = orders.intent_waits(intent_id)  # before the store is asked: it may be taken up meanwhile
+    waits = orders.intent_waits(intent_id)  # before the store is asked: the engine may take it up meanwhile
     try:
         found = await kept_answer(orders.store, intent_id, now=services.clock.epoch(), keep_seconds=keep_seconds)
     except Unreadable as error:

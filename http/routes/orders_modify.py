@@ -1,5 +1,5 @@
-"""`PUT /api/orders/modify`: change one open order, a held order or a part that has sent nothing, or each of a list (rules 2.4.4;
-order-engine 5.6)."""
+"""`PUT /api/orders/modify`: changes one open order, one held order, one part that has sent nothing, or each of a list
+(rules 2.4.4; order-engine 5.6)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,7 +29,7 @@ A_MODIFY = "a modify"
 async def modify(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     body = await parse.body_object(request, order_texts.BODY_OBJECT)
-    routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
+    routed = services.clock.monotonic()  # after the body, whose slow arrival is not our time
     body_keys.check_query(request.args, MODIFY)
     parse.refuse_repeats(request, DRY_RUN)
     if body.get(ORDERS) is not None:
@@ -64,7 +64,7 @@ async def _ask_to_modify(
     dry_run: bool,
     begun: Callable[[], None] = lambda: None,
 ) -> EngineAnswer:
-    """Check one change and hand it to the desk; `begun` is called when it is handed over."""
+    """Check one change and hand it to the desk; `begun` is called when the change is handed over."""
     named = read_named(body, orders.brokers)
     change = read_change(body, named)
 

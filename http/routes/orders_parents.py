@@ -1,5 +1,4 @@
-"""`GET /api/orders/parents`, read from Redis, so that it works without a running engine; `DELETE`, which only the engine can do
-(rules 2.4.6)."""
+"""`GET /api/orders/parents` reads from Redis, so it works without a running engine. `DELETE` needs the engine (rules 2.4.6)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -58,7 +57,7 @@ async def _cancel_list(
 ) -> Response:
     asked = read_list(body, args, CANCEL_PARENTS)
     if not all(_names_a_parent(item) for item in asked.items):
-        raise Refusal(400, change_texts.PARENTS_ENTRY)  # of the whole request, as rules 2.4.6 lists it
+        raise Refusal(400, change_texts.PARENTS_ENTRY)  # for the whole request, as rules 2.4.6 lists it
     if not orders.store.reachable:
         raise Refusal(503, texts.redis_unreadable("the store is away"))
 
@@ -71,7 +70,7 @@ async def _cancel_list(
 
 
 def _names_a_parent(item: object) -> bool:
-    """Tell whether an entry has a name at all; whether a parent has this name is answered for the entry alone."""
+    """Tell whether an entry has a name at all. Whether a parent has this name is answered in the entry."""
     name = item.get("parent_id") if isinstance(item, dict) else None
     return isinstance(name, str) and bool(name.strip())
 

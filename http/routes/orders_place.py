@@ -1,7 +1,8 @@
-"""`POST /api/orders/place` (rules 2.4.2): check, find the instrument, hand to the engine, answer as it answers.
+"""`POST /api/orders/place` (rules 2.4.2): checks the order, finds the instrument, hands the order to the engine, and
+returns the engine's answer.
 
-The items of a list are handed over in their order, each as an intent of its own, and worked at the same time; what is wrong with
-one stands in its entry.
+The orders of a list are handed over in list order, each as its own intent, and are worked at the same time. An error of
+one order is reported in its entry.
 """
 
 import uuid
@@ -33,12 +34,12 @@ from onebroker.http.services import OrderServices, Services
 _REFUSED = tuple(refusals.REFUSALS)
 AN_ORDER = "an order"
 _DONE = frozenset({200, 202})
-"""Statuses of entries with which a whole list is 200 (order-engine 5.1)."""
+"""If every entry has one of these statuses, the whole list is 200 (order-engine 5.1)."""
 
 
 @attrs.frozen
 class _Checked:
-    """An order as it is handed to the engine."""
+    """An order in the form in which the engine receives it."""
 
     order: PlaceBody
     dry_run: bool
@@ -47,7 +48,7 @@ class _Checked:
 async def place(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     body: dict[str, Any] = await parse.listed_body_object(request, texts.BODY_OBJECT, ORDERS)
-    routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
+    routed = services.clock.monotonic()  # after the body, whose slow arrival is not our time
     body_keys.check_query(request.args, PLACE)
     parse.refuse_repeats(request, DRY_RUN)
     if ORDERS in body:
@@ -60,7 +61,7 @@ async def place(request: Request, services: Services) -> Response:
 
 
 def _checked(body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServices, clock: Clock) -> _Checked:
-    """Check one order by itself and by its instrument. Raises Refusal 400, 404, and 503 while nothing was ever mapped."""
+    """Check one order by itself and against its instrument. Raises Refusal 400, 404, and 503 while nothing was ever mapped."""
     checked = check_body(body, brokers=orders.brokers, dry_run=lambda given: read_dry_run(given, args))
     state = orders.catalogue.value
     if state.latest is None:
@@ -77,7 +78,7 @@ def _checked(body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServ
 
 
 async def _ready(orders: OrderServices, routed: float, clock: Clock) -> None:
-    """Refuse with 503 while no order can be taken; an engine that is starting is waited for, as long as it may take to answer."""
+    """Raise Refusal 503 while no order can be taken. If the engine is starting, wait for it, for as long as it may take to answer."""
     state = orders.catalogue.value
     if not state.published_today:
         raise Refusal(503, texts.catalogue_not_published(state.reason))
@@ -120,7 +121,7 @@ async def _place_list(body: Mapping[str, Any], args: Mapping[str, str], services
                 await trio.lowlevel.checkpoint()
             else:
                 nursery.start_soon(work, index, handing)
-                await handing.begun.wait()  # they get into the engine's mailbox in the order of the list
+                await handing.begun.wait()  # the orders enter the engine's mailbox in list order
     return _list_answer([entries[index] for index in range(len(asked.items))])
 
 
@@ -145,21 +146,21 @@ class _Handing:
 
     checked: _Checked
     routed: float
-    """Monotonic seconds at which the request was read."""
+    """Monotonic seconds when the request was read."""
     intent_id: str = attrs.field(factory=lambda: str(uuid.uuid4()))
     begun: trio.Event = attrs.field(factory=trio.Event)
-    """Set when it stands in the engine's mailbox, or in line for it."""
+    """Set when the order is in the engine's mailbox, or waits for a place in it."""
 
 
 async def _handed_over(handing: _Handing, services: Services) -> EngineAnswer:
-    """Ask the engine until the deadline. What became of an intent that got into its mailbox is unknown; a dry run, and one
-    that did not get so far, placed nothing."""
+    """Ask the engine until the deadline. If the intent got into its mailbox and no answer came, the outcome is unknown.
+    A dry run, and an intent that did not get so far, placed nothing."""
     orders, dry_run = services.required_orders(), handing.checked.dry_run
     wait_seconds = orders.settings.engine_wait_seconds
     deadline = handing.routed + wait_seconds
     extra = {"intent_id": handing.intent_id}
     left_seconds = deadline - services.clock.monotonic()
-    if left_seconds <= 0:  # the last of a long list on a busy machine: nobody would wait for it
+    if left_seconds <= 0:  # the last orders of a long list on a busy machine: nobody would wait for them
         raise Refusal(503, shared.busy(orders.engine.name), extra)
     try:
         return await orders.engine.ask(_asking(handing, deadline), left_seconds)

@@ -1,4 +1,4 @@
-"""Order and trade book routes (rules 2.4.1). Without a parameter the published bytes are the answer; with one, a page."""
+"""Order and trade book routes (rules 2.4.1). Without a parameter the published bytes are the answer; with a parameter, a page."""
 
 import re
 from collections.abc import Callable
@@ -43,11 +43,12 @@ _ORDER_PARAMETERS = (ORDER_ID, PARENT_ID, INTENT_ID, BROKER, STATUS, LIMIT, CURS
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,4000}")
 _BEYOND_ALL = 10**18
-"""A cursor past this skips everything just as well, and still is a JSON number everywhere."""
+"""A cursor beyond this value also skips everything, so it is cut to this value, which is a JSON number everywhere."""
 
 
 def read_filter(request: Request, parameters: tuple[Parameter, ...]) -> BookFilter | None:
-    """Return what the caller asked for, or None when no parameter of the route is given. Blank text counts as absent.
+    """Return the filter that the caller asked for; None if no parameter of the route is given. Blank text counts as
+    absent.
 
     Raises Refusal 400 in the words of rules 2.4.1.
     """
@@ -71,7 +72,7 @@ def read_filter(request: Request, parameters: tuple[Parameter, ...]) -> BookFilt
 
 
 def _lower(text: str | None) -> str | None:
-    """UUIDs and broker codes are read in any case, as by the other routes."""
+    """Return the text in lower case: UUIDs and broker codes are read in any case, as in the other routes."""
     return None if text is None else text.lower()
 
 

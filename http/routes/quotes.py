@@ -21,9 +21,9 @@ from onebroker.http.routes.instruments import NAMING_ANSWERS
 from onebroker.http.services import InstrumentServices, Services
 
 FETCH_SECONDS = 120.0
-"""How long a client waits while brokers are asked, one after the other; the quote book gives up sooner."""
+"""Seconds that a client waits while brokers are asked one after the other; the quote book gives up sooner."""
 FETCHES_AT_ONCE = 4
-"""Of one list (rules 1.8)."""
+"""For one list (rules 1.8)."""
 
 Build: TypeAlias = Callable[[Quote, Instrument, document.Source, float], dict[str, object]]
 
@@ -56,7 +56,7 @@ def _of_many(build: Build) -> Handler:
 
 
 async def _quote(doors: InstrumentServices, instrument: Instrument) -> Found:
-    """Return the stored quote when it may be served, else a broker's; Refusal 503 when no broker gives one."""
+    """Return the stored quote if it may be served, else a broker's quote; Refusal 503 if no broker gives one."""
     stored = doors.quotes.stored(instrument)
     if stored is not None:
         return Found(quote=stored, source="cache")
@@ -65,7 +65,7 @@ async def _quote(doors: InstrumentServices, instrument: Instrument) -> Found:
             lambda reply: FetchQuote(instrument=instrument, reply=reply), FETCH_SECONDS
         )
     except (ActorNotRunning, AskTimedOut) as error:
-        raise Refusal(503, sentences.NO_BOOK) from error  # a read has no outcome that could be unknown
+        raise Refusal(503, sentences.NO_BOOK) from error  # a read has no unknown outcome
     return fetched
 
 

@@ -11,7 +11,7 @@ from onebroker.http.route import Answer, Parameter, Route, TokenRule
 from onebroker.http.services import Services
 
 ASK_SECONDS = 5.0
-"""How long a client waits for the durable store before it hears 504."""
+"""Seconds that a client waits for the durable store before it gets 504."""
 
 API_KEY = Parameter(name="api-key", place="header", required=True, doc="The API key of the service's settings.")
 API_SECRET = Parameter(name="api-secret", place="header", required=True, doc="The API secret that belongs to it.")

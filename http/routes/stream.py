@@ -1,5 +1,5 @@
-"""`GET /stream` without an upgrade: says what it is. The WebSocket itself is `http.streaming` (docs/stream.md); this row tells
-of it in the OpenAPI document, which has no words for WebSockets."""
+"""`GET /stream` without an upgrade: says what the path is. The WebSocket itself is `http.streaming` (docs/stream.md).
+This row describes it in the OpenAPI document, which has no words for WebSockets."""
 
 from quart import Request
 from quart.wrappers import Response

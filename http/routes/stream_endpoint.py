@@ -1,7 +1,7 @@
 """One client's WebSocket: its token, its messages, its stream, and how it ends.
 
-Three tasks: one reads and does what the client asks, one sends what is due, one ends the connection when the token has
-ended. None of them waits for another, so a client that does not read holds up nothing but its own sending, which
+Three tasks run. One reads the client's requests and carries them out. One sends what is due. One ends the connection
+when the token has ended. No task waits for another, so a client that does not read delays only its own sending, which
 `http.serve` bounds.
 """
 
@@ -36,9 +36,9 @@ from onebroker.http.live.requests import (
 from onebroker.http.services import Services
 
 TOKEN_SECONDS = 5.0
-"""How long a client without the header has for its first message (architecture 10)."""
+"""Seconds that a client without the header has for its first message (architecture 10)."""
 TOKEN_CHECK_SECONDS = 30.0
-"""How often the token is looked at when nobody changes it, for its expiry by a clock that jumps."""
+"""How often to check the token when no change is published: its expiry depends on a clock that may jump."""
 WORK_SECONDS = 0.001
 
 GOING_AWAY = 1001
@@ -87,7 +87,7 @@ class _Connection:
     # Beginning and end
 
     async def run(self, header: bytes | None) -> Close:
-        """Serve the client until something ends the connection, and return what. `header` is the token's, if it came."""
+        """Serve the client until something ends the connection; return how it ends. `header` is the token of the header, if it came."""
         try:
             presented, resume = (header, None) if header is not None else await self._shown_token()
             with proving(self._upgrade):
@@ -106,7 +106,7 @@ class _Connection:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._guard, presented)
                     nursery.start_soon(self._until_stopping)
-                    await self._send_next()  # how the stream begins, before anything that is asked of it
+                    await self._send_next()  # the beginning of the stream, before any request of the client
                     nursery.start_soon(self._write)
                     await self._read()
         finally:
@@ -128,7 +128,7 @@ class _Connection:
     # The token
 
     async def _shown_token(self) -> tuple[bytes | None, Resume | None]:
-        """Return the token of a first message, which may resume a stream at once. Raises TooMany when it has to give way."""
+        """Return the token of a first message, and the stream that it resumes, if any. Raises TooMany if this connection must give way."""
         with self._streams.stranger() as waiting, trio.move_on_after(TOKEN_SECONDS):
             try:
                 command = read_command(read_object(await self._socket.receive()))
@@ -141,7 +141,7 @@ class _Connection:
         return None, None
 
     async def _guard(self, presented: bytes | None) -> None:
-        """End the connection when its token has ended: by disconnect, by a new one, or by its time (rules 1.3.1)."""
+        """End the connection when its token ends: by disconnect, by a new token, or by its time (rules 1.3.1)."""
         token = self._services.token
         while True:
             version = token.version
@@ -162,7 +162,7 @@ class _Connection:
     # The stream
 
     def _begin(self, resume: Resume | None) -> None:
-        """Take up the stream that the client had, or a new one."""
+        """Take up the client's earlier stream, or begin a new one."""
         refused = None
         if resume is not None:
             try:
@@ -175,7 +175,7 @@ class _Connection:
         self._stream.answer(frames.message("started", told if refused is None else {**told, "not_resumed": refused}))
 
     def _resume(self, resume: Resume) -> None:
-        """Put the client's old stream in the place of the new one, which nothing was asked of yet."""
+        """Replace the new stream, which has no subscriptions yet, by the client's old stream."""
         if self._stream.begun:
             raise Refusal(409, sentences.RESUME_FIRST)
         fresh = self._stream
@@ -190,7 +190,7 @@ class _Connection:
         self._due.set()
 
     async def _write(self) -> None:
-        """Send what is due, one message after the other; a message is made only when the one before has left."""
+        """Send what is due, one message after the other; a message is made only when the previous one has left."""
         while True:
             self._due = trio.Event()
             if not await self._send_next():
@@ -199,7 +199,7 @@ class _Connection:
                     await self._due.wait()
 
     async def _send_next(self) -> bool:
-        """Send what is due, and tell whether anything was."""
+        """Send what is due; tell whether a message was sent."""
         now = self._clock.monotonic()
         if self._stream.due_at(now) > now:
             return False
@@ -211,7 +211,7 @@ class _Connection:
         await self._socket.send(text)
         return True
 
-    # What the client asks
+    # Requests of the client
 
     async def _read(self) -> None:
         while True:
@@ -272,9 +272,10 @@ class _Connection:
         return {}
 
     async def _each(self, items: object, do: Callable[[Instrument], None]) -> list[dict[str, object]]:
-        """Do something with each instrument of a list, and tell of each what came of it, as the POST forms do (rules 1.4.6).
+        """Do something with each instrument of a list, and return the result for each, as the POST forms do (rules
+        1.4.6).
 
-        Raises Refusal 503 when no instruments have ever been mapped.
+        Raises Refusal 503 if no instruments have ever been mapped.
         """
         snapshot = naming.mapped(self._services.required_instruments().catalogue.value.latest)
         results: list[dict[str, object]] = []
@@ -306,9 +307,10 @@ def _with_id(own_id: str | int | float | None) -> dict[str, object]:
 async def converse(
     socket: Socket, header: bytes | None, services: Services, upgrade: Mapping[str, Any] | None = None
 ) -> Close:
-    """Serve one accepted WebSocket to its end, and return how to close it. Ends by cancellation when the client leaves.
+    """Serve one accepted WebSocket to its end, and return how to close it. The framework cancels it when the client
+    leaves.
 
-    `upgrade` is the ASGI scope, whose connection is a stranger's until the token has been shown.
+    `upgrade` is the ASGI scope; its connection counts as a stranger until the client has shown its token.
     """
     live = services.required_live()
     try:

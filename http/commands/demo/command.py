@@ -29,12 +29,12 @@ DEFAULT_KEY = "demo-key"
 DEFAULT_SECRET = "demo-secret"
 SIMULATOR_FOLDER = "simulator"
 SETTLE_SECONDS = 15.0
-"""The banner is printed after this long at the latest, settled or not."""
+"""The banner is printed after at most this many seconds, even if the demo has not settled."""
 CONTROL_FILE = "control-url"
-"""Of the data directory: the control API's address, for scripts; it is printed too."""
+"""File of the data directory with the control API's address, for scripts; the address is printed too."""
 
 EXCHANGES_FILE = "exchanges.json"
-"""Of the data directory: the exchange documents as they were at the start, for the simulator."""
+"""File of the data directory with the exchange documents as they were at the start, for the simulator."""
 
 
 @attrs.frozen(kw_only=True)
@@ -50,7 +50,7 @@ class DemoOptions:
     now: datetime | None
     day_limits: bool
     past: bool
-    """Load what was before the first start, once."""
+    """Whether to load the time before the first start, once."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -93,7 +93,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def read_moment(text: str | None) -> datetime | None:
-    """Return an aware moment; raise CommandFailed saying what is wrong with the text."""
+    """Return an aware moment; raise CommandFailed with a sentence that says what is wrong with the text."""
     if text is None:
         return None
     try:
@@ -108,7 +108,7 @@ def read_moment(text: str | None) -> datetime | None:
 
 
 def read_count(instruments: int) -> int:
-    """Return how many instruments to list; raise CommandFailed when the simulator cannot list so few."""
+    """Return how many instruments to list; raise CommandFailed if the simulator cannot list so few."""
     if instruments < SMALLEST:
         raise CommandFailed(f"--instruments must be at least {SMALLEST}", WRONG_USE)
     return instruments
@@ -119,7 +119,7 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
     clock = Clock(awake=awake_seconds()) if options.now is None else Clock.starting_at(options.now)
     durable = SqliteDurable(directory.path / DURABLE_FILE)
     await give_documents(durable, registry, clock.now())
-    # The simulated exchange keeps the hours the service keeps; it takes up later imports at the next start.
+    # The simulated exchange keeps the same hours as the service; it uses later imports from the next start on.
     exchanges = b"[" + b",".join(await durable.documents("exchanges")) + b"]"
     await trio.Path(directory.path / EXCHANGES_FILE).write_bytes(exchanges)
     async with simulator_child(_simulator_arguments(options, directory.path, clock)) as simulated:
@@ -166,7 +166,8 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
 
 
 async def settled(tree: Tree) -> None:
-    """Wait until what a newcomer pastes first will work: instruments mapped, every broker in every document, orders taken."""
+    """Wait until the first requests of a newcomer will work: instruments are mapped, every broker is in every document,
+    and orders are taken."""
     await _published(tree)
     while not tree.engine_status.value.running:
         await tree.engine_status.wait_newer(tree.engine_status.version)
@@ -199,7 +200,7 @@ def _simulator_arguments(options: DemoOptions, data_dir: Path, clock: Clock) -> 
 
 
 def banner(address: str, options: DemoOptions, simulated: Simulated) -> str:
-    """Return what a newcomer needs to go on: where it is, how to log in, where to look."""
+    """Return what a newcomer needs next: where the demo is, how to log in, where to look."""
     return "\n".join(
         (
             f"onebroker demo is running at {address}/api/",

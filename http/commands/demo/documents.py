@@ -1,4 +1,4 @@
-"""The reference documents the demo starts with: an invented user, its simulated brokers, the exchanges as they are."""
+"""The reference documents that the demo starts with: an invented user, its simulated brokers, the real exchanges."""
 
 from datetime import datetime
 
@@ -19,7 +19,7 @@ _USER: Document = {
 
 
 async def give_documents(durable: Durable, registry: Registry, now: datetime) -> None:
-    """Fill the collections that are empty, through the checks of the import. Raises DurableError."""
+    """Fill the empty collections, through the checks of the import. Raises DurableError."""
     brokers: list[Document] = [
         {"name": broker.name, "note": "Simulated; none of this is the real broker."} for broker in registry.values()
     ]

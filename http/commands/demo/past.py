@@ -1,7 +1,8 @@
-"""The demo's past: on the first start a process of low priority makes and loads it while the demo already answers.
+"""The demo's past: on the first start a process of low priority makes and loads it, while the demo already answers.
 
-That process is `demo_past_load`. When all of it is in the store, `past.json` stands in the data directory and it never starts
-again; killed before that, it starts again with the next start and comes to the same content.
+That process is `demo_past_load`. When the whole past is in the store, the process writes `past.json` into the data
+directory and never starts again. If it is killed before that, the next start runs it again, and it reaches the same
+content.
 """
 
 import os
@@ -18,12 +19,12 @@ from onebroker.http.commands.demo.simulated import Made
 
 LOADED_FILE = "past.json"
 NICENESS = 10
-"""A tenth of what the service gets where both want the same core; at 19 a busy machine would let it wait for ever."""
+"""It gets a tenth of the service's share where both want the same core. At 19 it could wait for ever on a busy machine."""
 END_SECONDS = 5.0
 
 
 class LoadedPast(msgspec.Struct):
-    """What was loaded, rows by kind; it stands in LOADED_FILE."""
+    """What was loaded, rows by kind; stored in LOADED_FILE."""
 
     candles: int = 0
     ticks: int = 0
@@ -31,7 +32,8 @@ class LoadedPast(msgspec.Struct):
 
 
 async def keep_past(data_dir: Path, made: Made, documents: Path | None, say: Callable[[str], None]) -> None:
-    """Load what the simulator was before its first day, unless it is loaded. `documents`: the exchanges' where they are kept."""
+    """Load the simulator's time before its first day, unless it is loaded. `documents`: the exchange documents if the
+    demo keeps their hours, else None."""
     if (data_dir / LOADED_FILE).exists():
         return
     say("The past is being loaded in the background: two years of day candles, and some minutes and ticks.")
@@ -52,11 +54,11 @@ async def keep_past(data_dir: Path, made: Made, documents: Path | None, say: Cal
 
 
 async def _run_low(command: list[str]) -> int:
-    """Run a command at low priority and return its exit code. It ends itself when our end of its pipe closes."""
+    """Run a command at low priority and return its exit code. The command ends itself when our end of its pipe closes."""
     process = await trio.lowlevel.open_process(command, stdin=subprocess.PIPE, start_new_session=True)
     assert process.stdin is not None
     try:
-        with suppress(OSError):  # it has ended already
+        with suppress(OSError):  # it has already ended
             os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
         return await process.wait()
     finally:

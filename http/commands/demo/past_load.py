@@ -1,5 +1,5 @@
-"""`python -m onebroker.http.commands.demo.past_load`: the demo's past, made as files and loaded as `history load` and
-`factors load` do, by the running demo. Started by `demo_past`; ends when its standard input is closed.
+"""`python -m onebroker.http.commands.demo.past_load`: makes the demo's past as files and loads them through the running
+demo, as `history load` and `factors load` do. `demo_past` starts it; it ends when its standard input is closed.
 """
 
 import argparse
@@ -44,7 +44,7 @@ class Options:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Load it all; return the exit code."""
+    """Load the whole past; return the exit code."""
     done = False
     try:
         done = trio.run(_load_or_end, _options(arguments), strict_exception_groups=True)
@@ -75,7 +75,7 @@ def _options(arguments: Sequence[str] | None) -> Options:
 
 
 async def _load_or_end(options: Options) -> bool:
-    """Tell whether it was loaded before the demo ended."""
+    """Tell whether the past was loaded before the demo ended."""
     done = False
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_end_with_the_demo, nursery.cancel_scope)
@@ -110,7 +110,7 @@ async def _load(options: Options) -> None:
 
 
 def _loads(files: PastFiles, data_dir: Path, rules: Rules) -> list[Load]:
-    # Only ever the running demo: to take the files in ourselves would hold its data directory when it starts again.
+    # Load only through the running demo: a load of our own would hold the data directory when the demo starts again.
     taker = ServiceTaker(data_dir / SOCKET_NAME, incoming_folder(data_dir))
     durable = SqliteDurable(data_dir / DURABLE_FILE)
     made = partial(_load_of, data_dir=data_dir, taker=taker, rules=rules)
@@ -133,11 +133,11 @@ def _load_of(
 
 
 def _silent(_progress: Progress, _share: float) -> None:
-    """Tell nobody: the demo says when it is done."""
+    """Print nothing: the demo reports the end of the load."""
 
 
 def _first(error: BaseException) -> BaseException:
-    """The exception inside groups."""
+    """Return the first exception inside groups."""
     return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 

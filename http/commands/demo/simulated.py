@@ -1,4 +1,4 @@
-"""The demo's simulator: started as a child process, read for its addresses, logged in to as a person would."""
+"""The demo's simulator: started as a child process, its output read for the addresses, logged in to as a person would do it."""
 
 import subprocess
 import sys
@@ -30,20 +30,20 @@ _ADDRESSES = ("rest_url", "login_url", "stream_url", "order_stream_url", "instru
 
 
 class Made(msgspec.Struct):
-    """What the simulator's instruments and its past are made of."""
+    """The facts from which the simulator makes its instruments and its past."""
 
     number: int
-    """Instruments."""
+    """Number of instruments."""
     seed: int
     first_day: date
 
 
 @attrs.frozen(kw_only=True)
 class Simulated:
-    """What the simulator said of itself."""
+    """What the simulator reported about itself."""
 
     lines: Mapping[str, Mapping[str, Any]]
-    """Broker code -> its line."""
+    """Broker code -> the broker's line."""
     control_url: str
     made: Made
     wait_ended: Callable[[], Awaitable[object]]
@@ -63,7 +63,7 @@ def _settings(line: Mapping[str, Any], second_hosts: Sequence[str]) -> dict[str,
 async def simulator_child(arguments: Sequence[str]) -> AsyncIterator[Simulated]:
     """Run the simulator until the block ends. It ends itself when our end of its pipe closes, also after kill -9."""
     command = [sys.executable, "-m", "onebroker.brokers.simulator", "--until-stdin-closes", *arguments]
-    # A session of its own: Ctrl-C is ours to handle; the simulator must outlive the service's last order.
+    # A session of its own: we handle Ctrl-C, and the simulator must outlive the service's last order.
     process = await trio.lowlevel.open_process(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     )
@@ -110,13 +110,13 @@ async def _read_lines(process: trio.Process) -> Simulated:
 
 
 async def end_with_simulator(simulated: Simulated) -> None:
-    """End the demo when its simulator has died: brokers that never answer again are no demo. Raises CommandFailed."""
+    """End the demo when its simulator has died: a demo whose brokers never answer is useless. Raises CommandFailed."""
     await simulated.wait_ended()
     raise CommandFailed("the simulator ended, so the demo ends too; its data directory continues", NOTHING_REACHABLE)
 
 
 async def keep_logged_in(tree: Tree, transport: Transport) -> None:
-    """Do for every assisted broker what a person does, whenever one is needed: open its page, bring the redirect back."""
+    """Log in to every assisted broker as a person does, whenever a login is needed: open the login page, bring the redirect back."""
     async with trio.open_nursery() as nursery:
         for code, door in tree.sessions.items():
             if door.broker.login_kind is LoginKind.ASSISTED:

@@ -1,8 +1,10 @@
-"""`onebroker history backfill --from DAY --to DAY`: have the running service read candles from its brokers into the history store.
+"""`onebroker history backfill --from DAY --to DAY`: the running service reads candles from its brokers into the history
+store.
 
-The brokers are asked over the service's own logins, within their limits and behind everything else. After a kill, Ctrl-C or a
-broker that could not be asked the same command goes on with what is left. Exit code 0 when everything came, 1 when candles were
-refused or instruments could not be read, 2 for wrong use, 4 when no service runs or nothing could be asked.
+The service asks the brokers over its own logins, within their limits, after all other work. After a kill, Ctrl-C or a
+broker that could not be asked, the same command continues with the rest. Exit code 0 when everything came, 1 when
+candles were refused or instruments could not be read, 2 for wrong use, 4 when no service runs or nothing could be
+asked.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How `onebroker history backfill` shows how far it is: a block rewritten in place on a terminal, a line a tenth elsewhere."""
+"""How `onebroker history backfill` shows its progress: on a terminal a block that is rewritten in place, elsewhere a line at each tenth."""
 
 import shutil
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _BAR = 30
 
 
 class BackfillDisplay:
-    """Takes each moment of a backfill."""
+    """Shows each progress report of a backfill."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -22,10 +22,10 @@ class BackfillDisplay:
         self._drawn = 0
         """Lines of the block on the terminal."""
         self._said = 0
-        """Tenths that were written."""
+        """Tenths that were already written."""
 
     def show(self, progress: Mapping[str, Any]) -> None:
-        """Show a `BackfillProgress` as it comes over the control socket."""
+        """Show a `BackfillProgress` as the control socket delivers it."""
         step = msgspec.convert(progress, BackfillProgress)
         if self._live:
             self._redraw([_bar(step), *_brokers(step)])
@@ -35,12 +35,12 @@ class BackfillDisplay:
             self._out.flush()
 
     def close(self) -> None:
-        """Leave the last block where it is."""
+        """Leave the last block on the screen."""
         self._drawn = 0
         self._out.flush()
 
     def _redraw(self, lines: list[str]) -> None:
-        width = shutil.get_terminal_size().columns - 1  # a line that wraps would be two to go up
+        width = shutil.get_terminal_size().columns - 1  # a line that wraps would need two steps up
         self._out.write(_UP_AND_CLEAR * self._drawn + "".join(f"{line[:width]}\n" for line in lines))
         self._drawn = len(lines)
         self._out.flush()

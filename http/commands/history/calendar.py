@@ -1,6 +1,8 @@
-"""The calendar that rows of files are judged by: of the imported exchange documents, else of those that come with onebroker.
+"""The calendar that judges rows of files: from the imported exchange documents, else from the documents that come with
+onebroker.
 
-It is the exchanges' own also where a demo's market never closes: what is loaded was traded on real days.
+It is the exchanges' own calendar even where a demo's market never closes, because the loaded rows were traded on real
+days.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""Candles as a picture: an SVG with prices above and volumes below, from an answer of `/api/instruments/prices`. Pure."""
+"""Draws candles: an SVG with prices above and volumes below, from an answer of `/api/instruments/prices`. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ WIDTH, HEIGHT = 1200, 640
 LEFT, RIGHT, TOP = 20, 90, 50
 PRICES_END, VOLUMES_START, VOLUMES_END = 470, 500, 600
 MOST_CANDLES = 2000
-"""Drawn; of more the newest. A pixel cannot show two."""
+"""The most candles that are drawn; of more candles the newest are drawn. One pixel cannot show two candles."""
 PRICE_LINES, DATE_LABELS = 5, 6
 RISING, FALLING = "#1a7f4b", "#b3322c"
 
@@ -31,7 +31,7 @@ class _Candle:
 
 @attrs.frozen
 class _Scale:
-    """Values into pixels."""
+    """Turns values into pixels."""
 
     lowest: float
     highest: float

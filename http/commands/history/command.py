@@ -1,6 +1,6 @@
-"""`onebroker history load FILE…`: candles and ticks from CSV and Parquet files into the history store (architecture 11); and
-`onebroker history check`: what looks wrong in it. (`history rename`: `history_rename`; `history backfill`: `history_backfill`;
-`history plot`: `history_plot`.)"""
+"""`onebroker history load FILE…` loads candles and ticks from CSV and Parquet files into the history store
+(architecture 11). `onebroker history check` lists what looks wrong in the store. (`history rename`: `history_rename`;
+`history backfill`: `history_backfill`; `history plot`: `history_plot`.)"""
 
 import argparse
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from onebroker.http.commands.running import DURABLE_FILE
 from onebroker.http.control.history_commands import Kind
 
 FORM = 2
-"""Of how rows are staged: a load that was broken off by a version with another one begins again."""
+"""Version of the staged form of rows. A load interrupted under another version starts from the beginning."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -86,7 +86,7 @@ async def _load(parsed: argparse.Namespace) -> int:
 
 
 def kind_of(path: Path, table: TextTable) -> Kind:
-    """Tell what a file holds by its columns; raise CommandFailed when it is neither, or lacks columns."""
+    """Tell from its columns what a file holds; raise CommandFailed if it holds neither candles nor ticks, or lacks columns."""
     if not any(name in table.columns for name in NAMES):
         raise CommandFailed(f"{path} names no instruments: it needs instrument_id, or exchange, segment and the identity "
                             "columns, or options that say them", WRONG_USE)  # fmt: skip
@@ -113,7 +113,7 @@ def load_of(
     tell: Tell,
     given: Mapping[str, str] | None = None,
 ) -> Load:
-    """Return the load of one file. `given`: what was said of it besides."""
+    """Return the load of one file. `given`: what the options say about the file."""
     return Load(
         data_dir=data_dir,
         name=digest(path, check.kind, create, FORM, given or {}),
@@ -126,7 +126,7 @@ def load_of(
 
 
 class FileCheck:
-    """Checks the rows of one file, chunk by chunk in their order."""
+    """Checks the rows of one file, chunk by chunk in file order."""
 
     def __init__(self, kind: Kind, instruments: Instruments, rules: Rules) -> None:
         self.kind = kind

@@ -1,4 +1,4 @@
-"""`onebroker factors load FILE`: adjustment factors from a CSV or Parquet file into the durable store (architecture 11)."""
+"""`onebroker factors load FILE`: loads adjustment factors from a CSV or Parquet file into the durable store (architecture 11)."""
 
 import argparse
 from datetime import date
@@ -26,7 +26,7 @@ from onebroker.http.control.history_commands import write_factors
 NEEDS = ("ex_date", "kind", "price_factor", "volume_factor", "source")
 
 _NUMBER = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
-"""A decimal number as people and programs write it; of any length, also with an exponent."""
+"""A decimal number as people and programs write it: of any length, also with an exponent."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -71,7 +71,7 @@ def load_of(
 
 
 async def _check(instruments: Instruments, seen: dict[tuple[str, date, str], Factor], rows: pl.DataFrame) -> Staged:
-    """`seen`: the factors of earlier chunks and rows by their key."""
+    """`seen`: the factors of earlier chunks and rows, by their key."""
     named, unnamed = await instruments.resolve(rows)
     good: list[Factor] = []
     refused: list[tuple[int, str]] = []

@@ -1,4 +1,4 @@
-"""Opens CSV and Parquet files as tables of texts, some ten thousand rows at a time, for `history load` and `factors load`."""
+"""Opens CSV and Parquet files as tables of texts, in chunks of some ten thousand rows, for `history load` and `factors load`."""
 
 import csv
 import hashlib
@@ -21,14 +21,14 @@ _MAGIC = b"PAR1"
 
 @attrs.frozen
 class Chunk:
-    """Rows of a file in their order."""
+    """Rows of a file in file order."""
 
     rows: pl.DataFrame
-    """`row` (the line of a CSV file, whose header is line 1; the row of a Parquet file, from 1), then texts."""
+    """The column `row`, then texts. `row` is the line of a CSV file, whose header is line 1, or the row of a Parquet file, from 1."""
     refused: pl.DataFrame
-    """Rows that could not even be taken apart: `row` and `reason`."""
+    """Rows that could not be split into fields: `row` and `reason`."""
     share: float
-    """How much of the file has been read with it, 0 to 1."""
+    """The part of the file that has been read, including this chunk, 0 to 1."""
 
 
 class TextTable(Protocol):
@@ -38,11 +38,11 @@ class TextTable(Protocol):
     def columns(self) -> Sequence[str]: ...
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the same chunks each time. Raises CommandFailed when the file cannot be read on."""
+        """Yield the chunks, the same ones at every call. Raises CommandFailed when the rest of the file cannot be read."""
 
 
 def open_table(path: Path) -> TextTable:
-    """Return the file as a table; raise CommandFailed when it is none."""
+    """Return the file as a table; raise CommandFailed if it is not a table."""
     try:
         with path.open("rb") as opened:
             return ParquetTable(path) if opened.read(len(_MAGIC)) == _MAGIC else CsvTable(path)
@@ -51,7 +51,7 @@ def open_table(path: Path) -> TextTable:
 
 
 def digest(path: Path, *options: object) -> str:
-    """Return a name for what is in the file and how it is to be loaded."""
+    """Return a name for the file's content together with the way it is loaded."""
     with path.open("rb") as opened:
         content = hashlib.file_digest(opened, "sha256")
     content.update(repr(options).encode())
@@ -59,7 +59,7 @@ def digest(path: Path, *options: object) -> str:
 
 
 class CsvTable:
-    """A CSV file with a header, UTF-8. A row with another number of fields is refused, not a reason to stop."""
+    """A CSV file with a header, UTF-8. A row with a wrong number of fields is refused, and reading continues."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -85,7 +85,7 @@ class CsvTable:
                 if len(row) == len(self.columns):
                     part.rows.append(row)
                     part.places.append(reader.line_num)
-                elif row:  # an empty line is none
+                elif row:  # an empty line is not a row
                     part.refused.append((reader.line_num, sentences.WRONG_FIELDS))
                 if len(part.rows) + len(part.refused) >= CHUNK_ROWS:
                     yield self._chunk(part, min(done / size, 1.0))
@@ -114,7 +114,7 @@ def _rows(reader: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
 
 
 class ParquetTable:
-    """A Parquet file; figures and times are turned into the texts a CSV file would have."""
+    """A Parquet file; numbers and times become the texts that a CSV file would have."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -172,7 +172,7 @@ def _first_line(error: Exception) -> str:
 
 
 def require(path: Path, table: TextTable, names: Mapping[str, object] | Sequence[str]) -> None:
-    """Raise CommandFailed naming the columns a table lacks."""
+    """Raise CommandFailed with the names of the columns that a table lacks."""
     missing = [name for name in names if name not in table.columns]
     if missing:
         raise CommandFailed(f"{path} has no column {', '.join(missing)}", WRONG_USE)

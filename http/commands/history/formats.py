@@ -1,5 +1,5 @@
-"""Files of others, told by their header and read as if they had our columns: the exchanges' bhavcopies, and candles of one instrument
-as Kite and most programs write them.
+"""Recognises other programs' files by their header and reads them as if they had our columns. They are the exchanges' bhavcopies,
+and candles of one instrument as Kite and most programs write them.
 
 | Format | Header | What it gives |
 |---|---|---|
@@ -8,8 +8,8 @@ as Kite and most programs write them.
 | the same, derivatives | `INSTRUMENT`, `EXPIRY_DT`, `CONTRACTS`, `TIMESTAMP` ... | day candles without a volume |
 | one instrument | `date` (or `datetime`, `timestamp`), `open`, `high`, `low`, `close`, `volume`, `oi` | candles of what the options name |
 
-Contracts that did not trade on a day have no candle and are left out. Source of the layouts: the exchanges' files as public programs
-read and print them (2026-11; not compared with a circular).
+Contracts that did not trade on a day have no candle and are left out. The source of the layouts is the exchanges' files as public
+programs read and print them (2026-11; not compared with a circular).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,17 +35,17 @@ _CONTRACTS = {
     "IDF": "equity_index_futures", "IDO": "equity_index_options", "STF": "equity_futures", "STO": "equity_options",
     "FUTIDX": "equity_index_futures", "OPTIDX": "equity_index_options", "FUTSTK": "equity_futures", "OPTSTK": "equity_options",
 }  # fmt: skip
-"""The types of contracts of both bhavcopies -> segment."""
+"""Contract type in either bhavcopy -> segment."""
 _TIMES = ("date", "datetime", "timestamp")
 _FILE_FIELDS = ("exchange", "segment", "symbol", "underlying_symbol", "expiry_date", "strike_price", "option_type",
                 *CANDLE_FIELDS)  # fmt: skip
 OPTIONS = (*NAMES, "interval")
-"""What can be said of a file that does not say it itself."""
+"""What the options can say about a file that does not say it itself."""
 
 
 @attrs.frozen
 class ShapedTable:
-    """A file with other columns, as a table of ours."""
+    """A file with other columns, shown as a table with our columns."""
 
     table: TextTable
     columns: Sequence[str]
@@ -57,8 +57,8 @@ class ShapedTable:
 
 
 def recognised(path: Path, table: TextTable, given: Mapping[str, str]) -> TextTable:
-    """Return the table with our columns. `given`: what the options say, by the names of OPTIONS. Raises CommandFailed for an option
-    that says what the file says itself."""
+    """Return the table with our columns. `given`: what the options say, by the names of OPTIONS. Raises CommandFailed
+    for an option that repeats what the file itself says."""
     for needed, shape in ((_UDIFF, _udiff), (_OLD_CASH, _old_cash), (_OLD_CONTRACTS, _old_contracts)):
         if set(needed) <= set(table.columns):
             _refuse(path, given)
@@ -81,7 +81,7 @@ def _refuse(path: Path, said: Mapping[str, str] | Sequence[str]) -> None:
 
 
 def _renamed(columns: Sequence[str]) -> dict[str, str]:
-    """Return ours for each column: candles' names in any case, and a column of times by what it is usually called."""
+    """Return our name for each column: candle fields are matched in any case, and a column of times by its usual names."""
     lower = [name.lower() for name in columns]
     names = dict(zip(columns, columns, strict=True))
     for name, small in zip(columns, lower, strict=True):
@@ -107,7 +107,8 @@ def _number(name: str) -> pl.Expr:
 def _udiff(rows: pl.DataFrame) -> pl.DataFrame:
     cash, exchange = pl.col("Sgmt") == "CM", _text("Src").str.to_lowercase()
     lots, lot = _number("TtlTradgVol"), _number("NewBrdLotQty")
-    # Contracts are counted in lots, shares in units; which of both, the turnover says (of options: with their strike).
+    # Contracts are counted in lots or in units, shares in units. The turnover shows which (for options: with their
+    # strike).
     price = _number("ClsPric") + pl.when(_text("OptnTp").is_not_null()).then(_number("StrkPric")).otherwise(0.0)
     in_units = (_number("TtlTrfVal") / (lots * price)).log().abs() < (
         _number("TtlTrfVal") / (lots * lot * price)
@@ -157,26 +158,26 @@ def _old_contracts(rows: pl.DataFrame) -> pl.DataFrame:
         option_type=pl.when(option).then(_text("OPTION_TYP")),
         time=_day("TIMESTAMP"),
         prices=("OPEN", "HIGH", "LOW", "CLOSE"),
-        # The volume is in contracts, and the file does not say of how many units.
+        # The volume is in contracts, and the file does not say how many units one contract has.
         oi=_text("OPEN_INT"),
     )
     return shaped.filter(rows.select(_number("CONTRACTS").fill_null(1.0) > 0).to_series())
 
 
 def _cash_segment(exchange: pl.Expr, isin: pl.Expr, series: pl.Expr) -> pl.Expr:
-    """Return the segment of a security; null for series (rights, block windows) that are none of an instrument of ours."""
+    """Return the segment of a security; null for series (rights, block windows) that belong to no instrument of ours."""
     of_isin = by_isin(isin)
     traded = (exchange != "nse") | (of_isin == "fixed_income") | series.str.contains(NSE_SHARES)
     return pl.coalesce(by_series(exchange, series), pl.when(traded).then(of_isin))
 
 
 def _day(name: str) -> pl.Expr:
-    """Days as `15-MAR-2024`; what is no such day stays as it is, to be refused by its text."""
+    """Read days written as `15-MAR-2024`. Any other text stays as it is, so that it is refused with its text."""
     return pl.coalesce(_text(name).str.to_date("%d-%b-%Y", strict=False).cast(pl.String), _text(name))
 
 
 def _candles(rows: pl.DataFrame, *, prices: Sequence[str], **columns: pl.Expr) -> pl.DataFrame:
-    """Return day candles with `row` and _FILE_FIELDS: those that are not given are null."""
+    """Return day candles with `row` and _FILE_FIELDS; columns that are not given are null."""
     given = {
         **columns,
         "interval": pl.lit("day"),

@@ -1,6 +1,7 @@
-"""Whose rows a file's rows are: by `instrument_id`, or by exchange, segment and the identity fields; known, or entered now.
+"""Finds the instrument of each row of a file, by `instrument_id` or by exchange, segment and the identity fields. The
+instrument is already known, or is entered now.
 
-Known is what is listed, what was listed, and what was entered with its history before (rules 1.4.4).
+Known instruments are listed now, were listed before, or were entered earlier together with their history (rules 1.4.4).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ _FOUND = ("instrument_id", "exchange", "segment")
 
 @attrs.frozen
 class _Resolved:
-    """What a name stands for: an instrument, or a reason why it stands for none."""
+    """The result for a name: an instrument, or the reason why the name has none."""
 
     reason: str | None = None
     instrument_id: str | None = None
@@ -35,7 +36,7 @@ class _Resolved:
 
 
 class Instruments:
-    """Resolves names, each once. `create`: what is not known and is named by its identity fields is entered."""
+    """Resolves names, each name once. `create`: an unknown instrument that is named by its identity fields is entered."""
 
     def __init__(self, data_dir: Path, durable: SqliteDurable, *, create: bool) -> None:
         self._known = Identities(data_dir, durable)
@@ -44,8 +45,8 @@ class Instruments:
         self._resolved: dict[tuple[str | None, ...], _Resolved] = {}
 
     async def resolve(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the rows with their `instrument_id`, `exchange` and `segment` (stored form), and the refused ones (`row`,
-        `reason`). Raises DurableError."""
+        """Return the rows with their `instrument_id`, `exchange` and `segment` (stored form), and then the refused rows
+        (`row`, `reason`). Raises DurableError."""
         names = [name for name in NAMES if name in rows.columns]
         given = rows.with_columns(*(pl.col(name).str.strip_chars().replace("", None) for name in names))
         distinct = given.select(names).unique(maintain_order=True)
@@ -91,7 +92,7 @@ class Instruments:
 
 
 class Identities:
-    """Who an instrument is, while no service runs that could be asked."""
+    """Finds the identity of an instrument without asking a running service."""
 
     def __init__(self, data_dir: Path, durable: SqliteDurable) -> None:
         self._data_dir = data_dir
@@ -116,7 +117,7 @@ _IDENTITY: dict[str, pl.DataType] = {
 
 
 async def catalogue_frame(data_dir: Path, durable: SqliteDurable) -> pl.DataFrame:
-    """Return the identities of what is listed or was, by instrument_id, from the catalogue's files. Raises DurableError."""
+    """Return the identities of instruments that are or were listed, by instrument_id, from the catalogue's files. Raises DurableError."""
     folder = data_dir / CATALOGUE_FOLDER
     newest = [file.file for file in (await durable.catalogue_files())[:1]]
     return await trio.to_thread.run_sync(_read_identities, folder, newest)
@@ -129,5 +130,5 @@ def _read_identities(folder: Path, newest: Sequence[str]) -> pl.DataFrame:
             read = pl.scan_ipc(path, glob=False).select(pl.col(name).cast(kind) for name, kind in _IDENTITY.items())
             frames.append(read.collect())
         except (OSError, PolarsError):
-            continue  # a file that is being replaced, or is lost: the service says so
+            continue  # a file that is being replaced, or is lost: the service reports it
     return pl.concat(frames).unique("instrument_id", keep="first").sort("instrument_id")

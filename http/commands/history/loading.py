@@ -1,8 +1,9 @@
-"""Loads one file of candles, ticks or factors: chunk by chunk read, checked, staged and taken in.
+"""Loads one file of candles, ticks or factors. Each chunk is read, checked, staged and taken into the store.
 
-How far it has come stands in the data directory after each chunk, under a name made from the file's content: after a kill the
-same command goes on behind the last chunk that was taken in. The chunk in hand at the kill is taken in again, which changes
-nothing that is there. Refused rows, and rows that overwrite others of their file, go to a report; they stop nothing.
+After each chunk the progress is stored in the data directory, under a name made from the file's content. After a kill
+the same command continues after the last chunk that was taken in. The chunk that was in work at the kill is taken in
+again, which changes nothing that is already stored. Refused rows, and rows that overwrite other rows of their file, go
+to a report; they stop nothing.
 """
 
 import fcntl
@@ -24,24 +25,24 @@ from onebroker.http.commands.history.taking import AGAIN, Taker
 from onebroker.http.control.history_commands import Kind
 
 MOST_REASONS = 20
-"""Different reasons told with their counts; the report has every row."""
+"""The most different reasons that are shown with their counts; the report has every row."""
 
 
 class Progress(msgspec.Struct):
-    """How far a file has come."""
+    """The progress of one file."""
 
     chunks: int = 0
-    """Taken in whole."""
+    """Chunks that were taken in completely."""
     rows: int = 0
     added: int = 0
     replaced: int = 0
     equal: int = 0
     refused: int = 0
     overwriting: int = 0
-    """Rows that took the place of an earlier row of the same file."""
+    """Rows that replaced an earlier row of the same file."""
     reasons: dict[str, int] = {}
     report_bytes: int = 0
-    """Of the report, as far as it belongs to those chunks."""
+    """Bytes of the report that belong to these chunks."""
 
     def take(self, rows: int, merged: Merged) -> None:
         self.chunks += 1
@@ -53,18 +54,18 @@ class Progress(msgspec.Struct):
 
 @attrs.frozen
 class Staged:
-    """What a chunk came to."""
+    """The result of checking one chunk."""
 
     write: Callable[[Path], object] | None
-    """Writes the good rows to a file; None when there are none."""
+    """Writes the good rows to a file; None if there are no good rows."""
     refused: pl.DataFrame
     """`row` and `reason`."""
     overwriting: pl.DataFrame | None = None
-    """The same of rows that take the place of an earlier row of the file."""
+    """The same columns for rows that replace an earlier row of the file."""
 
 
 Check = Callable[[pl.DataFrame], Awaitable[Staged]]
-"""Rows of text -> what of them is taken in. Asked for every chunk of a file in order: rows are also judged by what came before."""
+"""Rows of text -> the rows that are taken in. Called for every chunk of a file in order, because rows are also judged by earlier rows."""
 Tell = Callable[[Progress, float], None]
 
 
@@ -74,7 +75,7 @@ class Load:
 
     data_dir: Path
     name: str
-    """Made from the file's content and how it is loaded."""
+    """Made from the file's content and from the way it is loaded."""
     kind: Kind
     table: TextTable
     check: Check
@@ -86,7 +87,7 @@ class Load:
         return refused_folder(self.data_dir) / f"{self.name}.csv"
 
     async def run(self) -> Progress:
-        """Load the file and return what became of its rows. Raises CommandFailed, DurableError."""
+        """Load the file and return the result for its rows. Raises CommandFailed, DurableError."""
         try:
             for folder in (incoming_folder(self.data_dir), loads_folder(self.data_dir), refused_folder(self.data_dir)):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -112,7 +113,7 @@ class Load:
         return progress
 
     def _remove_left_behind(self) -> None:
-        """Remove chunks of this file that a kill has left: their process is gone."""
+        """Remove chunks of this file that killed processes left behind."""
         for file in incoming_folder(self.data_dir).glob(f"{self.name}-*"):
             pid = file.name.rpartition("-")[2]
             if pid.isdecimal() and not _lives(int(pid)):
@@ -134,7 +135,7 @@ class Load:
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:
-        """Tell whether nobody else is loading the same file now: only one may keep how far it has come."""
+        """Tell whether no other process is loading the same file now: only one process may store its progress."""
         lock = os.open(loads_folder(self.data_dir) / f"{self.name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
@@ -153,12 +154,12 @@ def _lives(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True  # somebody else's process
+        return True  # another user's process
     return True
 
 
 def _note(progress: Progress, rows: pl.DataFrame, report: Path) -> int:
-    """Append rows to the report, on disk before the progress that counts them; return how many they are."""
+    """Append rows to the report and return their number. The report is on disk before the progress that counts the rows."""
     if not rows.height:
         return 0
     with report.open("ab") as opened:
@@ -192,14 +193,14 @@ def _write(kept: Path | None, progress: Progress) -> None:
 
 
 def _done(*paths: Path | None) -> None:
-    """Remove what a finished load needs no more."""
+    """Remove the files that a finished load no longer needs."""
     for path in paths:
         if path is not None:
             path.unlink(missing_ok=True)
 
 
 def _cut(report: Path, size: int) -> None:
-    """Take out of the report what was written after the last chunk that counts."""
+    """Cut off the rows of the report that were written after the last counted chunk."""
     if size == 0 or not report.exists() or report.stat().st_size < size:
         report.unlink(missing_ok=True)
     else:

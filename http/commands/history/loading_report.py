@@ -1,4 +1,4 @@
-"""What `history load` and `factors load` say, and where they work: progress, counts, reasons of refused rows, exit code."""
+"""The output of `history load` and `factors load` (progress, counts, reasons of refused rows, exit code) and the places where they work."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ from onebroker.http.commands.running import known_brokers, second_hosts
 
 SOME_REFUSED = 1
 MOST_FINDINGS = 50
-"""Printed; the file has all."""
+"""The most findings that are printed; the file has all of them."""
 
 
 @attrs.frozen
@@ -31,13 +31,13 @@ class Places:
 
 @attrs.frozen(kw_only=True)
 class Loaded:
-    """One file and what became of its rows."""
+    """One file and the result for its rows."""
 
     file: str
     kind: str
     progress: Progress
     report: str
-    """Where the refused and the overwriting rows stand, when there are any."""
+    """The file with the refused and the overwriting rows, if there are any."""
 
     def counts(self) -> dict[str, object]:
         progress = self.progress
@@ -62,7 +62,7 @@ def add_places(parser: argparse.ArgumentParser) -> None:
 
 
 def places_of(parsed: argparse.Namespace) -> Places:
-    """Return where to work; the settings are read only where they say it."""
+    """Return where to work; the settings are read only if the options do not give the place, or name a settings file."""
     given: Path | None = parsed.data_dir
     if given is not None and parsed.config is None:
         return Places(given.expanduser(), HistorySettings())
@@ -75,7 +75,7 @@ def places_of(parsed: argparse.Namespace) -> Places:
 
 
 def progress_line(path: Path, *, shown: bool) -> Tell:
-    """Return what tells a person at a terminal how far a file has come."""
+    """Return the function that shows a person at a terminal the progress of a file."""
     if not shown or not sys.stderr.isatty():
         return lambda progress, share: None
 
@@ -109,7 +109,7 @@ def say(loaded: Sequence[Loaded], *, as_json: bool) -> int:
 
 
 def say_checked(checked: Checked, *, as_json: bool) -> int:
-    """Print what a check found, the first of it in full; return 1 when it found anything, else 0."""
+    """Print the result of a check, with the first findings in full; return 1 if it found anything, else 0."""
     if as_json:
         _print(msgspec.json.encode(attrs.asdict(checked)).decode())
     else:

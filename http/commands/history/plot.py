@@ -1,4 +1,4 @@
-"""`onebroker history plot`: a picture of an instrument's candles, read from the running service like any client reads them."""
+"""`onebroker history plot`: draws an instrument's candles, which it reads from the running service as any client does."""
 
 import argparse
 import os
@@ -60,7 +60,7 @@ def _settings(parsed: argparse.Namespace) -> Settings:
 
 
 def _token(url: str, settings: Settings) -> str:
-    """Return the access token: there is one for all clients, so that this ends nobody's session."""
+    """Return the access token. All clients share one token, so this ends no other client's session."""
     key, secret = settings.service.api_key, settings.service.api_secret
     if key is None or secret is None:
         raise CommandFailed("the settings hold no api_key and api_secret of the service", WRONG_USE)
@@ -69,14 +69,14 @@ def _token(url: str, settings: Settings) -> str:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """The headers hold the secret: they go where they were meant to go."""
+    """Follows no redirect: the headers hold the secret and must reach only the intended address."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
-"""Knows no proxy of the environment, which would be handed the secret, for an address of this machine too."""
+"""Uses no proxy of the environment: the proxy would receive the secret, even for an address of this machine."""
 
 
 def _call(url: str, headers: dict[str, str], method: str = "GET") -> dict[str, Any]:

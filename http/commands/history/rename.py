@@ -1,5 +1,6 @@
-"""`onebroker history rename OLD NEW --from DAY`: an instrument that was called otherwise before, so that /prices and /ticks of the new
-name read through to what is stored under the old. `--forget` takes it back; `history check` lists what there is."""
+"""`onebroker history rename OLD NEW --from DAY`: for an instrument that had another name before. Then /prices and
+/ticks of the new name also return what is stored under the old name. `--forget` removes the rename; `history check`
+lists all renames."""
 
 import argparse
 import re
@@ -68,7 +69,7 @@ def _day(text: str) -> date:
 
 
 async def _named(parsed: argparse.Namespace, data_dir: Path) -> tuple[Identity, Identity]:
-    """Return the instruments named; both must be listed, have been listed, or have been entered with their history."""
+    """Return the named instruments. Both must be listed, have been listed, or have been entered together with their history."""
     identities = Identities(data_dir, SqliteDurable(data_dir / DURABLE_FILE))
     found = [await _one(text, parsed, identities) for text in (parsed.old, parsed.new)]
     return found[0], found[1]

@@ -1,4 +1,4 @@
-"""Rows of a file that overwrite earlier rows of the same file: the later counts, and the command says where each of them stands."""
+"""Finds rows of a file that overwrite earlier rows of the same file. The later row counts, and the command names each such row."""
 
 import polars as pl
 
@@ -11,10 +11,10 @@ _ROWS: dict[str, pl.DataType] = {ROW: pl.Int64(), "key": pl.UInt64(), "figures":
 
 
 class Repeats:
-    """What the rows of one file have given so far, 16 bytes a row; told part by part in their order.
+    """The rows that one file has given so far, 16 bytes a row. The parts of the file must come in their order.
 
-    A part is compared with earlier ones only where its times reach into what they have of a series: a file in the order of time
-    (of each instrument, or of all) never is.
+    A part is compared with earlier parts only where its times overlap with the earlier times of the same series. In a
+    file sorted by time (within each instrument, or over all) this never happens.
     """
 
     def __init__(self, kind: Kind) -> None:
@@ -22,10 +22,10 @@ class Repeats:
         self._series = ["instrument_id", "minutes" if kind == "candles" else "broker"]
         self._seen: list[pl.DataFrame] = []
         self._ranges: pl.DataFrame | None = None
-        """Of each series: `first` and `last` time."""
+        """The `first` and `last` time of each series."""
 
     def overwriting(self, rows: pl.DataFrame, places: pl.Series) -> pl.DataFrame:
-        """Return which rows (at `places`) give other figures than the row before them with the same key: `row`, `reason`."""
+        """Return the rows (at `places`) whose figures differ from the previous row with the same key: `row`, `reason`."""
         given = pl.DataFrame({ROW: places, "key": rows.select(self._key).hash_rows(), "figures": rows.hash_rows()})
         before = self._before(given) if self._reaches_back(rows) else given.clear()
         self._seen.append(given.drop(ROW))
@@ -36,7 +36,7 @@ class Repeats:
         return found.select(ROW, pl.lit(sentences.OVERWRITES).alias(REASON))
 
     def _before(self, given: pl.DataFrame) -> pl.DataFrame:
-        """Return what earlier parts gave last under the keys of this one."""
+        """Return the latest figures that earlier parts gave for the keys of this part."""
         found = [part.join(given, on="key", how="semi") for part in self._seen]
         newest = pl.concat(found).unique("key", keep="last", maintain_order=True)
         return newest.select(pl.lit(None, pl.Int64).alias(ROW), "key", "figures")

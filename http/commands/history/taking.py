@@ -1,5 +1,5 @@
-"""Who takes staged files in: the running service over its control socket, or this command itself when no service holds the data
-directory. Decided once, at the beginning."""
+"""Takes staged files into the store: through the running service's control socket, or in this command itself when no
+service holds the data directory. The choice is made once, at the beginning."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -43,20 +43,20 @@ AGAIN = "run the same command again: it goes on where it stopped"
 class Checked:
     findings: int
     file: str
-    """Where they stand, CSV."""
+    """The CSV file with the findings."""
     renames: Sequence[str] = ()
-    """What is read through under another name, for people."""
+    """The renames in force, as text for people."""
 
 
 class Taker(Protocol):
     async def take(self, kind: Kind, file: Path) -> Merged:
-        """Take a staged file in: it is on disk when this returns. Raises CommandFailed."""
+        """Take a staged file in; it is on disk when this returns. Raises CommandFailed."""
 
     async def rename(self, rename: Rename, *, forget: bool) -> bool:
-        """Keep a rename, or forget it; tell whether anything changed. Raises CommandFailed."""
+        """Store a rename, or remove it; tell whether anything changed. Raises CommandFailed."""
 
     async def check(self) -> Checked:
-        """Look through the store for what looks wrong. Raises CommandFailed."""
+        """Search the store for what looks wrong. Raises CommandFailed."""
 
 
 @attrs.frozen
@@ -65,7 +65,7 @@ class ServiceTaker:
 
     socket: Path
     folder: Path
-    """Where files are staged, as the service names it."""
+    """The folder of staged files, as the service names it."""
 
     async def take(self, kind: Kind, file: Path) -> Merged:
         return msgspec.convert(
@@ -90,7 +90,7 @@ class ServiceTaker:
 
 @attrs.frozen
 class OwnTaker:
-    """Takes files in itself, while it holds the data directory."""
+    """Takes files in by itself, while this command holds the data directory."""
 
     data_dir: Path
     history: DuckHistory
@@ -126,7 +126,7 @@ class OwnTaker:
 
 @asynccontextmanager
 async def open_taker(data_dir: Path, settings: HistorySettings) -> AsyncIterator[Taker]:
-    """Yield who takes files in. Raises DataDirectoryBusy when something else than a service holds the data directory."""
+    """Yield the taker of files. Raises DataDirectoryBusy if something other than a service holds the data directory."""
     try:
         directory = DataDirectory(data_dir)
     except DataDirectoryBusy:
