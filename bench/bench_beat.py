@@ -2,7 +2,7 @@
 answered.
 
 The server is a process of its own: the five document actors with the store in memory, fed as sessions feed them, behind `http.app` and
-`http.serve` on a loopback socket. Each tick of 20 ms changes one order of one broker; each second every broker is seen again, and one
+`http.listener.accepting` on a loopback socket. Each tick of 20 ms changes one order of one broker; each second every broker is seen again, and one
 has new prices for all its positions. The clients of this process ask at fixed times, whether or not earlier answers came.
 
 *Gap* is between two publications of one document by the actor's own stamps (`onebroker_document_published_seconds`); *oldest* is the

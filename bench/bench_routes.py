@@ -1,6 +1,6 @@
 """Requests a second and latency of a document route, beside a bare hypercorn-trio application that answers the same bytes.
 
-`ours` is `GET /api/portfolio/positions` (200 positions, one broker) through `http.app` and `http.serve`, token check and age
+`ours` is `GET /api/portfolio/positions` (200 positions, one broker) through `http.app` and `http.listener.accepting`, token check and age
 check included; `bare` is an ASGI function on hypercorn's own trio worker. Each is a process of its own on a loopback socket;
 they are loaded in turns, round by round, by keep-alive clients in this process with one request in flight each.
 

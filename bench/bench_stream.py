@@ -1,6 +1,6 @@
 """How `/stream` bears many clients: messages and quotes a second, time from a tick to the client, stalls of the loop, CPU and RSS.
 
-The service's side (`http.serve`, the application, the feeds, a quote book that takes made-up ticks) is a process of its own; 50
+The service's side (`http.listener.accepting`, the application, the feeds, a quote book that takes made-up ticks) is a process of its own; 50
 clients with 200 instruments each are in this one, on loopback sockets. `shared`: all follow the same 200 instruments; `own`:
 each follows others, 10,000 in all. A further client that reads nothing is there in every case. The time from a tick to a
 client ends when the client has read the bytes, so it holds this process's own queueing, too.

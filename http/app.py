@@ -22,7 +22,7 @@ from onebroker.http.services import Services
 from onebroker.http.table import ROUTES
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
-"""The limit for a list of instruments or orders; any other body may have `long_list.AT_ONCE_BYTES`."""
+"""The limit for a list of instruments or orders; any other body may have `long_body_in.AT_ONCE_BYTES`."""
 BODY_SECONDS = 30
 """Seconds in which a request's body must arrive; after that the framework sends its 408 page."""
 
@@ -35,7 +35,7 @@ def build_app(services: Services, routes: tuple[Route, ...] = ROUTES) -> QuartTr
     app = QuartTrio(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
     app.config["BODY_TIMEOUT"] = BODY_SECONDS
-    # A slow reader is limited where the bytes leave (http.serve), not by cutting a long answer.
+    # A slow reader is limited where the bytes leave (http.listener.accepting), not by cutting a long answer.
     app.config["RESPONSE_TIMEOUT"] = None
     # `//` is not accepted as another form of `/`: the redirect would repeat the scheme and host that the client sent.
     app.url_map.merge_slashes = False

@@ -97,7 +97,7 @@ async def body_object(request: Request, sentence: str) -> dict[str, object]:
     """Return the JSON object of a POST or PUT. Not `application/json`, not JSON or not an object: Refusal 400
     `sentence`.
 
-    A key that is given twice is refused, at any depth. For a body above `long_list.AT_ONCE_BYTES` the framework answers
+    A key that is given twice is refused, at any depth. For a body above `long_body_in.AT_ONCE_BYTES` the framework answers
     its 413 page.
     """
     return _object(await json_text(request, sentence), sentence)

@@ -76,7 +76,7 @@ class Route:
     """For a body that may also be a list: first the list's array, then the keys that are allowed next to the list and
     not inside it. If the array names no other items, its items are the body of the single form."""
     only_these_keys: bool = False
-    """Whether a body with any other key is refused (`http.body_keys`)."""
+    """Whether a body with any other key is refused (`http.bodies.body_keys`)."""
     answers: tuple[Answer, ...]
 
     @property

@@ -6,8 +6,8 @@ Each request and each answer is one JSON object on one line. The requests are:
 - `{"command": "check", "brokers": "CODE,CODE"}` (all brokers for ""), whose `done` maps each code to its steps;
 - `{"command": "instruments"}`, which builds the catalogue now;
 - `{"command": "take", ...}` for a staged file of history, `{"command": "check_history"}` and
-  `{"command": "rename_history", "rename": JSON}` (`history_door`);
-- `{"command": "backfill", "order": JSON}` (`backfill_door`);
+  `{"command": "rename_history", "rename": JSON}` (`history_commands`);
+- `{"command": "backfill", "order": JSON}` (`backfill_commands`);
 - `{"command": "reload"}`, when the durable store holds newly imported documents.
 
 Answers are `{"done": {...}}` or `{"error": sentence}`. While a build of the catalogue or a backfill runs, lines

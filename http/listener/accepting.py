@@ -4,8 +4,8 @@ stopping and slow clients.
 - The port is bound before anything is served: a busy port is a `ListenError` with a sentence, not a log line.
 - Bytes leave in pieces. A client that takes no bytes for `WRITE_SECONDS` is cut off, however long the whole answer
   takes.
-- Connections are bounded in number (`http.connections`) and must begin with a request within `FIRST_HEAD_SECONDS`. They
-  speak HTTP/1.1 only (`http.http11`).
+- Connections are bounded in number (`http.listener.connections`) and must begin with a request within `FIRST_HEAD_SECONDS`. They
+  speak HTTP/1.1 only (`http.listener.http11`).
 - Shutdown: no new connections are taken, idle connections close, requests in progress get `graceful_seconds`. Then
   everything is cut, including a half-sent request and a client that does not read.
 

@@ -1,4 +1,4 @@
-"""`GET /stream` without an upgrade: says what the path is. The WebSocket itself is `http.streaming` (docs/stream.md).
+"""`GET /stream` without an upgrade: says what the path is. The WebSocket itself is `http.live` (docs/stream.md).
 This row describes it in the OpenAPI document, which has no words for WebSockets."""
 
 from quart import Request

@@ -2,7 +2,7 @@
 
 Three tasks run. One reads the client's requests and carries them out. One sends what is due. One ends the connection
 when the token has ended. No task waits for another, so a client that does not read delays only its own sending, which
-`http.serve` bounds.
+`http.listener.accepting` bounds.
 """
 
 import logging

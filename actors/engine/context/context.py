@@ -97,7 +97,7 @@ class EngineDoors:
     """The day's loss, for the lockout."""
     day_results: TodaysResults = attrs.field(factory=NothingTold)
     parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
-    """Parents by id, as the store last acknowledged them, for the code that informs clients (`http.streaming`)."""
+    """Parents by id, as the store last acknowledged them, for the code that informs clients (`http.live`)."""
     volumes: PastVolumes = attrs.field(factory=NoVolumes)
     """The past volumes that shape slices which follow the market's volume."""
     failures: OrderFailures = attrs.field(factory=OrderFailures)

@@ -1,6 +1,6 @@
 """The demo's past: on the first start a process of low priority makes and loads it, while the demo already answers.
 
-That process is `demo_past_load`. When the whole past is in the store, the process writes `past.json` into the data
+That process is `past_load.py`. When the whole past is in the store, the process writes `past.json` into the data
 directory and never starts again. If it is killed before that, the next start runs it again, and it reaches the same
 content.
 """

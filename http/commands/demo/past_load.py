@@ -1,5 +1,5 @@
 """`python -m onebroker.http.commands.demo.past_load`: makes the demo's past as files and loads them through the running
-demo, as `history load` and `factors load` do. `demo_past` starts it; it ends when its standard input is closed.
+demo, as `history load` and `factors load` do. `past.py` starts it; it ends when its standard input is closed.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """`onebroker history load FILE…` loads candles and ticks from CSV and Parquet files into the history store
-(architecture 11). `onebroker history check` lists what looks wrong in the store. (`history rename`: `history_rename`;
-`history backfill`: `history_backfill`; `history plot`: `history_plot`.)"""
+(architecture 11). `onebroker history check` lists what looks wrong in the store. (`history rename`: `rename.py`;
+`history backfill`: `backfill.py`; `history plot`: `plot.py`.)"""
 
 import argparse
 from collections.abc import Mapping
