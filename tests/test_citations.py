@@ -139,6 +139,24 @@ def test_every_module_that_a_text_names_exists() -> None:
     assert missing == set()
 
 
+def test_every_module_that_a_text_names_with_dots_exists() -> None:
+    named = re.compile(r"`((?:actors|brokers|config|http|bench)(?:\.[a-z_0-9]+)+)`")
+    standard = re.compile(r"^http\.(client|server|cookies)\b")
+    missing = {
+        (path, module)
+        for path, text in texts()
+        for module in named.findall(text)
+        if not (standard.search(module) or _is_there(module.split(".")))
+    }
+    assert missing == set()
+
+
+def _is_there(parts: list[str]) -> bool:
+    """Whether the parts are a package, or a module and perhaps a name in it."""
+    modules = (ROOT.joinpath(*parts[:count]).with_suffix(".py") for count in range(2, len(parts) + 1))
+    return ROOT.joinpath(*parts).is_dir() or any(module.exists() for module in modules)
+
+
 def test_nothing_cites_what_is_not_here() -> None:
     found = [(path, why, said[0]) for path, text in texts() for why, said in _forbidden(path, text)]
     assert found == []

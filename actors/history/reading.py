@@ -53,7 +53,7 @@ class Checked:
 
 
 def moment(text: pl.Expr) -> pl.Expr:
-    """Return the microseconds UTC of moments written as in rules 1.4.9 (`http.moments` reads the same form), null for other texts."""
+    """Return the microseconds UTC of moments written as in rules 1.4.9 (`http.history.moments` reads the same form), null for other texts."""
     parts = text.str.extract_groups(_MOMENT).struct
 
     def number(group: int, absent: int = 0) -> pl.Expr:
