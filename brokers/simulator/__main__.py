@@ -1,7 +1,7 @@
 """`python -m onebroker.brokers.simulator`: the simulator alone, and the demo's child process.
 
-Prints one JSON line per broker, one with `control_url`, then `ready`. Exit 0 when it was ended, 2 for wrong use, 3 when the data
-folder is in use.
+Prints one JSON line per broker, one line with `control_url`, then `ready`. Exit codes: 0 after a normal end, 2 for wrong use, 3 when the data folder
+is in use.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_to_end(simulator: SimulatorOptions) -> int:
-    """Run until a signal, or the end of standard input where the options say so; return the exit code."""
+    """Run until a signal, or until standard input closes if the options ask for it. Return the exit code."""
     code = 0
     try:
         trio.run(_run, simulator, strict_exception_groups=True)
@@ -50,7 +50,7 @@ def run_to_end(simulator: SimulatorOptions) -> int:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the simulator's options to a parser (also those of `onebroker simulator`)."""
+    """Add the simulator's options to a parser (`onebroker simulator` uses them too)."""
     parser.add_argument("--brokers", help=f"comma-separated codes of {', '.join(DIALECTS)}; all when not given")
     parser.add_argument("--instruments", type=int, default=DEFAULT_INSTRUMENTS, metavar="N")
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, metavar="S")
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_options(parsed: argparse.Namespace) -> SimulatorOptions:
-    """Return the options; raise ValueError saying what is wrong with them."""
+    """Return the options. Raise ValueError with the reason if they are wrong."""
     if parsed.instruments < SMALLEST:
         raise ValueError(f"--instruments must be at least {SMALLEST}")
     calendar = calendar_of_hours(parsed.market_hours, parsed.exchange_documents)
@@ -90,8 +90,8 @@ def read_options(parsed: argparse.Namespace) -> SimulatorOptions:
 
 
 def calendar_of_hours(market_hours: str, documents: Path | None) -> Calendar:
-    """Return the calendar of real hours: of the file's documents where they are kept (`--market-hours real`), else of those that
-    come with onebroker, which a market that never closes keeps to before its first day. Raises ValueError."""
+    """Return the calendar of real hours. With `--market-hours real` and a file, it comes from the file's documents, else from the documents that come
+    with onebroker. A market that never closes uses the latter for the days before its first day. Raises ValueError."""
     if documents is None or market_hours == "always":
         return calendar_from_documents(exchange_documents())
     try:
@@ -101,7 +101,7 @@ def calendar_of_hours(market_hours: str, documents: Path | None) -> Calendar:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The exception inside groups of one."""
+    """The exception inside nested groups that hold one exception each."""
     return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 

@@ -1,1 +1,1 @@
-"""The brokers' servers as the simulator speaks them, one folder a broker."""
+"""The brokers' servers as the simulator plays them, one folder per broker."""

@@ -1,9 +1,8 @@
 """The seam between the simulator's host and a broker's dialect server.
 
-A dialect is synchronous and does no I/O: the host (http server, or the in-process transport of the tests) hands it whole
-requests and whole socket messages and carries what it returns. Faults of the control API that any broker can have
-(latency, cut connections, 500s, garbage, stalled or corrupt streams) are the host's; the dialect knows those that speak its
-broker's words (`refusal_in_200`, `expire_session`).
+A dialect is synchronous and does no I/O. The host (HTTP server, or the tests' in-process transport) hands it whole requests and whole socket
+messages, and carries back its answers. Some faults of the control API can strike any broker: latency, cut connections, 500s, garbage, stalled or
+corrupt streams. The host makes those. The dialect makes the faults that need its broker's words (`refusal_in_200`, `expire_session`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,15 +32,15 @@ class DialectRequest:
 
     method: str
     base: str
-    """Scheme, host and port by which the client came, such as `http://127.0.0.1:9001` (for redirects)."""
+    """Scheme, host and port through which the client came, such as `http://127.0.0.1:9001` (for redirects)."""
     path: str
     query: Sequence[tuple[str, str]]
-    """Decoded, in order, repeated names kept."""
+    """Decoded, in order; repeated names are kept."""
     headers: Mapping[str, str]
     """Lower-case names."""
     body: bytes
     source: str = ""
-    """The address that the client's connection came from; "" in-process."""
+    """The source address of the client's connection; "" in-process."""
 
     def first(self, name: str) -> str | None:
         """Return the first value of a query parameter."""
@@ -53,24 +52,24 @@ class Socket(Protocol):
 
     @property
     def gone(self) -> bool:
-        """Whether no more messages are taken: closed, or the client is gone."""
+        """Whether the socket takes no more messages, because it is closed or the client is gone."""
 
     def send(self, frame: bytes | str) -> None:
-        """Queue one message; never blocks (a client that does not read is cut off)."""
+        """Queue one message. Never blocks: a client that does not read is cut off."""
 
     def close(self, code: int, reason: str) -> None: ...
 
 
 class SocketSession(Protocol):
-    """The dialect's end of one open socket. Called by the host only, one call at a time."""
+    """The dialect's end of one open socket. Only the host calls it, one call at a time."""
 
     def received(self, message: bytes | str) -> None: ...
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        """Markets of these instruments changed (called about twice a second, and at once after POST /price)."""
+        """Handle changed markets of these instruments. Called about twice a second, and at once after POST /price."""
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        """An order of this dialect's account changed."""
+        """Handle a change to an order of this dialect's account."""
 
     def beat(self) -> None:
         """Called every second, for heartbeats."""
@@ -84,7 +83,7 @@ class AccountView(Protocol):
     client_name: str
 
     def contracts(self) -> Sequence[Contract]:
-        """Listed today at this broker, in a fixed order."""
+        """Return today's listed contracts of this broker, in a fixed order."""
 
     def contract(self, instrument_id: str) -> Contract | None: ...
 
@@ -93,11 +92,11 @@ class AccountView(Protocol):
     def candles(
         self, instrument_id: str, interval: str, first: date, last: date
     ) -> Sequence[tuple[float, float, float, float, float, int, int]]:
-        """(epoch start, open, high, low, close, volume, oi), oldest first; interval as rules 1.4.8."""
+        """Return rows of (epoch start, open, high, low, close, volume, oi), oldest first; interval as rules 1.4.8."""
 
     def place(self, new: NewOrder) -> SimOrder:
-        """Take an order, matched at once as far as the book goes; raises SimRefusal. An order the risk check accepts but
-        the exchange refuses comes back REJECTED with an order id."""
+        """Take an order, and match it at once as far as the book allows. Raises SimRefusal. An order that the risk check accepts but the exchange
+        refuses comes back REJECTED, with an order id."""
 
     def modify(self, order_id: str, **changes: object) -> SimOrder:
         """Change quantity, price, trigger_price, order_type, validity, disclosed_quantity; raises SimRefusal."""
@@ -105,16 +104,16 @@ class AccountView(Protocol):
     def cancel(self, order_id: str) -> SimOrder: ...
 
     def order(self, order_id: str) -> SimOrder | None:
-        """Return one of today's orders as it is now, for a message about it: no book is behind that (`FaultKind.LATE_BOOK`)."""
+        """Return the present state of one of today's orders, for a message about it. Never late, because no book is read (`FaultKind.LATE_BOOK`)."""
 
     def tagged(self, tag: str) -> Sequence[SimOrder]:
-        """Return today's orders with a tag as they are now: no book is behind such a question (`FaultKind.LATE_BOOK`)."""
+        """Return the present state of today's orders with a tag. Never late, because no book is read (`FaultKind.LATE_BOOK`)."""
 
     def orders(self) -> Sequence[SimOrder]:
-        """Today's, oldest first."""
+        """Return today's orders, oldest first."""
 
     def order_history(self, order_id: str) -> Sequence[SimOrder]:
-        """The states one order went through, oldest first."""
+        """Return the states that one order went through, oldest first."""
 
     def fills(self) -> Sequence[SimFill]: ...
 
@@ -125,7 +124,7 @@ class AccountView(Protocol):
     def funds(self) -> SimFunds: ...
 
     def margin(self, new: NewOrder) -> Blocked:
-        """Return what an order would block by itself, were it the account's only one; raises SimRefusal as `place`. Rupees."""
+        """Return what an order would block if it were the account's only one, in rupees. Raises SimRefusal as `place` does."""
 
 
 class TokenStore(Protocol):
@@ -141,29 +140,29 @@ class Dialect(Protocol):
 
     code: str
     credentials: Mapping[str, str]
-    """Keys of onebroker.toml that this account accepts."""
+    """Keys of onebroker.toml that this account accepts, with their values."""
 
     def addresses(self, base: str) -> Mapping[str, str]:
-        """Return `rest_url, login_url, stream_url, order_stream_url, instruments_url` and second hosts for a host reached
-        at `base` (architecture 6)."""
+        """Return `rest_url, login_url, stream_url, order_stream_url, instruments_url` and second hosts, for a host reached at
+        `base` (architecture 6)."""
 
     def session(self) -> Mapping[str, str]:
-        """Return tokens already minted and an unused one-time code, named as the broker's login answer names them."""
+        """Return tokens already minted and an unused one-time code, under the names that the broker's login answer uses."""
 
     def handle(self, request: DialectRequest) -> WireResponse: ...
 
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
-        """Accept a handshake, or refuse or redirect it with an answer."""
+        """Accept a handshake, or answer it with a refusal or redirect."""
 
     def expire_session(self) -> None:
-        """Make every minted token dead, as at the broker's nightly expiry."""
+        """End every minted token, as at the broker's nightly expiry."""
 
     def refusal_in_200(self) -> WireResponse:
-        """A refusal of this broker's kind carried in an HTTP 200."""
+        """Return a refusal in this broker's form, carried in an HTTP 200."""
 
     def rate_limited(self) -> WireResponse:
-        """The broker's answer to too many calls."""
+        """Return the broker's answer to too many calls."""
 
 
 DialectFactory = Callable[[AccountView, TokenStore, Clock, int], Dialect]
-"""(account, tokens, clock, seed) -> dialect; each dialects/<code>.py offers one named `build`."""
+"""(account, tokens, clock, seed) -> dialect. Each dialects/<code> offers a builder named `build`."""

@@ -1,4 +1,4 @@
-"""A broker's names for what is listed today, made again when the exchange's list changes."""
+"""A broker's names for the contracts listed today, made again when the exchange's list changes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +19,10 @@ _Name = TypeVar("_Name", bound=Named)
 
 
 class Listed(ABC, Generic[_Name]):
-    """The names of one account's broker. A subclass adds the broker's own keys in `_index`, and reads them after
-    `_refresh`."""
+    """The names used by one account's broker. A subclass adds the broker's own keys in `_index`, and reads them after `_refresh`."""
 
     def __init__(self, account: AccountView, name_of: Callable[[Contract], _Name | None]) -> None:
-        """`name_of` gives None for a contract the broker does not offer."""
+        """`name_of` returns None for a contract that the broker does not offer."""
         self._account, self._name_of = account, name_of
         self._contracts: Sequence[Contract] = ()
         self._by_id: Mapping[str, _Name] = {}
@@ -31,12 +30,12 @@ class Listed(ABC, Generic[_Name]):
 
     @property
     def by_id(self) -> Mapping[str, _Name]:
-        """By instrument_id, in the order they are listed."""
+        """By instrument_id, in the order of listing."""
         self._refresh()
         return self._by_id
 
     def _refresh(self) -> None:
-        """Name again what is listed when the list is another one (a new day)."""
+        """Name the listed contracts again when the list has changed (a new day)."""
         contracts = self._account.contracts()
         if contracts is self._contracts:
             return

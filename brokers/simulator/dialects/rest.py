@@ -1,4 +1,4 @@
-"""HTTP as every dialect's server has it: the table of routes, bodies that come in, JSON that goes out. No broker's words."""
+"""HTTP as every dialect's server uses it: the table of routes, incoming bodies, outgoing JSON. No broker's words."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -23,14 +23,14 @@ class Route:
 
     method: str
     pattern: "re.Pattern[str]" = attrs.field(converter=_compiled)
-    """Of the whole path; its groups are the handler's further arguments."""
+    """Matches the whole path. Its groups are the handler's further arguments."""
     handler: Callable[..., WireResponse]
     is_open: bool = attrs.field(default=False, kw_only=True)
-    """Answered without a login."""
+    """Whether the route answers without a login."""
 
 
 class NoRoute(Exception):
-    """Nothing answers here; `status` is 405 where another method of the path would, else 404."""
+    """No route answers here. `status` is 405 if another method of the path would answer, else 404."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"no route: {status}")
@@ -38,9 +38,9 @@ class NoRoute(Exception):
 
 
 def answer(routes: Sequence[Route], request: DialectRequest, check: Callable[[DialectRequest], None]) -> WireResponse:
-    """Return the answer of the first route that fits, after `check` of the login where the route asks for one.
+    """Return the answer of the first matching route. If the route needs a login, `check` runs first.
 
-    Raises `NoRoute`, and whatever `check` and the handler raise.
+    Raises `NoRoute`, and everything that `check` and the handler raise.
     """
     status = _NOT_FOUND
     for route in routes:
@@ -57,7 +57,7 @@ def answer(routes: Sequence[Route], request: DialectRequest, check: Callable[[Di
 
 
 def form_of(request: DialectRequest) -> dict[str, str]:
-    """Return the fields of a form body; the last of a repeated name counts."""
+    """Return the fields of a form body. The last value of a repeated name counts."""
     return dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
 
 

@@ -1,7 +1,7 @@
-"""One broker's account at the exchange: `Account` is the `AccountView` of dialect.py, and the owner of its orders and money.
+"""One broker's account at the exchange. `Account` is the `AccountView` of dialect.py, and it owns its orders and money.
 
-`exchange.py` decides what happens to orders and tells the account through `put` and `book_fill`; the account keeps orders of
-the day, fills, positions, holdings and cash, and answers for them. All rupees are Decimal and exact.
+`exchange.py` decides what happens to orders and tells the account through `put` and `book_fill`. The account keeps the day's orders, fills,
+positions, holdings and cash, and reports them. All rupees are Decimal and exact.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ PositionKey = tuple[str, Product]
 
 @attrs.define(kw_only=True)
 class OrderEntry:
-    """An order with what the exchange needs to work it. Stored as it is."""
+    """An order, with the data that the exchange needs to work it. Stored in this form."""
 
     order: SimOrder
     day: date
@@ -55,22 +55,22 @@ class OrderEntry:
     priority: int
     """Time priority across all accounts; lower is earlier."""
     live_from: float
-    """Epoch seconds at which it goes to the book; later than its placing for the pre-open and after-market orders."""
+    """Epoch seconds at which the order goes to the book. Later than the time of placing for pre-open and after-market orders."""
     expires_at: float
     resting_price: Decimal | None = None
-    """Where the rest of a market order waits; None for orders with a price."""
+    """The price at which the rest of a market order waits; None for orders with a price."""
     triggered: bool = False
-    """A stop order whose trigger was reached."""
+    """True for a stop order whose trigger was reached."""
 
 
 @attrs.define(kw_only=True)
 class AccountState:
-    """What an account owns apart from orders and fills. Stored as it is."""
+    """The account's own data, apart from orders and fills. Stored in this form."""
 
     day: date
-    """The trading day that `day_*` figures and order numbers belong to; it turns at 07:00 IST."""
+    """The trading day of the `day_*` figures and order numbers. It turns at 07:00 IST."""
     cash: Decimal
-    """Opening cash of the day: everything before it is settled in here."""
+    """The day's opening cash, in which everything earlier is settled."""
     last_number: int = 0
     holdings: list[SimHolding] = attrs.field(factory=list)
     positions: list[SimPosition] = attrs.field(factory=list)
@@ -97,7 +97,7 @@ class OrderDesk(Protocol):
 
 
 class Account:
-    """A broker's account; the methods of `AccountView` first, then what the exchange calls."""
+    """A broker's account. The methods of `AccountView` come first, then those that the exchange calls."""
 
     def __init__(self, code: str, traits: BrokerTraits, desk: OrderDesk, clock: Clock, faults: Faults) -> None:
         self.code = code
@@ -194,7 +194,7 @@ class Account:
     # for the exchange -------------------------------------------------------------------------------------------------
 
     def entry(self, order_id: str) -> OrderEntry:
-        """Return an order of today; raise SimRefusal when there is none of that id."""
+        """Return an order of today. Raise SimRefusal if there is no order with that id."""
         found = self._entries.get(order_id)
         if found is None:
             raise SimRefusal(RefusalReason.UNKNOWN_ORDER, f"order {order_id} does not exist")
@@ -214,7 +214,7 @@ class Account:
         return self.traits.order_number(self.state.day, self.state.last_number)
 
     def put(self, entry: OrderEntry) -> int:
-        """Keep an order as it stands now and return the number of its state, counted from 0."""
+        """Store an order's present state and return the number of that state, counted from 0."""
         order = entry.order
         self._entries[order.order_id] = entry
         states = self._history.setdefault(order.order_id, [])
@@ -223,7 +223,7 @@ class Account:
         return len(states) - 1
 
     def book_fill(self, fill: SimFill) -> None:
-        """Take a fill into positions."""
+        """Add a fill to the positions."""
         self._fills.append(fill)
         key = (fill.instrument_id, fill.product)
         held = self._positions.get(key) or _flat(*key)
@@ -242,14 +242,14 @@ class Account:
             )
         self._positions[key] = held
         for order_id in tuple(self._working.get(fill.instrument_id, ())):
-            self._block(self._entries[order_id])  # what closes the position blocks less
+            self._block(self._entries[order_id])  # an order that closes the position blocks less
 
     def required(self, contract: Contract, order: SimOrder, price: Decimal) -> Decimal:
-        """Return the rupees an order would block if it were taken now."""
+        """Return the rupees that an order would block if it were accepted now."""
         return self._order_block(contract, order, price).total
 
     def blocked_by(self, order_id: str) -> Decimal:
-        """Return the rupees an order blocks."""
+        """Return the rupees that an order blocks."""
         return self._blocks.get(order_id, NOTHING).total
 
     def net_quantity(self, instrument_id: str, product: Product) -> int:
@@ -258,7 +258,7 @@ class Account:
         return 0 if held is None else held.quantity
 
     def sellable(self, instrument_id: str, apart_from: str = "") -> int:
-        """Return the delivery units that may still be sold: holdings and today's purchases less sales and open sell orders."""
+        """Return the delivery units that may still be sold: holdings plus today's purchases, less today's sales and open sell orders."""
         held = next((each for each in self.state.holdings if each.instrument_id == instrument_id), None)
         free = 0 if held is None else held.settled_quantity + held.t1_quantity
         working = (self._entries[order_id].order for order_id in self._working.get(instrument_id, ()))
@@ -281,7 +281,7 @@ class Account:
         self._blocked = NOTHING
 
     def restore(self, state: AccountState, fills: list[SimFill]) -> None:
-        """Continue a stored day; orders follow by `restore_order`."""
+        """Continue a stored day. Orders follow through `restore_order`."""
         self.begin_day(state)
         self._fills = fills
 
@@ -292,7 +292,7 @@ class Account:
         self._block(entry)
 
     def stored(self) -> bytes:
-        """Return the account as it is kept in the journal."""
+        """Return the account in the form kept in the journal."""
         self.state.positions = list(self._positions.values())
         return msgspec.json.encode(self.state)
 
@@ -353,7 +353,7 @@ class Account:
 
 
 AccountListener = Callable[[SimOrder, SimFill | None], None]
-"""Called after an order of the account changed and the change is on disk."""
+"""Called after an order of the account has changed and the change is on disk."""
 
 
 def _flat(instrument_id: str, product: Product) -> SimPosition:

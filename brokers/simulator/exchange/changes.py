@@ -1,4 +1,4 @@
-"""What one event changes, gathered and made durable in one write; whoever listens hears of it only afterwards."""
+"""The changes of one event, collected and made durable in one write. Listeners are told only afterwards."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ class Counters(msgspec.Struct):
 
 
 class Changes:
-    """Rows and announcements of the transaction that is open."""
+    """Rows and announcements of the open transaction."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -33,9 +33,9 @@ class Changes:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write everything kept inside, in one go, when the outermost of nested transactions ends.
+        """Write everything kept inside, in one write, when the outermost of nested transactions ends.
 
-        Also when it ends by an exception: what happened in memory has happened.
+        The write also happens when an exception ends the transaction, because the changes in memory are already made.
         """
         self._depth += 1
         try:
@@ -46,15 +46,15 @@ class Changes:
                 self._commit()
 
     def keep(self, row: Row) -> None:
-        """Write a row with this transaction; the last one of a key counts."""
+        """Write a row with this transaction. If a key comes twice, the last row counts."""
         self._rows[row.kind, row.key] = row
 
     def keep_account(self, account: Account) -> None:
-        """Write the account, as it stands at the end, with this transaction."""
+        """Write the account with this transaction, in its state at the end."""
         self._accounts[account.code] = account
 
     def announce(self, announcement: Callable[[], None]) -> None:
-        """Call after the transaction is on disk."""
+        """Call `announcement` after the transaction is on disk."""
         self._announcements.append(announcement)
 
     def _commit(self) -> None:

@@ -1,6 +1,6 @@
-"""What a new trading day makes of an account: shares move to T1 and to the demat account, derivatives are settled and carried.
+"""How an account enters a new trading day: shares move to T1 and to the demat account, derivatives are settled and carried.
 
-Cash is exact: everything bought, sold, marked to market, or settled on expiry goes into the next day's opening cash.
+Cash is exact: the value of everything bought, sold, marked to market or settled on expiry goes into the next day's opening cash.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,13 +24,13 @@ class Closing:
 
     contract: Callable[[str], Contract | None]
     close: Callable[[Contract], Decimal]
-    """Closing price of the day that ends."""
+    """The closing price of the day that ends."""
     settlement: Callable[[Contract], Decimal | None]
-    """What an expired contract is settled at; None while it lives."""
+    """The settlement price of an expired contract; None while the contract is not expired."""
 
 
 def next_day(state: AccountState, positions: Iterable[SimPosition], day: date, closing: Closing) -> AccountState:
-    """Return the account as it begins `day`. Intraday positions are squared off before (exchange.py)."""
+    """Return the account as it begins `day`. Intraday positions are squared off earlier (exchange.py)."""
     cash = state.cash
     holdings = {each.instrument_id: _settled(each) for each in state.holdings}
     carried: list[SimPosition] = []
@@ -50,7 +50,7 @@ def next_day(state: AccountState, positions: Iterable[SimPosition], day: date, c
 
 
 def _carry(contract: Contract, position: SimPosition, closing: Closing) -> tuple[Decimal, list[SimPosition]]:
-    """Return the cash a position brings at the day's end, and what is carried of it."""
+    """Return the cash that a position brings at the day's end, and the part that is carried over."""
     settlement = closing.settlement(contract)
     quantity = position.quantity
     if contract.identity.shape is Shape.OPTION:  # premium is cash; a written or bought option keeps its price
@@ -75,7 +75,7 @@ def _settled(held: SimHolding) -> SimHolding:
 
 
 def _deliver(holdings: dict[str, SimHolding], position: SimPosition) -> None:
-    """Add what was bought as T1; take what was sold."""
+    """Add bought units as T1; subtract sold units."""
     net = position.quantity
     held = holdings.get(position.instrument_id)
     if held is None:

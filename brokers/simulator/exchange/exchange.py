@@ -1,9 +1,9 @@
 """The simulated exchange with its ten accounts: one synchronous object that everything else of the simulator drives.
 
-Where to find things: `exchange.account(code)` is a broker's `AccountView` (dialect.py), implemented by `accounts.Account`;
-`exchange.tokens(code)` its `TokenStore`. `exchange.step()` lets half a second of market pass, `set_price` moves a market,
-`ledger_snapshot` is the exchange's own truth. Every change is in the journal before the call that made it returns; a new
-Exchange on the same journal continues where the last one stopped. Orders are worked in `trading.py`.
+Where to find things: `exchange.account(code)` is a broker's `AccountView` (dialect.py), implemented by `accounts.Account`; `exchange.tokens(code)` is
+its `TokenStore`. `exchange.step()` lets half a second of market time pass, `set_price` moves a market, and `ledger` is the exchange's own truth.
+Every change is in the journal before the call that made it returns. A new Exchange on the same journal continues where the last one stopped.
+`trading.py` works the orders.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,20 +46,20 @@ _EXPIRY_TIME = time_of_day(15, 30)
 @attrs.frozen(kw_only=True)
 class Made:
     number: int
-    """Instruments."""
+    """Number of instruments."""
     seed: int
     first_day: date
 
 
 class _Meta(msgspec.Struct):
-    """What a data directory was made with; it stays so."""
+    """The inputs from which a data directory was made. They do not change."""
 
     number: int
     seed: int
     listed_on: date
-    """The day of the derivatives' universe; it follows the days."""
+    """The day for which the derivatives are listed. It moves on as days pass."""
     made_on: date | None = None
-    """The first day; None in a data directory older than this field."""
+    """The first day; None in a data directory that is older than this field."""
 
     @property
     def first_day(self) -> date:
@@ -74,7 +74,7 @@ class _StoredHold(msgspec.Struct):
 
 
 class Exchange:
-    """See the module's docstring. Construct it inside the clock's world; call from one task only."""
+    """See the module's docstring. Construct it where the clock runs; call it from one task only."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Exchange:
         traits: Mapping[str, BrokerTraits] = BROKERS,
         past_calendar: Calendar | None = None,
     ) -> None:
-        """`past_calendar` knows the days before the first one; None: they are as the later ones."""
+        """`past_calendar` knows the days before the first day. If None, `calendar` is used for them too."""
         self._clock, self._journal = clock, journal
         self._meta = self._load_meta(number, seed)
         self._calendar = JoinedCalendar(past_calendar or calendar, self._meta.first_day, calendar)
@@ -98,7 +98,7 @@ class Exchange:
         self._holds = [msgspec.json.decode(value, type=_StoredHold) for _, value in journal.load(_HOLD)]
         self._world = self._build_world(self._meta.listed_on)
         self._brokers = tuple(brokers)
-        # Accounts of brokers that are not started this time still have orders that expire and days that turn.
+        # Brokers that are not started this time still have accounts: their orders expire and their days turn.
         codes = dict.fromkeys([*brokers, *(code for code, _ in journal.load(_ACCOUNT))])
         self._accounts = {code: Account(code, traits[code], self, clock, faults) for code in codes}
         self._trading = Trading(self._world, self._accounts, clock, faults, self._changes, self.ledger)
@@ -107,14 +107,14 @@ class Exchange:
         self._closings: dict[tuple[str, str], float] = {}
         self._open_groups: tuple[object, frozenset[str]] = (None, frozenset())
         self.before_order: Callable[[str], None] = _no_check
-        """Called with the broker before each order message; the host counts it against the broker's limits."""
+        """Called with the broker before each order message. The host counts the message against the broker's limits."""
         for code in codes:
             self.listen(code, self._remember)
         self._open_accounts()
 
     @property
     def made(self) -> "Made":
-        """What the universe and its past are made of; the same for the life of the data directory."""
+        """The inputs of the universe and its past. They stay the same for the life of the data directory."""
         return Made(number=self._meta.number, seed=self._meta.seed, first_day=self._meta.first_day)
 
     # for hosts and control --------------------------------------------------------------------------------------------
@@ -137,11 +137,11 @@ class Exchange:
         return JournalTokens(self._journal, code)
 
     def listen(self, code: str, listener: AccountListener) -> None:
-        """Call `listener` after every change of an order of the account."""
+        """Call `listener` after every change to an order of the account."""
         self._trading.listeners.setdefault(code, []).append(listener)
 
     def step(self) -> frozenset[str]:
-        """Let the market act up to now and return the instruments whose markets may have moved."""
+        """Let the market act up to now. Return the instruments whose markets may have moved."""
         with self._changes.transaction():
             self._trading.expire()
             self._square_off_at_close()
@@ -152,9 +152,9 @@ class Exchange:
     def set_price(
         self, instrument_id: str, price: Decimal, hold_seconds: float = DEFAULT_HOLD_SECONDS
     ) -> frozenset[str]:
-        """Move a market to a price, hold it there, match what it crosses, and return what moved.
+        """Move a market to a price, hold it there, and match the orders that it crosses. Return the instruments that moved.
 
-        Raises KeyError for an unknown instrument and ValueError for a price off the tick grid or outside the circuit band.
+        Raises KeyError for an unknown instrument, and ValueError for a price off the tick grid or outside the circuit band.
         """
         contract = self._world.universe.by_id[instrument_id]
         epoch = self._clock.epoch()
@@ -176,14 +176,14 @@ class Exchange:
         return followers
 
     def fill(self, broker: str, order_id: str, quantity: int) -> None:
-        """Trade so many units of a resting order at its price. Raises KeyError for an unknown broker and ValueError when no such
-        order rests with that much left."""
+        """Trade `quantity` units of a resting order at its price. Raises KeyError for an unknown broker, and ValueError if no such order rests with
+        that quantity left."""
         with self._changes.transaction():
             self._trading.fill(self._accounts[broker], order_id, quantity)
 
     @contextmanager
     def request(self) -> Iterator[list[Action]]:
-        """Gather the order messages that one request of a client causes; its changes are on disk when the block ends."""
+        """Collect the order messages that one client request causes. Their changes are on disk when the block ends."""
         with self._changes.transaction():
             actions: list[Action] = []
             self._actions = actions
@@ -201,7 +201,7 @@ class Exchange:
         answer: Mapping[str, str],
         delivered: bool,
     ) -> list[int]:
-        """Enter order messages with their request and answer in the ledger and return their numbers."""
+        """Enter order messages in the ledger, with their request and answer. Return their numbers."""
         at = self._clock.now().isoformat()
         numbers = []
         with self._changes.transaction():
@@ -218,20 +218,20 @@ class Exchange:
                 self._changes.keep(row)
 
     def all_orders(self) -> list[SimOrder]:
-        """Return every order since the data directory was made, as it stands or ended; oldest first."""
+        """Return every order since the data directory was made, oldest first, in its present or final state."""
         return list(self._archive.values())
 
     def remember(self, name: str, value: str) -> None:
-        """Keep a small value durably, such as the ports."""
+        """Store a small value durably, such as the ports."""
         self._journal.write([Row(_META, f"value|{name}", value.encode())])
 
     def recall(self, name: str) -> str | None:
-        """Return a value kept by `remember`."""
+        """Return a value stored by `remember`, or None."""
         value = dict(self._journal.load(_META)).get(f"value|{name}")
         return None if value is None else value.decode()
 
     def close(self) -> None:
-        """Let go of the journal; everything is in it already."""
+        """Release the journal. It already holds everything."""
         self._journal.close()
 
     # OrderDesk, for accounts ------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ class Exchange:
                     self._closings[exchange, calendar] = reading.closes
 
     def _square_off(self, group: tuple[str, str] | None) -> None:
-        """Close the intraday positions of an (exchange, calendar), or all, at the closing price, as brokers do."""
+        """Close the intraday positions of one (exchange, calendar), or of all, at the closing price, as brokers do."""
         for account in self._accounts.values():
             for position in account.positions():
                 contract = self.contract(position.instrument_id)
@@ -350,7 +350,7 @@ class Exchange:
             self._relist(self._clock.today())
 
     def _account_day(self) -> date:
-        """The last trading day whose 07:00 has come."""
+        """The last trading day whose 07:00 has passed."""
         day = latest_boundary(self._clock.now()).date()
         for _ in range(10):
             if any(self._calendar.is_session_day(e, c, day) for e in TRADING_EXCHANGES for c in _CALENDARS):

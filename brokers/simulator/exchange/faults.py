@@ -1,6 +1,6 @@
-"""Faults that the control API switches on: which are active for which broker, for how long and how often.
+"""Faults that the control API switches on: which faults are active, for which broker, for how long and how often.
 
-Only the state is here. Host and in-process driver ask for the kinds of the wire, accounts for those of orders and books.
+This module holds only the state. The host and the in-process driver ask for the faults of the wire, accounts for those of orders and books.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -15,28 +15,28 @@ from onebroker.config.vocabulary import OrderType
 class FaultKind(StrEnum):
     REFUSE_CONNECTIONS = "refuse_connections"
     LATENCY = "latency"
-    """Requests wait `delay_seconds` before they are looked at."""
+    """Requests wait `delay_seconds` before they are read."""
     HTTP_500 = "http_500"
-    """Answered before the request is looked at."""
+    """Answered before the request is read."""
     GARBAGE_BODY = "garbage_body"
-    """The request is worked, its answer replaced by bytes that mean nothing."""
+    """The request is worked, but its answer is replaced by meaningless bytes."""
     REFUSAL_IN_200 = "refusal_in_200"
     DROP_AFTER_ACCEPT = "drop_after_accept"
     """Order messages are worked, then the connection is cut."""
     ANOTHER_ORDER = "another_order"
-    """Order messages are worked, and their answers name another order: another id, or, of a new order, another tag where the
-    broker repeats it."""
+    """Order messages are worked, but their answers name another order. The id is another one. For a new order the tag is another one, if the broker
+    repeats the tag."""
     EXPIRE_SESSION = "expire_session"
-    """Happens once, when it is switched on."""
+    """Happens once, at the moment it is switched on."""
     REJECT_ORDERS = "reject_orders"
     REJECT_CANCELS = "reject_cancels"
     STALL_STREAM = "stall_stream"
-    """Sockets stay open and carry nothing; what would have been sent is lost."""
+    """Sockets stay open and carry nothing. Frames of that time are lost."""
     DROP_STREAM = "drop_stream"
     CORRUPT_FRAME = "corrupt_frame"
     DUPLICATE_FILL_EVENTS = "duplicate_fill_events"
     WRONG_DATE = "wrong_date"
-    """Answers carry a `Date` that is `delay_seconds` ago, of a clock that is behind; below zero: of one that is ahead."""
+    """The answers' `Date` is `delay_seconds` in the past, as from a clock that is behind. Below zero, the clock is ahead."""
     LATE_BOOK = "late_book"
     """Order and trade books show the state of `delay_seconds` ago."""
 
@@ -44,7 +44,7 @@ class FaultKind(StrEnum):
 OF_ORDERS = frozenset(
     {FaultKind.REJECT_ORDERS, FaultKind.REJECT_CANCELS, FaultKind.DROP_AFTER_ACCEPT, FaultKind.ANOTHER_ORDER}
 )
-"""Those that strike a message about an order, and may be kept to the orders of one instrument."""
+"""The faults that strike a message about an order. They may be limited to the orders of one instrument."""
 ALL_BROKERS = "all"
 DEFAULT_DELAY_SECONDS = 2.0
 
@@ -57,12 +57,12 @@ class Fault:
     until: float | None
     """Monotonic seconds; None = no end."""
     left: int | None
-    """How often it still strikes; None = no limit."""
+    """How many more times the fault strikes; None = no limit."""
     delay_seconds: float = DEFAULT_DELAY_SECONDS
     instrument_id: str | None = None
-    """Of the orders it strikes; None = of any."""
+    """Only orders of this instrument are struck; None = orders of any instrument."""
     order_type: OrderType | None = None
-    """Of the new orders it strikes; None = of any."""
+    """Only new orders of this type are struck; None = orders of any type."""
 
 
 class Faults:
@@ -88,7 +88,7 @@ class Faults:
         instrument_id: str | None = None,
         order_type: OrderType | None = None,
     ) -> None:
-        """Switch a fault on, for `seconds`, for `count` strikes, or until it is healed."""
+        """Switch a fault on for `seconds`, for `count` strikes, or until it is healed."""
         until = None if seconds is None else self._clock.monotonic() + seconds
         self._active.append(
             Fault(
@@ -101,7 +101,7 @@ class Faults:
     def heal(
         self, broker: str | None = None, kind: FaultKind | None = None, instrument_id: str | None = None
     ) -> int:  # fmt: skip
-        """Switch faults off, all or those of a broker, a kind or one instrument's orders, and return how many."""
+        """Switch faults off: all, or only those of a broker, a kind, or one instrument's orders. Return how many ended."""
         kept = [
             fault
             for fault in self._live()
@@ -121,8 +121,8 @@ class Faults:
         instruments: Collection[str | None] = (),
         order_type: OrderType | None = None,
     ) -> Fault | None:
-        """Return an active fault without counting a strike; `instruments` are those that an order message is about, `order_type` that
-        of a new order."""
+        """Return an active fault without counting a strike. `instruments` are those that an order message concerns; `order_type` is the type of a new
+        order."""
         if not self._active:
             return None
         known = (None, *instruments), (None, order_type)
@@ -135,7 +135,7 @@ class Faults:
         instruments: Collection[str | None] = (),
         order_type: OrderType | None = None,
     ) -> Fault | None:
-        """Return an active fault and count one strike of it."""
+        """Return an active fault and count one strike against it."""
         fault = self.find(broker, kind, instruments, order_type)
         if fault is not None and fault.left is not None:
             fault.left -= 1

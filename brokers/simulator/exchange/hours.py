@@ -1,6 +1,6 @@
-"""Where a moment stands in an exchange's day: the phase, the trading day prices belong to, and when an order lives.
+"""A moment's place in an exchange's day: the phase, the trading day that prices belong to, and when an order lives.
 
-A thin reading of `config.calendars.Calendar`; epoch seconds, because it is asked at every price.
+A thin reading of `config.calendars.Calendar`. It uses epoch seconds, because every price reads it.
 """
 
 from datetime import date, datetime, timedelta
@@ -22,11 +22,11 @@ class Phase(Enum):
 
 @attrs.frozen(kw_only=True)
 class MarketDay:
-    """One reading, good from when it was made until `until`. Epoch seconds."""
+    """One reading, valid from the moment it was made until `until`. Epoch seconds."""
 
     phase: Phase
     day: date
-    """The trading day whose prices show now: today from its pre-open on, else the last one."""
+    """The trading day whose prices show now: today from its pre-open on, else the last trading day."""
     opens: float
     closes: float
     previous_close: float
@@ -34,14 +34,14 @@ class MarketDay:
     until: float
 
     def price_time(self, epoch: float) -> float:
-        """Return the moment whose price shows at `epoch`: the market's last one while it is not trading."""
+        """Return the moment whose price shows at `epoch`. When the market is not trading, this is its last trading moment."""
         if self.phase is Phase.PRE_OPEN or epoch < self.opens:
             return self.previous_close
         return min(epoch, self.closes)
 
 
 class TradingHours:
-    """Readings per (exchange, calendar), remembered until they no longer hold."""
+    """Readings per (exchange, calendar), remembered while they are valid."""
 
     def __init__(self, calendar: Calendar) -> None:
         self._calendar = calendar
@@ -57,7 +57,7 @@ class TradingHours:
         return reading
 
     def order_life(self, exchange: str, calendar: str, epoch: float) -> tuple[float, float]:
-        """Return (goes to the book at, ends at) of a DAY order given now; the next trading day's when the market is closed."""
+        """Return (goes to the book at, ends at) of a DAY order given now. When the market is closed, both are the next trading day's."""
         reading = self.at(exchange, calendar, epoch)
         if reading.phase is not Phase.CLOSED:
             return max(epoch, reading.opens), reading.closes

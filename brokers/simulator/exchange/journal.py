@@ -1,7 +1,7 @@
-"""Where the simulator keeps what must survive it: rows of (kind, key, value), written in transactions.
+"""Durable storage of the simulator: rows of (kind, key, value), written in transactions.
 
-`SqliteJournal` has every row of a finished `write` on disk (synchronous=FULL), so a kill at any instant loses nothing that was
-acknowledged; `MemoryJournal` behaves alike within one process. What the values mean is the writers' matter.
+`SqliteJournal` has every row of a finished `write` on disk (synchronous=FULL). So a kill at any instant loses nothing that was acknowledged.
+`MemoryJournal` behaves the same within one process. The writers decide what the values mean.
 """
 
 import sqlite3
@@ -48,11 +48,11 @@ class MemoryJournal:
                 kept[row.key] = row.value
 
     def close(self) -> None:
-        """Nothing to let go of: the rows stay for the next to open them."""
+        """Nothing to release: the rows stay for the next Exchange that opens the journal."""
 
 
 class SqliteJournal:
-    """Rows in one SQLite file, write-ahead logged and synced at every write."""
+    """Rows in one SQLite file, in write-ahead logging mode and synced at every write."""
 
     def __init__(self, path: Path) -> None:
         self._connection = sqlite3.connect(path, isolation_level=None)

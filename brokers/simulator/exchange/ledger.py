@@ -1,7 +1,7 @@
-"""The exchange's own truth, as `GET /ledger` shows it: order messages with what was asked and answered, orders, fills, positions.
+"""The exchange's own truth, as `GET /ledger` shows it: order messages with request and answer, orders, fills, positions.
 
-Tests and benchmarks judge by it. A message is every place, modify and cancel that reached an account; its row is written in
-one transaction with what it did, before the answer leaves.
+Tests and benchmarks judge by it. A message is every place, modify and cancel that reached an account. Its row is written in one transaction with its
+effects, before the answer leaves.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     verb: str
     """`place`, `modify` or `cancel`."""
     order_id: str | None
-    """None when the order was refused before it had one."""
+    """None if the order was refused before it had an id."""
     tag: str | None = None
     instrument_id: str | None = None
     side: str | None = None
@@ -47,11 +47,11 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     price: Decimal | None
     trigger_price: Decimal | None
     raw: Mapping[str, str]
-    """method, path, query and body of the request, the address it came from, and the header that names an algo."""
+    """The request's method, path, query and body, its source address, and the header that names an algo."""
     answer: Mapping[str, str]
     """status and body."""
     delivered: bool
-    """False when the answer was cut or spoiled on its way."""
+    """False if the answer was cut or spoiled on its way."""
 
 
 class LedgerFill(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ class Ledger:
 
     @property
     def next(self) -> int:
-        """The number the next message will have."""
+        """The number that the next message will have."""
         return len(self._messages) + 1
 
     def messages(self, since: int) -> list[Message]:

@@ -1,4 +1,4 @@
-"""How often a broker may be called: rolling windows of arrival times, as the brokers publish them (brokers.py); and when it was."""
+"""How often a broker may be called: rolling windows of arrival times, as the brokers publish them (brokers.py). Also records the arrivals."""
 
 from collections import deque
 
@@ -6,15 +6,15 @@ from onebroker.brokers.simulator.world.brokers import Limit
 from onebroker.config.clock import Clock
 
 _LENIENCY = 0.95
-"""Part of a window that is enforced: a client that keeps its own windows exactly must not be refused because two of its
-calls travelled at different speeds."""
+"""The enforced part of a window. A client that keeps its own windows exactly must not be refused because two of its calls travelled at different
+speeds."""
 
 _KEPT = 50_000
-"""Arrivals that are kept to be looked at: hours of a busy account."""
+"""Arrivals kept for inspection: hours of a busy account."""
 
 
 class TooManyCalls(Exception):
-    """A window is full; the dialect's `rate_limited` answer is due."""
+    """A window is full. The dialect must send its `rate_limited` answer."""
 
 
 class CallLimits:
@@ -25,9 +25,9 @@ class CallLimits:
         kept = [limit for limit in limits if day_limits or not limit.daily]
         self._windows = [(limit, deque[float]()) for limit in kept]
         self.calls = deque[float](maxlen=_KEPT)
-        """Monotonic seconds at which counted requests arrived, refused ones too."""
+        """Monotonic seconds at which counted requests arrived, including refused ones."""
         self.orders = deque[float](maxlen=_KEPT)
-        """The same of order messages, which are among `calls`."""
+        """The same for order messages, which are also in `calls`."""
         self.refused = 0
 
     def count_call(self) -> None:

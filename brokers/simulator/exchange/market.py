@@ -1,8 +1,8 @@
-"""What the exchange publishes: last prices inside the circuit band, the day's figures, depth, and the maker's quotes; candles are
-`brokers/simulator/world/candles.py`'s.
+"""What the exchange publishes: last prices inside the circuit band, the day's figures, depth, and the maker's quotes. Candles are in
+`brokers/simulator/world/candles.py`.
 
-Everything is worked out when asked for (`brokers/simulator/world/walks.py`), so contracts nobody looks at cost nothing. Orders are not known here but
-through the book they rest in.
+Everything is computed on request (`brokers/simulator/world/walks.py`), so contracts that nobody reads cost nothing. This module sees orders only
+through the book in which they rest.
 """
 
 from datetime import date
@@ -23,14 +23,15 @@ from onebroker.config.vocabulary import Side
 DEPTH_LEVELS = 5
 _NARROWEST_BAND_TICKS = 40
 _OPTION_BAND_OF_STRIKE = 0.1
-"""An option's band follows its underlying's: a percentage of its own small premium would hold it at the limit."""
+"""An option's band is at least this fraction of its strike, because it follows its underlying. A percentage of its own small premium would hold it at
+the limit."""
 _SAMPLE_SECONDS = 1800.0
 _TICKS_PER_SPREAD = 20_000
 
 
 @attrs.define(slots=True)
 class _DayFigures:
-    """Open, high, low and average of one contract's day, in ticks, as far as it was looked at."""
+    """Open, high, low and average of one contract's day, in ticks, up to the last moment that was read."""
 
     reading: MarketDay
     lower: int
@@ -52,7 +53,7 @@ class _DayFigures:
         self.high, self.low = max(self.high, ticks), min(self.low, ticks)
 
     def sample(self, ticks: int, at: float) -> None:
-        """Take a price of the half-hourly grid: only those make the average, so that looking does not change it."""
+        """Take a price of the half-hourly grid. Only these prices make the average, so reading a market does not change it."""
         self.see(ticks)
         self.total += ticks
         self.samples += 1
@@ -60,7 +61,7 @@ class _DayFigures:
 
 
 class _Crowd:
-    """How many units stand at each price level of a contract in one step."""
+    """How many units are quoted at each price level of a contract in one step."""
 
     def __init__(self, contract: Contract, last: int, epoch: float) -> None:
         self._lot = contract.lot_size
@@ -68,7 +69,7 @@ class _Crowd:
         self._seed = contract.exchange_token * 0x9E3779B97F4A7C15 + step_of(epoch) * 64 + 32
 
     def units(self, level: int) -> int:
-        """Return the units so many levels above the last price, or below when negative; 0 is the last price itself."""
+        """Return the units at a level: that many levels above the last price, below it if negative, at it for 0."""
         bits = scramble(self._seed + level & (1 << 64) - 1)
         return self._lot * max(1, self._lots * (50 + bits % 151) // 100)
 
@@ -77,28 +78,28 @@ class MarketBoard:
     """Prices and published markets of every contract. Times are epoch seconds."""
 
     def __init__(self, prices: Prices, calendar: Calendar, past: Past) -> None:
-        """`calendar` knows the past's days and the market's own."""
+        """`calendar` knows the past's days and the market's own days."""
         self._prices = prices
         self._candles = Candles(prices, calendar, past)
         self._hours = TradingHours(calendar)
         self._figures: dict[str, _DayFigures] = {}
         self._published: dict[str, tuple[tuple[float, int, int], Market]] = {}
-        """Instrument id -> (of which moment, changes of the book, traded units) and the market: the feeds of all brokers send the same."""
+        """Instrument id -> ((moment, changes of the book, traded units), market). The feeds of all brokers send the same market."""
 
     @property
     def hours(self) -> TradingHours:
         return self._hours
 
     def reading(self, contract: Contract, epoch: float) -> MarketDay:
-        """Return where the contract's exchange stands in its day."""
+        """Return the phase and times of the exchange's day for the contract."""
         return self._hours.at(contract.identity.exchange, contract.calendar, epoch)
 
     def is_open(self, contract: Contract, epoch: float) -> bool:
-        """Tell whether the contract trades continuously now."""
+        """Tell whether the contract trades continuously at `epoch`."""
         return self.reading(contract, epoch).phase is Phase.OPEN
 
     def last_ticks(self, contract: Contract, epoch: float) -> int:
-        """Return the last price in ticks, inside the circuit band; the last close outside hours."""
+        """Return the last price in ticks, inside the circuit band. Outside trading hours this is the last close."""
         day = self._day(contract, epoch)
         return self._within(day, contract, day.reading.price_time(epoch))
 
@@ -107,18 +108,18 @@ class MarketBoard:
         return self.last_ticks(contract, epoch) * contract.tick_size
 
     def close_price(self, contract: Contract, epoch: float) -> Decimal:
-        """Return the closing price of the trading day that is over at `epoch`, in rupees."""
+        """Return the closing price, in rupees, of the latest trading day that is over at `epoch`."""
         reading = self.reading(contract, epoch)
         over = reading.closes if epoch >= reading.closes else reading.previous_close
         return self._prices.ticks(contract, over) * contract.tick_size
 
     def circuits(self, contract: Contract, epoch: float) -> tuple[int, int]:
-        """Return the lowest and highest price in ticks that orders may carry today."""
+        """Return the lowest and the highest price, in ticks, that orders may carry today."""
         day = self._day(contract, epoch)
         return day.lower, day.upper
 
     def forget(self, instrument_ids: frozenset[str]) -> None:
-        """Work the day's figures out again: a price was set by hand."""
+        """Compute the day's figures again, because a price was set by hand."""
         for instrument_id in instrument_ids:
             self._figures.pop(instrument_id, None)
             self._published.pop(instrument_id, None)
@@ -128,7 +129,7 @@ class MarketBoard:
     def maker_quotes(
         self, contract: Contract, epoch: float, priority: int
     ) -> tuple[list[MakerLevel], list[MakerLevel]]:
-        """Return five levels a side around the last price; none where the circuit band ends."""
+        """Return five levels a side around the last price. Levels outside the circuit band are left out."""
         day = self._day(contract, epoch)
         last = self._within(day, contract, day.reading.price_time(epoch))
         spacing = max(1, last // _TICKS_PER_SPREAD)
@@ -148,13 +149,13 @@ class MarketBoard:
         return _Crowd(contract, self.last_ticks(contract, epoch), epoch).units(0)
 
     def auction_units(self, contract: Contract, epoch: float) -> int:
-        """Return the units a side that the market maker offers in the opening auction."""
+        """Return the units that the market maker offers on each side in the opening auction."""
         return 10 * self.flow_units(contract, epoch)
 
     # published -------------------------------------------------------------------------------------------------------
 
     def market(self, contract: Contract, epoch: float, book: Book | None, traded_units: int) -> Market:
-        """Return the published market; `book` is None while there is none (closed, pre-open, index)."""
+        """Return the published market. `book` is None when the contract has no book (closed, pre-open, index)."""
         state = (epoch, -1 if book is None else book.changes, traded_units)
         known = self._published.get(contract.instrument_id)
         if known is None or known[0] != state:

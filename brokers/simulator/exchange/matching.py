@@ -1,7 +1,7 @@
 """One contract's order book: price-time priority between the accounts' orders and a market maker's five levels.
 
-Pure: prices are whole ticks, quantities units; what a trade means for orders and accounts is `exchange.py`'s.
-The market maker's quotes are replaced at every step and stand behind what rested before them at the same price.
+Pure: prices are whole ticks, quantities are units. `exchange.py` decides what a trade means for orders and accounts. Every step replaces the market
+maker's quotes. At the same price they come after the orders that already rested there.
 """
 
 from bisect import insort
@@ -31,7 +31,7 @@ class Resting:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Sorts the better price first, then the earlier order."""
+        """Sort key: the better price first, then the earlier order."""
         return (-self.side.sign * self.ticks, self.priority)
 
 
@@ -47,7 +47,7 @@ class MakerLevel:
 
 @attrs.frozen
 class Match:
-    """Units that changed hands: with an account's resting order, or with the market maker (None)."""
+    """Units that changed hands, with an account's resting order or with the market maker (`resting` is None)."""
 
     ticks: int
     quantity: int
@@ -62,32 +62,32 @@ class Book:
         self._maker: dict[Side, list[MakerLevel]] = {Side.BUY: [], Side.SELL: []}
         self._by_ref: dict[OrderRef, Resting] = {}
         self.changes = 0
-        """How often anything in it has changed: what was made of it holds until then."""
+        """Number of changes to the book. Anything derived from the book is valid while this number stays the same."""
 
     @property
     def has_orders(self) -> bool:
         return bool(self._by_ref)
 
     def add(self, resting: Resting) -> None:
-        """Put an order into the book; it must not cross (match it first)."""
+        """Put an order into the book. It must not cross; match it first."""
         self.changes += 1
         insort(self._resting[resting.side], resting, key=lambda each: each.rank)
         self._by_ref[resting.ref] = resting
 
     def remove(self, ref: OrderRef) -> None:
-        """Take an order out; unknown ones are none in the book."""
+        """Take an order out of the book. Does nothing for an order that is not in the book."""
         resting = self._by_ref.pop(ref, None)
         if resting is not None:
             self.changes += 1
             self._resting[resting.side].remove(resting)
 
     def quote(self, buy: list[MakerLevel], sell: list[MakerLevel]) -> None:
-        """Replace the market maker's quotes; best first."""
+        """Replace the market maker's quotes, best first."""
         self.changes += 1
         self._maker = {Side.BUY: buy, Side.SELL: sell}
 
     def take(self, side: Side, limit: int | None, quantity: int) -> list[Match]:
-        """Match an incoming order against the other side, best price first; `limit` None takes any price."""
+        """Match an incoming order against the other side, best price first. With `limit` None any price is taken."""
         matches: list[Match] = []
         while quantity > 0:
             best = self._best(side.opposite)
@@ -100,7 +100,7 @@ class Book:
         return matches
 
     def meet_maker(self) -> list[Match]:
-        """Trade orders that the market maker's new quotes cross, at the orders' own prices (they were there first)."""
+        """Trade the orders that the market maker's new quotes cross, at the orders' own prices, because the orders were there first."""
         matches: list[Match] = []
         for side in Side:
             while self._resting[side] and self._maker[side.opposite]:
@@ -114,7 +114,7 @@ class Book:
         return matches
 
     def flow(self, last_ticks: int, quantity: int) -> list[Match]:
-        """Trade up to `quantity` units of the market's own flow with orders the last price has reached."""
+        """Trade up to `quantity` units a side of the market's own flow, with orders whose price the last price has reached."""
         matches: list[Match] = []
         for side in Side:
             left = quantity
@@ -127,7 +127,7 @@ class Book:
         return matches
 
     def meet(self, broker: str, order_id: str, quantity: int) -> Match | None:
-        """Trade exactly so many units with one resting order, whatever the market; None when it has no such quantity left."""
+        """Trade exactly `quantity` units with one resting order, whatever the market is. Return None if the order does not have that many left."""
         resting = self._by_ref.get((broker, order_id))
         if resting is None or not 0 < quantity <= resting.quantity:
             return None

@@ -1,7 +1,7 @@
-"""What an order must satisfy before it is taken, what it blocks, and what a position is worth. Pure rules.
+"""The conditions for accepting an order, what an order blocks, and what a position is worth. Pure rules.
 
-Two kinds of no: `refusal` raises SimRefusal before an order id exists; `rejection` gives the sentence of an order that got its
-id and comes back REJECTED (freeze quantity, price band, margin), as a broker's risk system does.
+There are two kinds of refusal. `refuse` raises SimRefusal before an order id exists. `rejection` gives the sentence for an order that gets its id and
+comes back REJECTED (freeze quantity, price band, margin), as a broker's risk system does.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _ZERO = Decimal(0)
 
 @attrs.frozen(kw_only=True)
 class Blocked:
-    """Rupees taken out of what an account may use."""
+    """Rupees that an account cannot use."""
 
     span: Decimal = _ZERO
     exposure: Decimal = _ZERO
@@ -51,7 +51,7 @@ NOTHING = Blocked()
 
 
 def refuse(contract: Contract, new: NewOrder) -> None:
-    """Raise SimRefusal for an order that no risk system would take: kind, quantity, lot, tick, prices."""
+    """Raise SimRefusal for an order that no risk system would accept: kind, quantity, lot, tick, prices."""
     if contract.is_index:
         raise SimRefusal(RefusalReason.NOT_TRADABLE, "an index cannot be traded")
     if new.product not in SENDABLE_PRODUCTS or new.validity not in SENDABLE_VALIDITIES:
@@ -90,7 +90,7 @@ def refuse_terms(
 
 
 def rejection(contract: Contract, order: SimOrder, circuits: tuple[int, int]) -> SimRefusal | None:
-    """Return why the exchange rejects an order's quantity (freeze) or prices (circuit band), or None; raises nothing."""
+    """Return why the exchange rejects an order's quantity (freeze) or prices (circuit band), or None. Raises nothing."""
     freeze = contract.freeze_quantity
     if freeze is not None and order.quantity > freeze:
         return SimRefusal(RefusalReason.FREEZE, f"quantity {order.quantity} exceeds the freeze quantity {freeze}")
@@ -102,7 +102,7 @@ def rejection(contract: Contract, order: SimOrder, circuits: tuple[int, int]) ->
 
 
 def shortfall(needed: Decimal, available: Decimal) -> SimRefusal | None:
-    """Return why an order is rejected for want of money, or None."""
+    """Return why an order is rejected for lack of money, or None."""
     if needed <= 0 or needed <= available:
         return None
     return SimRefusal(
@@ -113,7 +113,7 @@ def shortfall(needed: Decimal, available: Decimal) -> SimRefusal | None:
 def block_for_order(
     contract: Contract, product: Product, side: Side, price: Decimal, position: int, pending: int
 ) -> Blocked:
-    """Return what an order's `pending` units block; units that close `position` (signed) need no margin."""
+    """Return what an order's `pending` units block. Units that close `position` (signed) need no margin."""
     if product is Product.CNC:
         return Blocked(delivery=price * pending) if side is Side.BUY else NOTHING
     if contract.identity.shape is Shape.OPTION and side is Side.BUY:
@@ -123,7 +123,7 @@ def block_for_order(
 
 
 def block_for_position(contract: Contract, position: SimPosition) -> Blocked:
-    """Return the margin a position needs; premium and money paid for shares are counted apart."""
+    """Return the margin that a position needs. Premium, and money paid for shares, are counted separately."""
     quantity = position.quantity
     if position.product is Product.CNC or quantity == 0:
         return NOTHING
@@ -142,7 +142,7 @@ def _margin(contract: Contract, product: Product, units: int, price: Decimal) ->
 
 
 def sides_of(position: SimPosition) -> tuple[int, Decimal, int, Decimal]:
-    """Return bought and sold units and values, the carried leg counted on its side."""
+    """Return bought units, their value, sold units and their value. The carried leg is counted on its own side."""
     carried = position.overnight_quantity
     value = abs(carried) * position.overnight_price
     return (
@@ -154,14 +154,14 @@ def sides_of(position: SimPosition) -> tuple[int, Decimal, int, Decimal]:
 
 
 def open_price(position: SimPosition) -> Decimal:
-    """Return the average price of the side that is open; zero when flat. Four places."""
+    """Return the average price of the open side; zero when flat. Four places."""
     bought, buy_value, sold, sell_value = sides_of(position)
     quantity, value = (bought, buy_value) if bought > sold else (sold, sell_value)
     return _ZERO if bought == sold else (value / quantity).quantize(Decimal("0.0001"))
 
 
 def realized(position: SimPosition) -> Decimal:
-    """Return the profit of what was closed, by average prices; four places."""
+    """Return the profit of the closed units, by average prices; four places."""
     bought, buy_value, sold, sell_value = sides_of(position)
     if bought == sold:
         return sell_value - buy_value
@@ -172,20 +172,20 @@ def realized(position: SimPosition) -> Decimal:
 
 
 def profit(position: SimPosition, price: Decimal) -> Decimal:
-    """Return realized and unrealized profit together at a price; exact."""
+    """Return realized and unrealized profit together, at a price. Exact."""
     _, buy_value, _, sell_value = sides_of(position)
     return sell_value - buy_value + position.quantity * price
 
 
 def paid(position: SimPosition) -> Decimal:
-    """Return money paid less money received today."""
+    """Return the money paid today, less the money received today."""
     return position.day_buy_value - position.day_sell_value
 
 
 def position_blocks(
     positions: list[SimPosition], contract_of: Callable[[str], Contract | None]
 ) -> tuple[Blocked, Decimal]:
-    """Return what an account's positions block and the realized profit that counts as cash (all but delivery)."""
+    """Return what an account's positions block, and the realized profit that counts as cash (all but delivery)."""
     total, gained = NOTHING, _ZERO
     for position in positions:
         contract = contract_of(position.instrument_id)
@@ -198,6 +198,6 @@ def position_blocks(
         earned = realized(position)
         gained += earned
         if contract.identity.shape is Shape.OPTION:
-            # Premium is cash: what was paid today and is not realized yet stays used.
+            # Premium is cash: money paid today that is not realized yet stays used.
             total += Blocked(option_premium=paid(position) + earned)
     return total, gained

@@ -1,7 +1,7 @@
-"""What an account holds on its first day: holdings, carried derivatives, one position of today (intraday where the broker's API takes
-that) and one crore rupees free.
+"""An account's first day: holdings, carried derivatives, one position of today (intraday if the broker's API takes intraday orders), and one crore
+rupees free.
 
-Seeded, so the same seed makes the same ten accounts; three holdings are the same shares at every broker.
+Seeded, so the same seed makes the same ten accounts. Three holdings are the same shares at every broker.
 """
 
 import random
@@ -24,7 +24,7 @@ _ZERO = Decimal(0)
 
 @attrs.frozen
 class Seeded:
-    """A first day: the account's state, and the day's trade to enter through the exchange."""
+    """A first day: the account's state, and the day's trade, which must be entered through the exchange."""
 
     state: AccountState
     traded: Contract
@@ -34,7 +34,7 @@ class Seeded:
 
 
 def seed_account(account: Account, state: AccountState, seed: int) -> Seeded:
-    """Fill `state` (its day is kept) with what the account holds on its first day."""
+    """Fill `state` with the account's first day; its own day is kept. Return it with the day's trade."""
     dice = random.Random(f"account|{seed}|{account.code}")
     shares = [each for each in account.contracts() if each.bare == "equities" and each.identity.exchange == "nse"]
     shared = shares[:SHARED_HOLDINGS]
@@ -53,7 +53,7 @@ def seed_account(account: Account, state: AccountState, seed: int) -> Seeded:
 
 
 def _holding(n: int, contract: Contract, dice: random.Random) -> SimHolding:
-    """The fourth has units bought yesterday, the fifth pledged ones."""
+    """The fourth holding has units bought yesterday; the fifth has pledged units."""
     units = dice.randint(2, 12) * 10
     paid = contract.base_price * Decimal(dice.randint(70, 115)) / 100
     return SimHolding(
@@ -66,7 +66,7 @@ def _holding(n: int, contract: Contract, dice: random.Random) -> SimHolding:
 
 
 def _carried(contracts: Sequence[Contract], dice: random.Random) -> list[SimPosition]:
-    """A bought stock future and a written index option, both past the nearest expiry."""
+    """A bought stock future and a written index option, both with an expiry after the nearest one."""
     futures = [each for each in contracts if each.bare == "equity_futures"]
     options = [each for each in contracts if each.bare == "equity_index_options"]
     return [

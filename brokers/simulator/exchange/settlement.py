@@ -1,6 +1,6 @@
-"""What a trade or a new status does to an order: booked in its account, entered in the ledger, kept, and told to who listens.
+"""The effects of a trade or a new status on an order: booked in its account, entered in the ledger, stored, and announced to listeners.
 
-Everything here runs inside a transaction that `exchange.py` opened; `trading.py` decides what happens to which order.
+Everything here runs inside a transaction that `exchange.py` opened. `trading.py` decides what happens to which order.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,21 +20,21 @@ from onebroker.config.clock import Clock
 ORDER, STATE, ACCOUNT_FILL = "order", "state", "account_fill"
 """Kinds of journal rows."""
 MARKET = "market"
-"""The counterparty of a trade with no account's order."""
+"""The counterparty of a trade in which no account's order is on the other side."""
 
 
 class Settlement:
-    """Books trades and statuses of all accounts' orders."""
+    """Books the trades and statuses of all accounts' orders."""
 
     def __init__(self, accounts: dict[str, Account], clock: Clock, changes: Changes, ledger: Ledger) -> None:
         self._accounts, self._clock, self._changes, self._ledger = accounts, clock, changes, ledger
         self.listeners: dict[str, list[Callable[[SimOrder, SimFill | None], None]]] = {}
-        """Broker code -> who is told of its orders' changes."""
+        """Broker code -> listeners that are told of changes to its orders."""
 
     # trades -----------------------------------------------------------------------------------------------------------
 
     def settle_all(self, contract: Contract, matches: Iterable[Match]) -> None:
-        """Book what the market's own orders have matched."""
+        """Book the matches made by the market's own orders."""
         for match in matches:
             if match.resting is not None:
                 account = self._accounts[match.resting[0]]
@@ -43,7 +43,7 @@ class Settlement:
                 self.settle(account, entry, match.quantity, price, self.next_trade(), MARKET)
 
     def exchange(self, account: Account, contract: Contract, entry: OrderEntry, match: Match) -> None:
-        """Book one match of an order that came, with the market or with another account's order."""
+        """Book one match of an incoming order, with the market or with another account's order."""
         price = match.ticks * contract.tick_size
         if match.resting is None:
             self.settle(account, entry, match.quantity, price, self.next_trade(), MARKET)
@@ -52,7 +52,7 @@ class Settlement:
             self.both(other, entry, match.quantity, price)
 
     def both(self, one: OrderEntry, other: OrderEntry, quantity: int, price: Decimal) -> None:
-        """Book a trade between two orders of accounts."""
+        """Book a trade between two orders of accounts, one side after the other."""
         trade_id = self.next_trade()
         for mine, theirs in ((one, other), (other, one)):
             name = f"{theirs.order.broker}:{theirs.order.order_id}"
@@ -61,7 +61,7 @@ class Settlement:
     def settle(
         self, account: Account, entry: OrderEntry, quantity: int, price: Decimal, trade_id: str, counterparty: str
     ) -> None:
-        """Book one side of a trade; `counterparty` as in the ledger."""
+        """Book one side of a trade. `counterparty` has the ledger's form."""
         order = entry.order
         now = self._clock.now()
         fill = SimFill(
@@ -97,7 +97,7 @@ class Settlement:
         message: str | None = None,
         fill: SimFill | None = None,
     ) -> None:
-        """Give an order its status, and tell who listens once that is durable."""
+        """Give an order its status, and tell the listeners when that is durable."""
         now = self._clock.now()
         order = attrs.evolve(entry.order, status=status, status_message=message, updated_at=now)
         if status in (SimStatus.OPEN, SimStatus.TRIGGER_PENDING) and order.exchange_order_id is None:
@@ -112,7 +112,7 @@ class Settlement:
         self._changes.announce(lambda: self._tell(account.code, order, fill))
 
     def keep(self, account: Account, entry: OrderEntry) -> None:
-        """Have an order and its account written."""
+        """Write an order and its account with the transaction."""
         self._changes.keep(Row(ORDER, f"{account.code}|{entry.order.order_id}", msgspec.json.encode(entry)))
         self._changes.keep_account(account)
 

@@ -1,7 +1,7 @@
 """What happens to orders: taken, queued, triggered, matched, changed, cancelled, expired, squared off.
 
-The rules of one order's life; accounts keep the results, `matching.py` the books, `changes.py` makes them durable.
-Everything here runs inside a transaction that `exchange.py` opened.
+This module has the rules of an order's life. Accounts keep the results, `matching.py` the books, and `changes.py` makes them durable. Everything here
+runs inside a transaction that `exchange.py` opened.
 """
 
 import heapq
@@ -29,7 +29,7 @@ MODIFIABLE = frozenset({"quantity", "price", "trigger_price", "order_type", "val
 
 @attrs.define
 class World:
-    """What is listed and priced; replaced when the day turns."""
+    """What is listed, and at what prices. Replaced when the day turns."""
 
     universe: Universe
     prices: Prices
@@ -132,7 +132,7 @@ class Trading:
     # the market's time ------------------------------------------------------------------------------------------------
 
     def fill(self, account: Account, order_id: str, quantity: int) -> None:
-        """Let the market's own flow trade with an order that rests in the book, or the auction with one that waits for it: at its price."""
+        """Fill an order at its own price. The market's own flow trades with an order in the book, the auction with an order that waits for it."""
         known = account.known(order_id)
         match = None if known is None else self._met(account, known.order, quantity)
         if known is None or match is None:
@@ -147,12 +147,12 @@ class Trading:
             book = self._books.get(order.new.instrument_id)
             return None if book is None else book.meet(*ref, quantity)
         if order.status is not SimStatus.OPEN or order.price is None or not 0 < quantity <= order.pending_quantity:
-            return None  # of another day, or not there
+            return None  # belongs to another day, or is not there
         tick = self._world.universe.by_id[order.new.instrument_id].tick_size
         return Match(int(order.price / tick), quantity, ref)
 
     def step(self) -> None:
-        """Let the market act on what is working: the opening, new quotes, triggers."""
+        """Let the market act on the working orders: the opening, new quotes, triggers."""
         epoch = self._clock.epoch()
         self._open(epoch)
         for instrument_id in self.working_contracts():
@@ -166,12 +166,12 @@ class Trading:
         return waiting | {instrument_id for instrument_id, book in self._books.items() if book.has_orders}
 
     def forget_quotes(self, instrument_ids: frozenset[str]) -> None:
-        """Have the market maker quote anew within this step: a price was set by hand."""
+        """Make the market maker quote again within this step, because a price was set by hand."""
         for instrument_id in instrument_ids:
             self._refreshed.pop(instrument_id, None)
 
     def refresh(self, contract: Contract, epoch: float) -> Book | None:
-        """Bring a contract's book to the present step and return it; None while it does not trade continuously."""
+        """Bring a contract's book to the present step and return it. Return None while the contract does not trade continuously."""
         board = self._world.board
         if contract.is_index or not board.is_open(contract, epoch):
             return None
@@ -190,7 +190,7 @@ class Trading:
         return book
 
     def adopt(self, account: Account, entry: OrderEntry) -> None:
-        """Take a stored order up again after a restart: back into queue, stops or book."""
+        """Take up a stored order after a restart: put it back into the queue, the stops or the book."""
         order = entry.order
         if order.status.finished:
             return
@@ -214,7 +214,7 @@ class Trading:
         price: Decimal,
         why: str | None,
     ) -> None:
-        """Enter a market order of the account that trades at once with the market maker: square-offs and the seed."""
+        """Enter a market order of the account that trades at once with the market maker. Used for square-offs and the seed."""
         new = NewOrder(
             instrument_id=contract.instrument_id, side=side, product=product, order_type=OrderType.MARKET,
             validity=Validity.DAY, quantity=quantity,
@@ -224,14 +224,14 @@ class Trading:
         self._settlement.settle(account, entry, quantity, price, self._settlement.next_trade(), MARKET)
 
     def cancel_all(self, account: Account, instrument_id: str, why: str) -> None:
-        """Expire the working orders of an account in a contract."""
+        """Cancel the working orders of an account in a contract."""
         contract = self._world.universe.by_id[instrument_id]
         for entry in account.entries():
             if entry.order.new.instrument_id == instrument_id and not entry.order.status.finished:
                 self._end(account, contract, entry, SimStatus.CANCELLED, why)
 
     def close_contract(self, instrument_id: str) -> None:
-        """Forget the book of a contract that is listed no more."""
+        """Forget the book of a contract that is no longer listed."""
         for kept in (self._books, self._refreshed, self._stops):
             kept.pop(instrument_id, None)
 
@@ -268,7 +268,7 @@ class Trading:
         )
 
     def _objection(self, account: Account, contract: Contract, order: SimOrder, already: Decimal) -> SimRefusal | None:
-        """Freeze, band and margin; `already` are the rupees the order blocks now."""
+        """The refusal for freeze, band or margin. `already` is the rupees that the order blocks now."""
         epoch = self._clock.epoch()
         no = rejection(contract, order, self._world.board.circuits(contract, epoch))
         if no is not None:
@@ -293,7 +293,7 @@ class Trading:
         entry = account.entry(order_id)
         contract = self._world.universe.by_id.get(entry.order.new.instrument_id)
         if contract is not None and not entry.order.status.finished:
-            self.refresh(contract, self._clock.epoch())  # it may have been filled since the last step
+            self.refresh(contract, self._clock.epoch())  # the order may have been filled since the last step
         if contract is None or entry.order.status.finished:
             raise SimRefusal(RefusalReason.ORDER_FINISHED, f"order {order_id} is already {entry.order.status.value}")
         return entry, contract
@@ -323,7 +323,7 @@ class Trading:
                 account, entry, status=SimStatus.CANCELLED, message="the unmatched part of an IOC order"
             )
             return
-        if order.price is None:  # what a market order finds no counterparty for waits as a limit order
+        if order.price is None:  # the unmatched part of a market order waits as a limit order
             entry.resting_price = last_price or self._world.board.last_price(contract, self._clock.epoch())
             self._settlement.keep(account, entry)
         self._rest(contract, account, entry)
@@ -399,7 +399,7 @@ class Trading:
             self._auction(self._world.universe.by_id[instrument_id], entries, epoch)
 
     def _auction(self, contract: Contract, entries: list[OrderEntry], epoch: float) -> None:
-        """Trade queued orders at the opening price, with each other and then with the market maker; the rest go to the book."""
+        """Trade queued orders at the opening price, first with each other, then with the market maker. The rest go to the book."""
         for entry in entries:
             account = self._accounts[entry.order.broker]
             self._queue.discard((account.code, entry.order.order_id))
@@ -441,7 +441,7 @@ def _keeps_priority(before: SimOrder, after: SimOrder) -> bool:
 
 
 def _meets(order: SimOrder, side: Side, price: Decimal) -> bool:
-    """Whether a queued order takes part in the auction on a side at a price."""
+    """Whether a queued order takes part in the auction, on a side, at a price."""
     if order.new.side is not side or order.status is not SimStatus.OPEN:
         return False
     return order.price is None or side.sign * (order.price - price) >= 0

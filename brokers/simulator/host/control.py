@@ -4,8 +4,8 @@ POST /price {instrument, last_price, hold_seconds?} · POST /fill {broker, order
 POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?, order_type?} · POST /heal {broker?, kind?, instrument?} ·
 GET /ledger?since=N · GET /calls · GET /instruments?shape=&limit=. Loopback only; bad input is a 400 with `error`.
 
-Every path begins with a random part, which is printed with the address, and a body must be `application/json`. A web page in a browser of this
-machine finds the port by trying; it must neither move the market nor read the ledger.
+Every path begins with a random part, which is printed with the address. A body must be `application/json`. A web page in a browser on this machine
+can find the port by trying. The page must neither move the market nor read the ledger.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
 class BadInput(Exception):
-    """The request cannot be obeyed; the text says why."""
+    """The request cannot be carried out; the text says why."""
 
 
 class _Price(msgspec.Struct, forbid_unknown_fields=True):
@@ -191,7 +191,7 @@ class Control:
         return ledger_document(self._simulator, _number(request, "since", 0))
 
     def _calls(self, _request: DialectRequest) -> object:
-        """Return when each broker was called: `calls` and, among them, `orders` in monotonic seconds, and how many were refused."""
+        """Return when each broker was called: `calls` and the `orders` among them in monotonic seconds, and the number of refused calls."""
         limits = {code: gateway.limits for code, gateway in self._simulator.gateways.items()}
         return {
             code: {"calls": list(one.calls), "orders": list(one.orders), "refused": one.refused}
@@ -224,7 +224,7 @@ class Control:
 
 
 def _refused_page(request: DialectRequest) -> tuple[int, dict[str, str]] | None:
-    """Return status and answer of a request that a web page can have sent."""
+    """Return status and answer for a request that may come from a web page; None for any other request."""
     if request.headers.get("host", LOOPBACK).partition(":")[0] != LOOPBACK:
         return 421, {"error": f"the control address is one of {LOOPBACK}"}
     if "origin" in request.headers:
@@ -236,7 +236,7 @@ def _refused_page(request: DialectRequest) -> tuple[int, dict[str, str]] | None:
 
 
 def ledger_document(simulator: Simulator, since: int) -> dict[str, object]:
-    """Return the exchange's own truth; messages numbered `since` and later, everything else whole."""
+    """Return the exchange's own truth. Messages are those numbered `since` and later; everything else is complete."""
     exchange = simulator.exchange
     accounts = [exchange.account(code) for code in exchange.brokers]
     return {

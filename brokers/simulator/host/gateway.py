@@ -1,6 +1,6 @@
-"""One broker's front door: limits and faults around its dialect, the ledger's record of order messages, its open sockets.
+"""One broker's front door: limits and faults around its dialect, the ledger's record of order messages, and its open sockets.
 
-Host (real ports) and in-process driver both hand requests and frames through here, so both show the same faults.
+The host (real ports) and the in-process driver both hand requests and frames through here, so both show the same faults.
 """
 
 import logging
@@ -21,9 +21,9 @@ from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 log = logging.getLogger(__name__)
 
 SOCKET_QUEUE = 20_000
-"""Frames a client may leave unread before it is cut off, as brokers do; ten steps of a dialect with a frame per instrument."""
+"""Frames that a client may leave unread before it is cut off, as brokers do. Enough for ten steps of a dialect that sends a frame per instrument."""
 _LEDGER_HEADERS = ("x-algo-name",)
-"""Headers of an order message that its row keeps; others hold tokens."""
+"""Headers of an order message that its ledger row keeps. Other headers hold tokens."""
 GARBAGE = b"\x00\xff<<garbled>>\xfe"
 _SERVER_ERROR = WireResponse(
     status=500, headers={"content-type": "text/html"}, body=b"<html><body>Internal Server Error</body></html>"
@@ -32,12 +32,12 @@ _SERVER_ERROR = WireResponse(
 
 @attrs.frozen
 class Answer:
-    """What goes back to the client."""
+    """What the client gets back."""
 
     response: WireResponse | None
     """None: the connection is cut without an answer."""
     messages: tuple[int, ...] = ()
-    """Numbers of the ledger's messages that this answer answers."""
+    """Numbers of the ledger's messages that this response answers."""
 
 
 @attrs.frozen
@@ -52,7 +52,7 @@ Frame = bytes | str | Closing
 
 
 class Outbox:
-    """The dialect's `Socket`: frames on their way to one client, faults of streams applied."""
+    """The dialect's `Socket`: frames on their way to one client, with the stream faults applied."""
 
     def __init__(self, broker: str, faults: Faults) -> None:
         self._broker, self._faults = broker, faults
@@ -61,7 +61,7 @@ class Outbox:
 
     @property
     def gone(self) -> bool:
-        """Whether no more frames are taken."""
+        """Whether the outbox takes no more frames."""
         return self._closed
 
     def send(self, frame: bytes | str) -> None:
@@ -77,7 +77,7 @@ class Outbox:
             self.abandon()
 
     def abandon(self) -> None:
-        """Take no more frames; those queued are still delivered."""
+        """Take no more frames. Queued frames are still delivered."""
         self._closed = True
         self._send.close()
 
@@ -108,11 +108,11 @@ class Gateway:
         return self._faults.find(self.code, FaultKind.REFUSE_CONNECTIONS) is not None
 
     def refuse_once(self) -> bool:
-        """Count one refused connection; false when none is to be refused."""
+        """Count one refused connection. Return False if connections are not to be refused."""
         return self._faults.strike(self.code, FaultKind.REFUSE_CONNECTIONS) is not None
 
     async def handle(self, request: DialectRequest) -> Answer:
-        """Answer one request, faults included. The work itself awaits nothing, so it cannot be cut in half."""
+        """Answer one request, with faults. The work itself awaits nothing, so it cannot be interrupted halfway."""
         slow = self._faults.strike(self.code, FaultKind.LATENCY)
         if slow is not None:
             await trio.sleep(slow.delay_seconds)
@@ -150,7 +150,7 @@ class Gateway:
         self._outboxes.pop(outbox, None)
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        """Tell every open socket."""
+        """Tell every open socket which markets moved."""
         for session in tuple(self._outboxes.values()):
             session.markets_moved(instrument_ids)
 
@@ -165,7 +165,7 @@ class Gateway:
             self._exchange.answer_lost(answer.messages)
 
     def expire_session(self) -> None:
-        """Make the dialect's tokens dead."""
+        """End the dialect's tokens."""
         self.dialect.expire_session()
 
     def drop_streams(self) -> None:
@@ -189,7 +189,7 @@ class Gateway:
 
     def _work(self, request: DialectRequest) -> WireResponse:
         try:
-            # A dialect may name paths that stand for hosts without limits (files open to everybody).
+            # A dialect may name paths of hosts without limits (files that are open to everybody).
             if not request.path.startswith(getattr(self.dialect, "uncounted_paths", ())):
                 self.limits.count_call()
             return self.dialect.handle(request)
@@ -215,7 +215,7 @@ class Gateway:
         return Answer(sent, tuple(numbers))
 
     def _of_another_order(self, response: WireResponse, actions: list[Action]) -> WireResponse:
-        """Return the answer, under that fault with the names of its orders in it changed."""
+        """Return the answer. Under the fault ANOTHER_ORDER, the order names in it are changed."""
         concerned = [action.instrument_id for action in actions]
         if self._faults.find(self.code, FaultKind.ANOTHER_ORDER, concerned) is None:
             return response
@@ -228,7 +228,7 @@ class Gateway:
         return attrs.evolve(response, body=changed)
 
     def _names(self, action: Action) -> list[str]:
-        """Return what an answer to the message calls the order it was asked about."""
+        """Return the names by which an answer to the message refers to its order."""
         if action.verb == "place" or action.order_id is None:
             return [action.tag] if action.tag else []
         known = self._exchange.account(self.code).known(action.order_id)
@@ -243,13 +243,13 @@ class Gateway:
 
 
 def _corrupt(frame: bytes | str) -> bytes | str:
-    """Spoil a frame so that no decoder can take it for a good one: half of it, and bytes that do not belong."""
+    """Spoil a frame so that no decoder accepts it: keep half of it and add bytes that do not belong."""
     half = len(frame) // 2
     return frame[:half] + "\x00{" if isinstance(frame, str) else frame[:half] + b"\xff\xff\xff"
 
 
 def _another(name: str) -> str:
-    """Return a name of the same kind: its last figure is the next one, its last letter another."""
+    """Return another name of the same kind: a last digit becomes the next digit, a last letter becomes another letter."""
     last = name[-1]
     if last.isdecimal():
         return f"{name[:-1]}{(int(last) + 1) % 10}"

@@ -1,7 +1,7 @@
 """Dialects without sockets: a `Transport` that hands requests and frames straight to a simulator in the same process.
 
-For trading days under trio's MockClock. The faults are those of the host: what refuses, cuts or garbles there does so here.
-Addresses are made of `base_of(code)`, as a dialect's `addresses` builds them from the host's.
+For trading days under trio's MockClock. The faults are those of the host: they refuse, cut and garble here in the same way. Addresses begin with
+`base_of(code)`, just as a dialect's `addresses` builds them from the host's base.
 """
 
 from collections.abc import Mapping
@@ -117,7 +117,7 @@ class InProcessStream:
         raise StreamClosed(*(self._ended or (_CUT, "")))
 
     async def ping(self, within_seconds: float) -> None:
-        """A host answers pings whatever its dialect does."""
+        """Succeeds while the stream is open: a host answers pings whatever its dialect does."""
         await trio.lowlevel.checkpoint()
         if self._ended is not None or self._outbox.gone:
             raise StreamClosed(*(self._ended or (_CUT, "")))

@@ -1,4 +1,4 @@
-"""Which dialects exist: broker code -> what builds its server. A new broker's dialect is one line here."""
+"""The existing dialects: broker code -> builder of its server. A new broker's dialect is one line here."""
 
 from collections.abc import Iterable, Mapping
 
@@ -31,7 +31,7 @@ DIALECTS: Mapping[str, DialectFactory] = {
 
 
 def chosen_dialects(codes: Iterable[str] | None) -> dict[str, DialectFactory]:
-    """Return the dialects of the codes, all of them for None; raise ValueError naming a code that has none."""
+    """Return the dialects of the given codes, or all for None. Raise ValueError naming a code that has no dialect."""
     if codes is None:
         return dict(DIALECTS)
     wanted = list(codes)

@@ -1,6 +1,6 @@
 """The simulator as a process: its data folder and lock, its ports, its servers, and its end.
 
-Prints nothing: what it has to say goes to `announce`, one dict per broker and one with `control_url` (architecture 6).
+Prints nothing. It reports through `announce`: one dict per broker and one with `control_url` (architecture 6).
 """
 
 import fcntl
@@ -25,7 +25,7 @@ from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 
 LOCK_SECONDS = 10.0
-"""How long a new simulator waits for the one before it to let go of the data folder and the ports."""
+"""How long a new simulator waits until the previous one releases the data folder and the ports."""
 _RETRY_SECONDS = 0.1
 _REVIEW_SECONDS = 0.2
 _PIPE_BYTES = 4096
@@ -43,28 +43,28 @@ class FolderInUse(Exception):
 @attrs.frozen(kw_only=True)
 class SimulatorOptions:
     dialects: Mapping[str, DialectFactory]
-    """Code -> builder, of the brokers to start (`lookup.chosen_dialects`)."""
+    """Code -> builder, for the brokers to start (`lookup.chosen_dialects`)."""
     calendar: Calendar
     past_calendar: Calendar | None = None
-    """Of the days before the first one; None: `calendar`."""
+    """Calendar of the days before the first one; None: `calendar`."""
     clock: Clock
     instruments: int = DEFAULT_INSTRUMENTS
-    """At least 60; an existing data directory keeps its own number and seed."""
+    """At least 60. An existing data directory keeps its own number and seed."""
     seed: int = DEFAULT_SEED
     port_base: int | None = None
-    """First of consecutive ports; None takes free ones, also in place of a kept one that another program has now. Ports kept in the
-    data directory come first."""
+    """First of consecutive ports; None takes free ports. Ports kept in the data directory come first. With None, a free port replaces a kept port
+    that another program now holds."""
     data_dir: Path | None = None
-    """None: a temporary folder, gone at the end."""
+    """None: a temporary folder, deleted at the end."""
     day_limits: bool = False
     parent_pipe: int | None = None
-    """A file descriptor; the simulator ends itself when it closes."""
+    """A file descriptor. The simulator ends when it closes."""
 
 
 async def run_simulator(
     options: SimulatorOptions, *, announce: Announce, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Run until cancelled, or until the parent's pipe closes; started when every port answers.
+    """Run until cancelled, or until the parent's pipe closes. Reports started when every port answers.
 
     Raises FolderInUse, and OSError when a port counted from `port_base` stays taken.
     """
@@ -112,7 +112,7 @@ async def _serve(
 
 
 def describe(simulator: Simulator, code: str, base: str) -> dict[str, object]:
-    """Return what a broker's JSON line says: its addresses under `base`, the credentials it accepts, minted tokens."""
+    """Return the contents of a broker's JSON line: its addresses under `base`, the credentials it accepts, and minted tokens."""
     dialect = simulator.gateways[code].dialect
     addresses = dict(dialect.addresses(base))
     first = {name: addresses.pop(name) for name in _MAIN_URLS}
@@ -122,13 +122,13 @@ def describe(simulator: Simulator, code: str, base: str) -> dict[str, object]:
 
 
 def describe_made(simulator: Simulator) -> dict[str, object]:
-    """Return what the instruments and their past are made of, for whoever makes the same past."""
+    """Return the inputs of the instruments and their past, for a reader that makes the same past."""
     made = simulator.exchange.made
     return {"number": made.number, "seed": made.seed, "first_day": made.first_day.isoformat()}
 
 
 def _control_prefix(simulator: Simulator) -> str:
-    """Return what every path of the control API begins with: random, and the same after a restart, as its port is."""
+    """Return the beginning of every path of the control API. It is random, and stays the same after a restart, as its port does."""
     kept = simulator.exchange.recall("control_prefix")
     if not kept:
         kept = f"/{secrets.token_urlsafe(16)}"
@@ -137,7 +137,7 @@ def _control_prefix(simulator: Simulator) -> str:
 
 
 class _Ports:
-    """Ports by site name: the kept ones, else counted from the base, else free ones."""
+    """Ports by site name: kept ports first, then ports counted from the base, then free ports."""
 
     def __init__(self, simulator: Simulator, base: int | None) -> None:
         self._simulator, self._base = simulator, base
@@ -160,7 +160,7 @@ async def _start(nursery: trio.Nursery, server: Server) -> Server:
 
 
 async def _review(simulator: Simulator, servers: list[Server]) -> None:
-    """Open and close ports as faults come, end by themselves and are healed."""
+    """Open and close ports as faults begin, run out and are healed."""
 
     def review() -> None:
         for server in servers:

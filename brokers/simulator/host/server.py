@@ -1,7 +1,7 @@
 """A small HTTP/1.1 and WebSocket server for one `Site` on one loopback port, whose connections can be refused or cut.
 
-h11 and wsproto speak the protocols; a stock web server would not let an accepted order's connection be cut, a handshake be
-redirected, or a port refuse for a while.
+h11 and wsproto speak the protocols. A stock web server cannot cut the connection of an accepted order, redirect a handshake, or let a port refuse for
+a while.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ _CLOSE_SECONDS = 2.0
 
 
 class Site(Protocol):
-    """What is served; `Gateway` is one."""
+    """What the server serves; `Gateway` is one."""
 
     @property
     def refusing(self) -> bool: ...
@@ -56,10 +56,10 @@ class Site(Protocol):
 
 
 class Server:
-    """Listens for one site; `review` is called whenever its faults may have changed."""
+    """Listens for one site. Callers call `review` whenever the site's faults may have changed."""
 
     def __init__(self, site: Site, port: int, *, or_another: bool = False) -> None:
-        """`or_another`: a port that stays taken when it starts is given up for a free one."""
+        """`or_another`: if the port stays taken at the start, the server takes a free one instead."""
         self._site, self.port, self._or_another = site, port, or_another
         self._changed = trio.Event()
         self._open = False
@@ -69,7 +69,7 @@ class Server:
         return f"http://{LOOPBACK}:{self.port}"
 
     def review(self) -> None:
-        """Open or close the port if the site's mind has changed."""
+        """Open or close the port if the site's `refusing` has changed."""
         if self._open is self._shut:
             self._changed.set()
 
@@ -78,7 +78,7 @@ class Server:
         return self._site.refusing
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Serve until cancelled; port 0 takes a free one. Raises OSError when the port stays taken for BIND_SECONDS."""
+        """Serve until cancelled. Port 0 takes a free port. Raises OSError when the port stays taken for BIND_SECONDS."""
         listeners = await self._listen_first()
         self.port = int(listeners[0].socket.getsockname()[1])
         task_status.started()
@@ -99,7 +99,7 @@ class Server:
             return await self._listen()
 
     async def _listen(self) -> list[trio.SocketListener]:
-        """Bind the port; that of a simulator which just ended may take a moment to come free."""
+        """Bind the port. The port of a simulator that has just ended may need a moment to become free."""
         with trio.move_on_after(BIND_SECONDS):
             while True:
                 try:
@@ -118,7 +118,7 @@ class Server:
                 await self._changed.wait()
                 self._changed = trio.Event()
                 self._open = not self._shut
-            nursery.cancel_scope.cancel()  # the listener and every connection
+            nursery.cancel_scope.cancel()  # cancels the listener and every connection
 
     async def _connection(self, stream: trio.SocketStream) -> None:
         if self._site.refuse_once():
@@ -133,7 +133,7 @@ class Server:
 
 @attrs.define
 class _Connection:
-    """One client's connection: requests one after another, or a socket for the rest of its life."""
+    """One client's connection: requests one after another, or a socket for the rest of the connection."""
 
     stream: trio.SocketStream
     site: Site
@@ -211,7 +211,7 @@ class _Connection:
 
 @attrs.define
 class _OpenSocket:
-    """One open socket: a task that reads, and one that writes what the dialect queued."""
+    """One open socket: a task that reads, and a task that writes the frames that the dialect queued."""
 
     stream: trio.SocketStream
     wire: wsproto.WSConnection
@@ -254,11 +254,11 @@ class _OpenSocket:
             async for frame in frames:
                 if isinstance(frame, Closing):
                     await self._send(CloseConnection(code=frame.code, reason=frame.reason))
-                    await trio.sleep(_CLOSE_SECONDS)  # the client answers the close, which ends the reader first
+                    await trio.sleep(_CLOSE_SECONDS)  # the client answers the close, and that ends the reader first
                 else:
                     await self._send(TextMessage(frame) if isinstance(frame, str) else BytesMessage(frame))
         except (trio.ClosedResourceError, trio.BrokenResourceError):
-            pass  # cut off for not reading, or gone
+            pass  # cut off for not reading, or the client is gone
         scope.cancel()
 
     async def _send(self, event: wsproto.events.Event) -> None:
@@ -266,7 +266,7 @@ class _OpenSocket:
             try:
                 data = self.wire.send(event)
             except wsproto.utilities.LocalProtocolError:
-                return  # the closing handshake is under way: nothing more is said
+                return  # the closing handshake is under way: nothing more is sent
             await self.stream.send_all(data)
 
 
@@ -296,7 +296,7 @@ def _request(head: h11.Request, body: bytes, base: str, source: str) -> DialectR
 def dialect_request(
     method: str, base: str, target: str, headers: dict[str, str], body: bytes, source: str = ""
 ) -> DialectRequest:
-    """Return a request as a dialect reads it; `target` is path and query as on the wire, header names are lower-case."""
+    """Return a request in the form that a dialect reads. `target` is path and query as on the wire; header names are lower-case."""
     path, _, query = target.partition("?")
     return DialectRequest(
         method=method,

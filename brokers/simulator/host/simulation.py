@@ -1,4 +1,4 @@
-"""The exchange with its dialects and faults, and the loop that lets the market move. What host and in-process driver share."""
+"""The exchange with its dialects and faults, and the loop that lets the market move. The host and the in-process driver share it."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -24,15 +24,15 @@ DEFAULT_SEED = 1
 
 @attrs.frozen(kw_only=True)
 class Recipe:
-    """What a simulator is made of; a data directory that exists keeps its own instruments and seed."""
+    """The inputs of a simulator. An existing data directory keeps its own instruments and seed."""
 
     dialects: Mapping[str, DialectFactory]
-    """Code -> builder, of the brokers to start."""
+    """Code -> builder, for the brokers to start."""
     traits: Mapping[str, BrokerTraits] = BROKERS
-    """Code -> what the exchange knows of a broker."""
+    """Code -> the exchange's knowledge of a broker."""
     calendar: Calendar
     past_calendar: Calendar | None = None
-    """Of the days before the first one; None: `calendar`."""
+    """Calendar of the days before the first one; None: `calendar`."""
     clock: Clock
     journal: Journal
     instruments: int = DEFAULT_INSTRUMENTS
@@ -41,7 +41,7 @@ class Recipe:
 
 
 class Simulator:
-    """Build it inside `trio.run`; nothing moves until `run_market` runs."""
+    """Build it inside `trio.run`. Nothing moves until `run_market` runs."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.clock = recipe.clock

@@ -1,4 +1,4 @@
-"""The ten brokers as the exchange sees them: clients, order numbers, what they list, and how often they may be called. Tables."""
+"""The ten brokers as the exchange sees them: clients, order numbers, listed contracts, and limits on calls. Tables."""
 
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -12,7 +12,7 @@ DAY_SECONDS = 86_400
 
 @attrs.frozen
 class Limit:
-    """At most `count` calls in any window of `seconds`; of order messages, or of all calls."""
+    """At most `count` calls in any window of `seconds`. Counts order messages only, or all calls."""
 
     seconds: int
     count: int
@@ -33,8 +33,8 @@ class BrokerTraits:
     exchanges: frozenset[str] = frozenset({"nse", "bse", "mcx"})
     currency: bool = True
     intraday: bool = True
-    """Whether its API takes intraday orders: where not, accounts begin with a purchase for delivery in place of the intraday position,
-    which nobody could close."""
+    """Whether the broker's API takes intraday orders. If not, its account begins with a purchase for delivery instead of an intraday position,
+    because nobody could close the latter."""
 
     def lists(self, contract: Contract) -> bool:
         """Tell whether the broker offers a contract at all."""
@@ -42,7 +42,7 @@ class BrokerTraits:
 
 
 def _dated(digits: int, series: int) -> Callable[[date, int], str]:
-    """YYMMDD and a running number of `digits` places that begins with `series`: no order id is ever two brokers'."""
+    """YYMMDD and a running number of `digits` places that begins with `series`. No two brokers share an order id."""
     return lambda day, number: f"{day:%y%m%d}{series}{number:0{digits - 1}d}"
 
 

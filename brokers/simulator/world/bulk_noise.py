@@ -1,6 +1,6 @@
-"""The noise of `walks.py` for many moments at once, by whole columns: what the demo's past is made with.
+"""The noise of `walks.py` for many moments at once, computed by whole columns. The demo's past is made with it.
 
-The same figures to the last bit (a test holds it to that): every sum has the same order, and every division is by a power of two.
+The results equal those of `walks.py` to the last bit, and a test checks this. Every sum has the same order, and every division is by a power of two.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import polars as pl
 from onebroker.brokers.simulator.world.walks import CELL_STRIDE, Layer, LayeredNoise
 
 _FEW = 64
-"""Below this a column is not worth its while."""
+"""Below this number of steps, column arithmetic is not worth its cost."""
 _STEP, _TOTAL = "step", "total"
 
 
@@ -21,7 +21,7 @@ class BulkNoise(LayeredNoise):
         super().__init__(layers)
         self._made_of = tuple(layers)
         self._stages: list[list[pl.Expr]] = []
-        """Made when they are needed: most walks of a universe never are."""
+        """Built on first use, because most walks of a universe never need them."""
 
     def many(self, steps: Sequence[int]) -> list[float]:
         if len(steps) < _FEW:
@@ -34,9 +34,9 @@ class BulkNoise(LayeredNoise):
 
 
 def _stages(layers: Sequence[Layer]) -> list[list[pl.Expr]]:
-    """What is to be worked out in turn: the bits of both corners of each layer's cell, scrambled, and the sum of the layers.
+    """The stages to compute in turn: the bits of both corners of each layer's cell, their scrambling, and the sum of the layers.
 
-    A column at a time and not one expression: each scramble uses the one before twice.
+    Each stage adds columns and is not one expression with the others, because each scramble uses the previous value twice.
     """
     corners = [(f"early{n}", f"late{n}", layer) for n, layer in enumerate(layers)]
     names = [name for early, late, _ in corners for name in (early, late)]
@@ -63,5 +63,5 @@ def _folded(name: str, shift: int) -> pl.Expr:
 
 
 def _unsigned(value: int) -> pl.Expr:
-    """Unsigned columns wrap, as `walks`' mask does."""
+    """Unsigned columns wrap around, as the mask in `walks` does."""
     return pl.lit(value, pl.UInt64)

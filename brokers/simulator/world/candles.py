@@ -1,11 +1,11 @@
-"""Candles as the exchange publishes them, of its past and of its own days, and the volume that grows over a day.
+"""Candles as the exchange publishes them, for its past and its own days, and the volume that grows over a day.
 
-A minute is three prices of the walk: at its start, in its middle and half a second before its end; the last minute of a stretch of
-trading ends with the price at the close, which is the next day's previous close. Longer candles are made of minutes.
+A minute has three prices of the walk: at its start, in its middle, and half a second before its end. The last minute of a stretch of trading ends
+with the price at the close, which is the next day's previous close. Longer candles are made of minutes.
 
-Of a past day (`past.py`) the day candle comes first: the range of its prices each half hour, in which the minutes are
-then kept. So two years of days cost what a day's minutes cost, and minutes still make up their day exactly. Of the simulator's own
-days the minutes come first: whatever moved the market, a price set by hand too, is in them.
+For a past day (`past.py`) the day candle comes first: the range of its half-hourly prices. The minutes are then kept inside that range. So two years
+of day candles cost as much as one day's minutes, and the minutes still make up their day exactly. For the simulator's own days the minutes come
+first, so they contain everything that moved the market, including a price set by hand.
 """
 
 import math
@@ -32,7 +32,7 @@ CandleRow = tuple[float, float, float, float, float, int, int]
 INTERVAL_MINUTES = {
     f"{minutes}minute": minutes for minutes in (1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 45, 60, 120, 180, 240)
 }
-"""Rules 1.4.8; `day` is beside them."""
+"""Rules 1.4.8. `day` is handled separately."""
 
 _MINUTE = 60.0
 _GRID_SECONDS = 1800.0
@@ -42,12 +42,12 @@ _MOST_REMEMBERED = 4_096
 _STRIDE = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 _AT_THE_ENDS = 0.6
-"""How much more than on average trades at the beginning and the end of a day."""
+"""How much more than average trades at the beginning and the end of a day."""
 
 
 @attrs.frozen
 class Stretch:
-    """Continuous trading, epoch seconds."""
+    """A period of continuous trading, in epoch seconds."""
 
     opens: float
     closes: float
@@ -55,12 +55,12 @@ class Stretch:
 
 @attrs.frozen
 class _Minute:
-    """A minute of trading, or what there is of it."""
+    """A minute of trading, or the part of it that has passed."""
 
     begins: float
     ends: float
     moments: tuple[float, ...]
-    """Those whose prices make it up, rising."""
+    """The moments whose prices make up the minute, ascending."""
 
 
 @attrs.frozen
@@ -75,7 +75,7 @@ class DayRange:
 
 @attrs.frozen(kw_only=True)
 class _Figures:
-    """What of a contract is needed at every candle."""
+    """The figures of a contract that every candle needs."""
 
     market: tuple[str, str]
     """Exchange and calendar."""
@@ -84,9 +84,9 @@ class _Figures:
     token: int
     lot_size: int
     usual_lots: int
-    """Traded on a day like any other; 0 for an index."""
+    """Lots traded on a usual day; 0 for an index."""
     jumps: tuple[tuple[float, Decimal], ...]
-    """Ex-dates' midnights and volume factors of the past."""
+    """Midnights of the past ex-dates, with their volume factors."""
     has_oi: bool
 
     def row(self, start: float, ticks: tuple[int, int, int, int], volume: int, oi: int) -> CandleRow:
@@ -100,7 +100,7 @@ class _Figures:
 
 
 class DayVolume:
-    """The units traded on one day up to a moment; as they were counted then, so fewer before a split."""
+    """The units traded on one day up to a moment, as they were counted on that day. So the number is smaller before a split."""
 
     def __init__(self, figures: _Figures, day: date, stretches: Sequence[Stretch]) -> None:
         swing = scramble(figures.token * _STRIDE + day.toordinal() & _MASK) % 81
@@ -123,7 +123,7 @@ class DayVolume:
         return units
 
     def _share(self, moment: float) -> float:
-        """Most is traded at both ends of a day, and in some minutes more than in others."""
+        """Trading is heaviest at both ends of a day, and uneven from minute to minute."""
         if len(self._stretches) == 1:
             done = (moment - self._opens) / _MINUTE
         else:
@@ -136,14 +136,14 @@ class DayVolume:
         return share + _AT_THE_ENDS * math.sin(2 * math.pi * share) / (2 * math.pi)
 
     def _uneven(self, minute: int) -> float:
-        """A minute's number, up to nine tenths too high."""
+        """A minute's number, raised by up to nine tenths."""
         if minute <= 0 or minute >= self._minutes:
             return float(min(minute, self._minutes))
         return minute + scramble(self._figures.token * _STRIDE + int(self._opens) * 4096 + minute & _MASK) % 10 / 10
 
 
 class Candles:
-    """Candles and traded volumes of every contract. `calendar` knows past days and own ones."""
+    """Candles and traded volumes of every contract. `calendar` knows the past days and the simulator's own days."""
 
     def __init__(self, prices: Prices, calendar: Calendar, past: Past) -> None:
         self._prices, self._calendar, self._past = prices, calendar, past
@@ -151,10 +151,10 @@ class Candles:
         self._stretches: dict[tuple[tuple[str, str], date], tuple[Stretch, ...]] = {}
         self._volumes: dict[tuple[str, date], DayVolume] = {}
         self._finished: dict[tuple[str, date], CandleRow] = {}
-        """Day candles of own days that are over."""
+        """Day candles of the simulator's own days that are over."""
 
     def candles(self, contract: Contract, interval: str, first: date, last: date, epoch: float) -> list[CandleRow]:
-        """Return candles of the India days `first` to `last`, oldest first, up to `epoch`."""
+        """Return the candles of the India days `first` to `last`, oldest first, up to `epoch`."""
         days = self.days(contract, first, last, epoch)
         past = [day for day in days if day < self._past.first_day]
         own = days[len(past) :]
@@ -166,14 +166,14 @@ class Candles:
         return [*self._bars(contract, past, minutes, epoch, ranges), *self._bars(contract, own, minutes, epoch)]
 
     def days(self, contract: Contract, first: date, last: date, epoch: float) -> list[date]:
-        """Return the days of a range on which the contract had begun to trade by `epoch`."""
+        """Return the days of a range whose trading in the contract had begun by `epoch`."""
         since = self._past.first_trading_day(contract)
         begin = first if since is None else max(first, since)
         days = (begin + timedelta(days=n) for n in range((last - begin).days + 1))
         return [day for day in days if (those := self.stretches(contract, day)) and those[0].opens <= epoch]
 
     def stretches(self, contract: Contract, day: date) -> tuple[Stretch, ...]:
-        """Return when the contract's exchange trades on a day; sessions that touch are one stretch."""
+        """Return when the contract's exchange trades on a day. Sessions that touch become one stretch."""
         key = (self._figures(contract).market, day)
         known = self._stretches.get(key)
         if known is None:
@@ -187,7 +187,7 @@ class Candles:
         return known
 
     def range_of(self, contract: Contract, day: date) -> DayRange:
-        """Return what a past day's candle spans."""
+        """Return the range of a past day's candle."""
         return self._ranges(contract, [day])[0]
 
     def volume(self, contract: Contract, day: date, at: float) -> int:
@@ -208,7 +208,7 @@ class Candles:
     # days ------------------------------------------------------------------------------------------------------------
 
     def _ranges(self, contract: Contract, days: Sequence[date]) -> list[DayRange]:
-        """All in one: the walk is asked once for all of them."""
+        """The ranges of all days at once, so that the walk is evaluated in one call."""
         epochs: list[float] = []
         ends: list[int] = [0]
         for day in days:
@@ -244,7 +244,7 @@ class Candles:
     def _bars(
         self, contract: Contract, days: Sequence[date], minutes: int, epoch: float, ranges: Sequence[DayRange] = ()
     ) -> Iterator[CandleRow]:
-        """Yield the candles of days; those with a range stay inside it."""
+        """Yield the candles of days. If `ranges` is given, prices are kept inside them."""
         figures = self._figures(contract)
         parts = [
             (n, tuple(minutes_of(stretch, epoch)))
@@ -287,7 +287,7 @@ class Candles:
 
 
 def minutes_of(stretch: Stretch, epoch: float) -> Iterator[_Minute]:
-    """Yield the minutes of a stretch that has begun by `epoch`, up to then; the last may be shorter."""
+    """Yield the minutes of a stretch that has begun by `epoch`, up to that moment. The last minute may be shorter."""
     closes = min(stretch.closes, epoch)
     for n in range(max(1, math.ceil((closes - stretch.opens) / _MINUTE))):
         begins = stretch.opens + n * _MINUTE
@@ -298,7 +298,7 @@ def minutes_of(stretch: Stretch, epoch: float) -> Iterator[_Minute]:
 
 
 def typical_lots(contract: Contract, last: int) -> int:
-    """Return how many lots stand at one price level while the last price is so many ticks."""
+    """Return how many lots are quoted at one price level when the last price is `last` ticks."""
     rupees_a_lot = max(1, int(last * contract.tick_size) * contract.lot_size)
     if contract.identity.shape is Shape.OPTION:
         return 20
@@ -306,7 +306,7 @@ def typical_lots(contract: Contract, last: int) -> int:
 
 
 def _remember(known: dict[_Key, _Value], key: _Key, value: _Value) -> _Value:
-    """Keep a value, among a few thousand."""
+    """Store a value in the cache. The cache is emptied when it holds a few thousand."""
     if len(known) >= _MOST_REMEMBERED:
         known.clear()
     known[key] = value

@@ -14,7 +14,7 @@ TUESDAY, THURSDAY, SATURDAY = 1, 3, 5
 
 @attrs.frozen(kw_only=True)
 class Convention:
-    """One underlying: how its derivatives are listed. Prices in rupees, lots in units."""
+    """One underlying and how its derivatives are listed. Prices in rupees, lots in units."""
 
     exchange: str
     symbol: str
@@ -28,7 +28,7 @@ class Convention:
     freeze_quantity: int | None
     strike_step: Decimal
     volatility: float
-    """Standard deviation of a year, as a fraction."""
+    """Annual standard deviation, as a fraction."""
     expiries: Callable[[date], tuple[date, ...]]
     """today -> the three listed expiries, nearest first."""
     weekly: bool = False
@@ -84,7 +84,7 @@ def currency_month_end(today: date) -> tuple[date, ...]:
 
 
 def day_of_month(number: int) -> Callable[[date], tuple[date, ...]]:
-    """Expiries on a fixed day of the month, or the Friday before when that is a weekend."""
+    """Expiries on a fixed day of the month, or on the Friday before if that day is on a weekend."""
 
     def expiry(year: int, month: int) -> date:
         day = date(year, month, number)

@@ -1,6 +1,6 @@
 """The simulator's own nouns: contracts, markets, orders, fills, accounts. Shared by exchange.py, accounts.py and the dialects.
 
-Everything here is the exchange's truth in units and rupees; a dialect turns it into its broker's words (lots, paise).
+Everything here is the exchange's truth, in units and rupees. A dialect translates it into its broker's words (lots, paise).
 """
 
 from datetime import datetime
@@ -25,16 +25,16 @@ class Contract:
     exchange_token: int
     """The exchange's own number, unique within `exchange_segment`."""
     lot_size: int
-    """Units per lot; 1 for cash. For currency and commodity contracts the units of the underlying in one contract."""
+    """Units per lot; 1 for cash. For currency and commodity contracts: the units of the underlying in one contract."""
     tick_size: Decimal
     freeze_quantity: int | None
-    """Units; the largest order the exchange takes. None = no limit."""
+    """The largest order that the exchange takes, in units. None = no limit."""
     series: str
     """EQ, BE, GB … for cash; empty for derivatives and indices."""
     base_price: Decimal
-    """Where the seeded walk starts (the first previous close)."""
+    """The price where the seeded walk starts (the first previous close)."""
     band_percent: Decimal
-    """Orders beyond previous close ± this are refused."""
+    """Orders beyond previous close ± this percentage are refused."""
 
     @cached_property
     def bare(self) -> str:
@@ -50,7 +50,7 @@ class Contract:
 
     @property
     def quoted_in_lots(self) -> bool:
-        """Whether brokers that speak lots do so here: currency and commodity contracts."""
+        """Whether brokers that quote in lots do so for this contract: true for currency and commodity contracts."""
         return self.calendar in ("currency", "commodity")
 
 
@@ -63,7 +63,7 @@ class Level:
 
 @attrs.frozen(kw_only=True)
 class Market:
-    """What the exchange publishes of one contract now. Index markets have no book, no volume."""
+    """What the exchange publishes now about one contract. Index markets have no book and no volume."""
 
     tick_size: Decimal
     last_price: Decimal
@@ -91,7 +91,7 @@ class Market:
 
 class SimStatus(StrEnum):
     AFTER_MARKET = "after_market"
-    """Taken outside hours; goes to the book at the next open."""
+    """Accepted outside trading hours; goes to the book at the next open."""
     TRIGGER_PENDING = "trigger_pending"
     OPEN = "open"
     COMPLETE = "complete"
@@ -106,7 +106,7 @@ class SimStatus(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class NewOrder:
-    """An order as a dialect hands it to the exchange."""
+    """A new order as a dialect hands it to the exchange."""
 
     instrument_id: str
     side: Side
@@ -123,12 +123,12 @@ class NewOrder:
 
 @attrs.frozen(kw_only=True)
 class SimOrder:
-    """One order of one account as it stands; replaced, never changed."""
+    """The present state of one order of one account. It is replaced, never changed."""
 
     order_id: str
     """In the broker's own style: digits, unique within the account and the day."""
     exchange_order_id: str | None
-    """None until the exchange took it."""
+    """None until the exchange accepts the order."""
     broker: str
     new: NewOrder
     status: SimStatus
@@ -179,14 +179,14 @@ class SimFill:
 
 @attrs.frozen(kw_only=True)
 class SimPosition:
-    """One account's position in one instrument and product, carried and today's legs apart. Units and rupees."""
+    """One account's position in one instrument and product, with the carried leg and today's leg apart. Units and rupees."""
 
     instrument_id: str
     product: Product
     overnight_quantity: int
     """Signed."""
     overnight_price: Decimal
-    """Average at which the carried leg is held (yesterday's close after mark-to-market for futures)."""
+    """Average price of the carried leg (yesterday's close after mark-to-market for futures)."""
     day_buy_quantity: int
     day_buy_value: Decimal
     day_sell_quantity: int
@@ -201,7 +201,7 @@ class SimPosition:
 class SimHolding:
     instrument_id: str
     settled_quantity: int
-    """Free units; pledged and T1 are beside it, not in it."""
+    """Free units. Pledged and T1 units are not included; they have their own fields."""
     t1_quantity: int
     collateral_quantity: int
     average_price: Decimal
@@ -213,7 +213,7 @@ class SimHolding:
 
 @attrs.frozen(kw_only=True)
 class SimFunds:
-    """Rupees. `segment pools`: `equity` and `commodity` are apart at brokers with two pools."""
+    """Rupees. `segment pools`: `equity` and `commodity` are separate at brokers with two pools."""
 
     opening_cash: Decimal
     collateral: Decimal
@@ -221,7 +221,7 @@ class SimFunds:
     exposure: Decimal
     option_premium: Decimal
     delivery: Decimal
-    """Paid for shares bought today, less shares sold."""
+    """Money paid for shares bought today, minus money received for shares sold."""
     realized: Decimal
     unrealized: Decimal
 
@@ -235,7 +235,7 @@ class SimFunds:
 
 
 class RefusalReason(StrEnum):
-    """Why the exchange or an account's risk check says no before an order id exists; dialects word it."""
+    """Why the exchange or an account's risk check refuses a message before an order id exists. Dialects put it into words."""
 
     UNKNOWN_INSTRUMENT = "unknown_instrument"
     NOT_TRADABLE = "not_tradable"
@@ -251,11 +251,11 @@ class RefusalReason(StrEnum):
     UNKNOWN_ORDER = "unknown_order"
     ORDER_FINISHED = "order_finished"
     FORCED = "forced"
-    """The control API's reject_orders and reject_cancels."""
+    """Set by the control API's reject_orders and reject_cancels."""
 
 
 class SimRefusal(Exception):
-    """A refusal before anything happened; `message` is the exchange's own sentence."""
+    """A refusal before anything happened. `message` is the exchange's own sentence."""
 
     def __init__(self, reason: RefusalReason, message: str) -> None:
         super().__init__(message)

@@ -1,8 +1,8 @@
-"""What was before a simulator's first day: which days traded, how far prices had come, who split, who is no longer listed.
+"""What came before a simulator's first day: which days traded, past prices, corporate actions, and instruments that are no longer listed.
 
-The past ends where the simulator's data directory was made (`first_day`) and is a function of that day, the seed and the number
-of instruments alone. On its days prices are the same walk as afterwards, with slow layers added that are nothing at the end of the
-past (two years of a share look like two years), and with the jumps of corporate actions: raw prices, as an exchange publishes them.
+The past ends on the day when the simulator's data directory was made (`first_day`). It depends only on that day, the seed and the number of
+instruments. Prices of past days follow the same walk as later days, with two additions. Slow layers, which are zero at the end of the past, make two
+years of a share look like two years. Corporate actions add jumps: these are raw prices, as an exchange publishes them.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,11 +18,11 @@ from onebroker.config.clock import IST
 from onebroker.config.instruments import Shape, future, security
 
 LISTED_DAYS: Mapping[Shape, int] = {Shape.FUTURE: 91, Shape.OPTION: 49}
-"""A contract trades this long before it expires."""
+"""How many days a contract trades before it expires."""
 DELISTED_SYMBOL = "PURANAMIL"
-"""Made of no syllable of the universe, so that nothing listed can be called so."""
+"""Made of no syllable of the universe, so that no listed share can have this symbol."""
 DELISTED_DAYS = 210
-"""The delisted share's last day lies so many days before the first day."""
+"""The delisted share's last day is this many days before the first day."""
 
 _LONGEST_BREAK_DAYS = 12
 _EVENTS: tuple[tuple[int, int, str, str, str], ...] = (
@@ -43,7 +43,7 @@ IsSession = Callable[[str, str, date], bool]
 
 @attrs.frozen(kw_only=True)
 class Action:
-    """A corporate action: what the raw prices and volumes before its ex-date are to be multiplied by."""
+    """A corporate action, with the factors by which raw prices and volumes before its ex-date are multiplied."""
 
     ex_date: date
     kind: str
@@ -54,9 +54,9 @@ class Action:
 @attrs.frozen(kw_only=True)
 class Past:
     first_day: date
-    """The first day that is not past."""
+    """The first day that is not part of the past."""
     actions: Mapping[str, tuple[Action, ...]]
-    """Walk key -> its actions; all on past days."""
+    """Walk key -> its actions, all on past days."""
 
     @property
     def ends(self) -> float:
@@ -64,7 +64,7 @@ class Past:
         return midnight(self.first_day)
 
     def first_trading_day(self, contract: Contract) -> date | None:
-        """Return the day from which a derivative trades; None for a security, which always has."""
+        """Return the day from which a derivative trades; None for a security, which has always traded."""
         identity = contract.identity
         if identity.expiry_date is None:
             return None
@@ -77,7 +77,7 @@ def midnight(day: date) -> float:
 
 
 def past_of(universe: Universe, first_day: date, is_session: IsSession) -> Past:
-    """Return the past of a universe; `is_session` knows the past's days. The same on every later day of the universe."""
+    """Return the past of a universe. `is_session` knows the past's days. The result is the same on every later day of the universe."""
     keys = _acting(universe)
     actions: dict[str, list[Action]] = {}
     for share, days_ago, kind, price_factor, volume_factor in _EVENTS:
@@ -98,7 +98,7 @@ def trading_day_before(day: date, exchange: str, calendar: str, is_session: IsSe
 
 
 def _acting(universe: Universe) -> list[str]:
-    """The walks of five shares without derivatives (whose contracts an action would change), rather listed once than twice."""
+    """The walks of five shares without derivatives (an action would change their contracts). Shares listed once come before shares listed twice."""
     followers: dict[str, list[Contract]] = {}
     for contract in universe.contracts:
         followers.setdefault(universe.walk_of[contract.instrument_id], []).append(contract)
@@ -108,7 +108,7 @@ def _acting(universe: Universe) -> list[str]:
 
 @attrs.frozen(kw_only=True)
 class Gone:
-    """What traded once and is not listed any more: contracts, the last day of each, and the universe with them in it."""
+    """Instruments that once traded and are not listed any more: the contracts, the last day of each, and the universe that includes them."""
 
     universe: Universe
     last_days: Mapping[str, date]
@@ -143,7 +143,7 @@ def with_gone(universe: Universe, first_day: date, is_session: IsSession) -> Gon
 
 
 def _expired_future(universe: Universe, first_day: date, is_session: IsSession) -> Contract:
-    """The index future that expired last, made like one that is listed."""
+    """The index future that expired last, modelled on a listed one."""
     index = INDEX_UNDERLYINGS[0]
     segment = f"{index.kind}_futures"
     model = next(

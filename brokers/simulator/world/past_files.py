@@ -1,8 +1,8 @@
-"""The past of a simulator as files that `onebroker history load` and `factors load` take: what the demo begins with.
+"""The simulator's past as files that `onebroker history load` and `factors load` take. The demo begins with them.
 
-Two years of day candles for a few hundred instruments of every segment, a month of minutes for twenty, two days of ticks for five,
-a future that has expired, a share that was delisted, and the factors of five shares. The very series the history routes of the
-simulated brokers serve, made by the same code, by columns where it takes long. Needs polars, which the simulator itself does not.
+The files hold two years of day candles for a few hundred instruments of every segment, a month of minutes for twenty, and two days of ticks for five.
+They also hold an expired future, a delisted share, and the factors of five shares. The series are exactly those that the history routes of the
+simulated brokers serve. The same code makes them, by columns where it takes long. This module needs polars, which the simulator itself does not.
 """
 
 import math
@@ -26,12 +26,12 @@ from onebroker.config.instruments import Shape, price_places
 
 MOST_OF_SEGMENT = {"nse_equities": 100, "bse_equities": 25}
 MOST_OF_OTHERS = 10
-"""Instruments of a segment."""
+"""The most instruments that one segment gives."""
 SOURCE = "invented with the demo's past"
 
 _TICK_SECONDS = 2.5
 _BEFORE_CLOSE = 0.001
-"""Seconds: the last tick of a day has the closing price and still lies in the last minute."""
+"""Seconds. The last tick of a day has the closing price and must still lie in the last minute."""
 _FIRST = (
     "nse_equities", "nse_equity_indices", "nse_equity_index_futures", "nse_equity_index_options", "mcx_commodity_futures",
 )  # fmt: skip
@@ -55,31 +55,31 @@ class Extent:
 
 @attrs.frozen(kw_only=True)
 class Recipe:
-    """What the past is a function of."""
+    """The inputs that determine the past."""
 
     number: int
     seed: int
     first_day: date
     calendar: Calendar
-    """Knows the days before the first one, and those from then on, as the simulator's does."""
+    """Knows the days before the first day, and those from then on, as the simulator's calendar does."""
     extent: Extent = Extent()
 
 
 @attrs.frozen(kw_only=True)
 class PastFiles:
-    """In the order in which they are to be loaded."""
+    """The files, in the order in which they must be loaded."""
 
     factors: Path
     listed: Path
-    """Candles of a day, by instrument_id."""
+    """Day candles, by instrument_id."""
     gone: Path
-    """Those of what is not listed any more, by its identity: to be loaded with `--create`."""
+    """Day candles of instruments that are no longer listed, by identity. Load them with `--create`."""
     minutes: Path
     ticks: Path
 
 
 def write_past(recipe: Recipe, folder: Path, tell: Callable[[str], object] = lambda name: None) -> PastFiles:
-    """Write the files, the same bytes each time; `tell` hears of each that is whole. Raises OSError."""
+    """Write the files, with the same bytes each time. `tell` is called with the name of each finished file. Raises OSError."""
     files = PastFiles(**{
         name: folder / f"{name}.{'csv' if name == 'factors' else 'parquet'}" for name in attrs.fields_dict(PastFiles)
     })  # fmt: skip
@@ -154,7 +154,7 @@ class _Maker:
         return pl.concat(self._day_of_ticks(contract, *pair) for pair in pairwise(days[-self._extent.ticks - 1 :]))
 
     def _day_of_ticks(self, contract: Contract, before: date, day: date) -> pl.DataFrame:
-        """What makes up the day's minutes exactly: their own prices, and more between them that stay inside."""
+        """The ticks that make up the day's minutes exactly: the minutes' own prices, and more between them that stay inside each minute's range."""
         moments: list[float] = []
         prices: list[int] = []
         within = self._candles.range_of(contract, day)
@@ -177,10 +177,10 @@ class _Maker:
 
 
 def choose(universe: Universe, past: Past) -> list[Contract]:
-    """Return whose past is kept: the first of every segment, the second of every one, and so on, each as often as it may.
+    """Return the contracts whose past is kept: the first of every segment, then the second of every segment, and so on.
 
-    So the first twenty, which have minutes, and the first five, which have ticks, are of many segments. Before all other shares
-    come those with corporate actions, the last action first.
+    A segment gives no more contracts than its limit. So the first twenty, which have minutes, and the first five, which have ticks, come from many
+    segments. Shares with corporate actions come before all other shares, the most recent action first.
     """
     groups: dict[str, list[Contract]] = {}
     for contract in universe.contracts:
@@ -223,7 +223,7 @@ def _table(series: Iterable[tuple[Contract, Sequence[CandleRow]]], interval: str
 
 
 def _figures_there_are(contract: Contract) -> Iterable[pl.Expr]:
-    """An index has no volume and a security no open interest: nothing, as brokers' candles are read, and not 0."""
+    """An index has no volume and a security has no open interest. They get null, not 0, as in brokers' candles."""
     absent = {"volume": contract.is_index, "oi": contract.identity.shape is Shape.SECURITY}
     return (pl.when(not gone).then(pl.col(name)).cast(pl.Int64).alias(name) for name, gone in absent.items())
 

@@ -1,8 +1,8 @@
 """What the simulated exchanges list: a universe of contracts made from a seed, a number and a date.
 
-The cash side depends on the seed and the number alone; derivatives depend on the date too, so that a simulator started again
-on a later day lists the same shares, drops what expired and adds the next expiries under unchanged ids and tokens.
-Prices are not here: `brokers/simulator/exchange/market.py` moves each `Walk`.
+The cash side depends only on the seed and the number. Derivatives also depend on the date. So a simulator that is restarted on a later day lists the
+same shares, drops the expired contracts, and adds the next expiries. Ids and tokens do not change. Prices are not here:
+`brokers/simulator/exchange/market.py` moves each `Walk`.
 """
 
 import random
@@ -28,7 +28,7 @@ from onebroker.config.instruments import Identity, Shape, calendar_of, future, o
 from onebroker.config.money import snap
 
 SMALLEST = 60
-"""Below this number not every shape would be present."""
+"""Below this number, some shapes would be missing."""
 _SYLLABLES = (
     "BHA",
     "RAT",
@@ -50,24 +50,24 @@ _SYLLABLES = (
 _TRADES = ("Industries", "Finance", "Steel", "Pharma", "Power", "Textiles", "Infotech", "Motors", "Cements", "Foods")
 _BANDS = (Decimal(20), Decimal(20), Decimal(20), Decimal(10), Decimal(5))
 _OPTION_UNDERLYINGS, _FUTURE_UNDERLYINGS = 10, 50
-"""At the default of 2,000 instruments; they grow in proportion beyond it."""
+"""Numbers for the default of 2,000 instruments. They grow in proportion above it."""
 _DEFAULT_NUMBER = 2000
 _TOKENS_PER_UNDERLYING = 64
 _WEEKS = 64
-"""Derivative tokens repeat after this many weeks, when the old contracts are long gone."""
+"""Derivative tokens repeat after this many weeks. By then the old contracts are long gone."""
 _LONGEST_BREAK_DAYS = 10
 _FIRST_DERIVATIVE_TOKEN = 300_000
 
 
 @attrs.frozen(kw_only=True)
 class Walk:
-    """One price that moves by itself: a share, an index, a currency pair or a commodity."""
+    """One price that moves by itself: that of a share, an index, a currency pair or a commodity."""
 
     key: str
     base_price: Decimal
     tick_size: Decimal
     volatility: float
-    """Standard deviation of a year, as a fraction."""
+    """Annual standard deviation, as a fraction."""
 
 
 @attrs.frozen(kw_only=True)
@@ -76,7 +76,7 @@ class Universe:
     """In a fixed order: cash, futures and options, commodities, currency."""
     walks: Mapping[str, Walk]
     walk_of: Mapping[str, str]
-    """instrument_id -> key of the walk it follows; contracts of one underlying share one."""
+    """instrument_id -> key of the walk that it follows. Contracts of one underlying share one walk."""
     by_id: Mapping[str, Contract] = attrs.field(init=False)
 
     @by_id.default
@@ -99,7 +99,7 @@ def build_universe(
 ) -> Universe:
     """Return the universe of `number` contracts (at least 60) listed on `today`.
 
-    `is_session(exchange, calendar, day)` tells trading days: an expiry on another day moves to the trading day before.
+    `is_session(exchange, calendar, day)` tells whether a day is a trading day. An expiry on any other day moves to the trading day before.
     """
     if number < SMALLEST:
         raise ValueError(f"the simulator needs at least {SMALLEST} instruments, not {number}")
@@ -256,13 +256,13 @@ class _Builder:
                 yield self._future(each, n)
 
     def _future(self, each: Convention, n: int) -> tuple[Convention, Identity, int]:
-        # Futures of weekly indices are monthly ones: only options have weekly expiries.
+        # Futures of underlyings with weekly expiries are monthly: only options have weekly expiries.
         rule = monthly(each.expiries(self._today)[0].weekday()) if each.kind == "equity_index" else each.expiries
         expiry = self._expiries(each, rule)[n]
         return each, future(each.exchange, f"{each.kind}_futures", each.symbol, expiry), 0
 
     def _options(self, underlyings: tuple[Convention, ...]) -> Iterator[tuple[Convention, Identity, int]]:
-        """Strikes from the money outwards, so that a small universe holds the contracts that matter."""
+        """Strikes from the money outwards, so that a small universe holds the contracts that matter most."""
         for ring in count():
             offset = (ring + 1) // 2 if ring % 2 else -(ring // 2)
             for each in underlyings:
@@ -278,7 +278,7 @@ class _Builder:
             yield each, identity, slot + side
 
     def _expiries(self, each: Convention, rule: Callable[[date], tuple[date, ...]]) -> tuple[date, ...]:
-        """The rule's days, each moved to the trading day before when it is none."""
+        """The rule's days. A day that is not a trading day moves to the trading day before."""
         days = self._moved(each, rule(self._today))
         return days if days[0] >= self._today else self._moved(each, rule(self._after_this_expiry(rule)))
 
@@ -352,7 +352,7 @@ def _contract_name(identity: Identity) -> str:
 
 
 def _check_digit(body: str) -> str:
-    """The last digit of an ISIN (ISO 6166: letters as two digits, doubled alternately from the right)."""
+    """The last digit of an ISIN (ISO 6166: letters become two digits; digits are doubled alternately from the right)."""
     digits = [int(digit) for character in body for digit in str(int(character, 36))]
     total = sum(sum(divmod(digit * (2 - n % 2), 10)) for n, digit in enumerate(reversed(digits)))
     return str(-total % 10)

@@ -1,10 +1,10 @@
 """How prices move: a seeded random walk as a pure function of time, futures and options that follow it, and held prices.
 
-The price at a moment does not depend on who looked before: layered noise (each layer four times slower and twice as large
-than the one below it, as a random walk's are) is evaluated where it is asked for. So two thousand contracts cost nothing
-while nobody looks, the same seed gives the same day, candles agree with what was quoted, and a restart continues.
-Prices are whole ticks of the contract; the circuit band is applied by `brokers/simulator/exchange/market.py`. Before the simulator's first day the walk has
-slower layers too, and corporate actions (`past.py`); both join the present without a gap.
+The price at a moment does not depend on earlier reads. Noise in layers is evaluated for the moment that is asked for. Each layer is four times slower
+and twice as large as the layer below it, as in a random walk. So two thousand contracts cost nothing while nobody reads them, the same seed gives the
+same day, candles agree with quotes, and a restart continues the walk. Prices are whole ticks of the contract. `brokers/simulator/exchange/market.py`
+applies the circuit band. Before the simulator's first day the walk also has slower layers and corporate actions (`past.py`). Both join the present
+without a gap.
 """
 
 import math
@@ -26,14 +26,14 @@ STEPS_PER_SECOND = 2
 _PERIODS = tuple(4 * 4**n for n in range(10))
 """Steps over which a layer moves from one value to the next: 2 seconds to 6 days."""
 _SLOW_PERIODS = tuple(4 * 4**n for n in range(10, 13))
-"""Those of the past alone: 24 days to a year."""
+"""Periods of the layers that only the past has: 24 days to a year."""
 _DAY_LAYER = 7
 """The layer (about nine hours) whose size is that of a day's move."""
 _DAYS_A_YEAR = 252
 _MASK = (1 << 64) - 1
 CELL_STRIDE = 0xD1B54A32D192ED03
 _CARRY = 0.065
-"""Cost of carry of a year, in the futures' premium."""
+"""Annual cost of carry, part of the futures' premium."""
 _YEAR_SECONDS = 365 * 86400
 _EXPIRY_SECONDS = 15.5 * 3600
 
@@ -46,7 +46,7 @@ def scramble(value: int) -> int:
 
 
 def step_of(epoch: float) -> int:
-    """Return the number of the half-second step a moment lies in."""
+    """Return the number of the half-second step that contains a moment."""
     return math.floor(epoch * STEPS_PER_SECOND)
 
 
@@ -61,7 +61,7 @@ class Layer:
 
 
 def layers_of(seed: int, volatility: float) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
-    """Return the layers that always move a price, and the slow ones of the past."""
+    """Return the layers that always move a price, and the slow layers of the past."""
     size = volatility / math.sqrt(_DAYS_A_YEAR) / 1.3
     layers = [
         Layer(period, seed + n * 0x9E3779B97F4A7C15 & _MASK, size * 2.0 ** (n - _DAY_LAYER))
@@ -71,16 +71,16 @@ def layers_of(seed: int, volatility: float) -> tuple[tuple[Layer, ...], tuple[La
 
 
 class Noise(Protocol):
-    """The sum of layers, at steps."""
+    """The sum of layers at given steps."""
 
     def at(self, step: int) -> float: ...
 
     def many(self, steps: Sequence[int]) -> list[float]:
-        """Return what `at` does, for each of the steps."""
+        """Return the result of `at` for each step."""
 
 
 class LayeredNoise:
-    """Remembers the cell each layer is in: prices are mostly asked for one after the other."""
+    """Remembers each layer's current cell, because prices are mostly read in order of time."""
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = [(each.period, each.seed, each.size) for each in layers]
@@ -107,7 +107,7 @@ def _value(seed: int, cell: int) -> float:
 
 @attrs.frozen
 class Hold:
-    """A price set by hand (POST /price): exact from `start` to `end`, and what the walk continues from."""
+    """A price set by hand (POST /price). It is exact from `start` to `end`; after that the walk continues from it."""
 
     start: float
     end: float
@@ -135,19 +135,19 @@ class Prices:
         self._holds: dict[str, list[Hold]] = {}
         self._expiry_epochs: dict[str, float] = {}
         self._latest: dict[str, tuple[float, int]] = {}
-        """Instrument id -> (moment, ticks): a moment's price is asked for several times, by quotes, books and feeds."""
+        """Instrument id -> (moment, ticks). Quotes, books and feeds ask for the same moment's price several times."""
 
     def walk_key(self, contract: Contract) -> str:
         """Return the key of the walk that moves the contract."""
         return self._universe.walk_of[contract.instrument_id]
 
     def hold(self, contract: Contract, hold: Hold) -> None:
-        """Enter a price set by hand. A security's moves everything that follows the same walk; a derivative's itself."""
+        """Enter a price set by hand. A security's price moves everything that follows the same walk; a derivative's price moves only itself."""
         self._holds.setdefault(self._owner(contract), []).append(hold)
         self._latest.clear()
 
     def ticks(self, contract: Contract, epoch: float) -> int:
-        """Return the price in whole ticks, at least one; no circuit applied."""
+        """Return the price in whole ticks, at least one. The circuit band is not applied."""
         known = self._latest.get(contract.instrument_id)
         if known is None or known[0] != epoch:
             known = epoch, max(1, round(self._price(contract, epoch) / float(contract.tick_size)))
@@ -155,7 +155,7 @@ class Prices:
         return known[1]
 
     def many_ticks(self, contract: Contract, epochs: Sequence[float]) -> list[int]:
-        """Return what `ticks` does, for each of the moments: one at least, rising."""
+        """Return the result of `ticks` for each moment. `epochs` must not be empty and must ascend."""
         walk = self._universe.walks[self.walk_key(contract)]
         holds = (*self._holds.get(walk.key, ()), *self._holds.get(contract.instrument_id, ()))
         if any(hold.start <= epochs[-1] for hold in holds):
@@ -170,7 +170,7 @@ class Prices:
         return [max(1, round(price / tick)) for price in prices]
 
     def intrinsic(self, contract: Contract, epoch: float) -> Decimal:
-        """Return what an option is worth exercised, or a future settled, at a moment; in whole ticks."""
+        """Return an option's exercise value, or a future's settlement price, at a moment. A multiple of the tick size."""
         walk = self._universe.walks[self.walk_key(contract)]
         spot = self._spot(walk, epoch)
         identity = contract.identity
@@ -233,7 +233,7 @@ class Prices:
         return self._derived(contract, walk, self._spot(walk, epoch), epoch)
 
     def _derived(self, contract: Contract, walk: Walk, spot: float, epoch: float) -> float:
-        """Return what a future or option is worth while its underlying stands at `spot`."""
+        """Return the value of a future or option while its underlying is at `spot`."""
         left = self._expiry(contract) - epoch
         forward = _forward(spot, left)
         if contract.identity.shape is Shape.FUTURE:
@@ -252,7 +252,7 @@ class Prices:
 
 
 def _forward(spot: float, seconds: float) -> float:
-    """Return a future's price so many seconds before it expires."""
+    """Return a future's price this many seconds before it expires."""
     return spot * (1.0 + _CARRY * (max(0.0, seconds) / _YEAR_SECONDS))
 
 

@@ -1,4 +1,4 @@
-"""SmartAPI's JSON rows made from the exchange's truth. Numbers are texts in most of them, as they come."""
+"""SmartAPI's JSON rows, made from the exchange's truth. Most rows carry numbers as texts, as the real ones do."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ STATUSES: Mapping[SimStatus, tuple[str, str]] = {
     SimStatus.COMPLETE: ("AB05", "complete"),
     SimStatus.CANCELLED: ("AB02", "cancelled"),
     SimStatus.REJECTED: ("AB03", "rejected"),
-    SimStatus.EXPIRED: ("AB02", "cancelled"),  # there is no word of its own
+    SimStatus.EXPIRED: ("AB02", "cancelled"),  # SmartAPI has no word for expired
 }
 PRODUCTS = {Product.CNC: "DELIVERY", Product.MIS: "INTRADAY", Product.NRML: "CARRYFORWARD"}
 ORDER_TYPES = {
@@ -45,7 +45,7 @@ _NAMESPACE = uuid.UUID("5a1c8c0e-90f7-4a4e-9d0b-0f6f6a7a3c11")
 
 
 def stamp(moment: datetime | None) -> str:
-    """Return a time as SmartAPI writes it: `20-Oct-2020 13:10:59`, Indian."""
+    """Return a time as SmartAPI writes it: `20-Oct-2020 13:10:59`, Indian time."""
     if moment is None:
         return ""
     return f"{moment.day:02d}-{_MONTHS[moment.month - 1]}-{moment.year} {moment:%H:%M:%S}"
@@ -62,14 +62,14 @@ def variety(order: SimOrder) -> str:
 
 
 def status_of(order: SimOrder) -> tuple[str, str]:
-    """Return the order's status as the order socket's code and as the book's word."""
+    """Return the order's status as the order socket's code and the book's word."""
     if order.status is SimStatus.CANCELLED and order.new.after_market and order.exchange_order_id is None:
         return ("AB07", "cancelled after market order")
     return STATUSES[order.status]
 
 
 def order_row(order: SimOrder, name: Name) -> Row:
-    """Return one order of the book; prices are numbers, quantities texts."""
+    """Return one order of the book. Prices are numbers, quantities are texts."""
     units = name.units
     word = status_of(order)[1]
     return {
@@ -111,7 +111,7 @@ def order_row(order: SimOrder, name: Name) -> Row:
 
 
 def received_row(row: Row) -> Row:
-    """Return an order's row as it was when SmartAPI had taken it and asked nobody yet."""
+    """Return an order's row at the moment when SmartAPI has taken the order and has not yet passed it on."""
     return row | {
         "status": RECEIVED[1],
         "orderstatus": RECEIVED[1],
@@ -127,7 +127,7 @@ def received_row(row: Row) -> Row:
 
 
 def _contract(name: Name) -> Row:
-    """The fields of a derivative, as the order and trade books fill them for a share too."""
+    """The fields of a derivative. The order and trade books fill them for a share too."""
     identity = name.contract.identity
     return {
         "instrumenttype": name.instrument_type,
@@ -138,7 +138,7 @@ def _contract(name: Name) -> Row:
 
 
 def trade_row(fill: SimFill, name: Name) -> Row:
-    """A trade names neither its token nor its day."""
+    """Return one trade. It names neither its token nor its day."""
     contracts = fill.quantity // name.units
     return {
         "exchange": name.exchange,
@@ -160,7 +160,7 @@ def trade_row(fill: SimFill, name: Name) -> Row:
 
 
 def position_row(position: SimPosition, name: Name, market: Market) -> Row:
-    """Return a row of the one list; its buy and sell sides hold the carried leg too, which stands apart as cf."""
+    """Return a row of the one list. Its buy and sell sides include the carried leg, which the cf fields also show separately."""
     units = name.units
     carried = position.overnight_quantity
     cf_buy, cf_sell = max(carried, 0), max(-carried, 0)
@@ -226,7 +226,7 @@ def _average(value: Decimal, quantity: int) -> Decimal:
 
 
 def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
-    """Here numbers are numbers; quantity is everything, pledged and T1 units among it."""
+    """Return one holding. Its numbers are JSON numbers. The quantity includes pledged and T1 units."""
     gain = (market.last_price - holding.average_price) * holding.total_quantity
     cost = holding.average_price * holding.total_quantity
     return {
@@ -266,7 +266,7 @@ def all_holdings(rows: Sequence[Row], held: Sequence[tuple[SimHolding, Market]])
 
 
 def order_margins(blocked: Blocked) -> Row:
-    """Return what the positions of a body need together; exposure is no component of its own at SmartAPI."""
+    """Return the total need of a body's positions. SmartAPI has no separate component for exposure."""
     return {
         "totalMarginRequired": rupees(blocked.total),
         "marginComponents": {
@@ -281,7 +281,7 @@ def order_margins(blocked: Blocked) -> Row:
 
 
 def rms(funds: SimFunds) -> Row:
-    """Return the one pool; what nobody used is null."""
+    """Return the one pool. Unused components are null."""
 
     def used(value: Decimal) -> str | None:
         return digits(value, 4) if value else None
@@ -336,12 +336,12 @@ def ltp_quote(name: Name, market: Market) -> Row:
 
 
 def ohlc_quote(name: Name, market: Market) -> Row:
-    """SmartAPI's close is the previous day's."""
+    """Return prices and the day's OHLC. SmartAPI's close is the previous day's."""
     return {**ltp_quote(name, market), **_day(market)}
 
 
 def single_ltp(name: Name, market: Market) -> Row:
-    """Return the older one-instrument answer, its names in lower case."""
+    """Return the older one-instrument answer, with lower-case names."""
     return {
         "exchange": name.exchange,
         "tradingsymbol": name.tradingsymbol,

@@ -1,4 +1,4 @@
-"""SmartAPI's answers around their content: the service's envelope, the gateway's, plain text; and the bodies that come in."""
+"""SmartAPI's answers around their content (the service's envelope, the gateway's envelope, plain text), and the incoming bodies."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from onebroker.brokers.simulator.dialects.rest import as_json
 
 
 class Refused(Exception):
-    """A call answered with the service's envelope, HTTP 200 as it mostly comes, or with the gateway's."""
+    """A call answered with the service's envelope, mostly with HTTP 200, or with the gateway's."""
 
     def __init__(self, code: str, message: str, *, status: int = 200, gateway: bool = False) -> None:
         super().__init__(message)
@@ -24,12 +24,12 @@ def error(code: str, message: str, status: int = 200) -> WireResponse:
 
 
 def from_gateway(status: int, code: str, message: str) -> WireResponse:
-    """The gateway in front of the services has keys of its own, and a text where there is no data."""
+    """Return an error of the gateway in front of the services. It has its own keys, and an empty text where there is no data."""
     return as_json(status, {"success": False, "message": message, "errorCode": code, "data": ""})
 
 
 def too_many_calls() -> WireResponse:
-    """The one answer that is no JSON."""
+    """Return the only answer that is not JSON."""
     text = b"Access denied because of exceeding access rate"
     return WireResponse(status=403, headers={"content-type": "text/plain"}, body=text)
 
@@ -40,7 +40,7 @@ def not_found(status: int) -> WireResponse:
 
 
 def body_of(request: DialectRequest) -> dict[str, object]:
-    """Return the JSON object a call carries; raise `Refused`."""
+    """Return the JSON object that a call carries. Raise `Refused` if there is none."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:

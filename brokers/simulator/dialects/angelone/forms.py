@@ -1,4 +1,4 @@
-"""Reading what a client sends: JSON bodies of texts into orders and changes, each refusal in SmartAPI's words."""
+"""Reads what a client sends: JSON bodies of texts become orders and changes. Refusals are in SmartAPI's words."""
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
@@ -20,7 +20,7 @@ _Word = TypeVar("_Word")
 
 
 def new_order(body: dict[str, object], name: Name) -> NewOrder:
-    """Return the order a place body asks for, in units; raise `Refused`."""
+    """Return the order that a place body asks for, in units. Raise `Refused`."""
     variety = variety_of(body)
     order_type = _order_type(body)
     if (order_type.takes_trigger and variety == "NORMAL") or (not order_type.takes_trigger and variety == "STOPLOSS"):
@@ -44,7 +44,7 @@ def new_order(body: dict[str, object], name: Name) -> NewOrder:
 
 
 def changes(body: dict[str, object], name: Name) -> dict[str, object]:
-    """Return the order as a modify body wants it to stand, quantities in units; raise `Refused`."""
+    """Return the order's fields as a modify body wants them, quantities in units. Raise `Refused`."""
     order_type = _order_type(body)
     wanted: dict[str, object] = {
         "order_type": order_type,
@@ -59,7 +59,7 @@ def changes(body: dict[str, object], name: Name) -> dict[str, object]:
 
 
 def positions(body: dict[str, object]) -> list[dict[str, object]]:
-    """Return the positions of a margin body; raise `Refused`."""
+    """Return the positions of a margin body. Raise `Refused`."""
     rows = body.get("positions")
     if (
         not isinstance(rows, list)
@@ -71,7 +71,8 @@ def positions(body: dict[str, object]) -> list[dict[str, object]]:
 
 
 def margin_order(position: dict[str, object], name: Name) -> NewOrder:
-    """Return one position of a margin body as an order, in units; it has no trigger, so a stop is what it becomes. Raise `Refused`."""
+    """Return one position of a margin body as an order, in units. The body has no trigger, so a stop becomes a limit or market order. Raise
+    `Refused`."""
     words = {wire: ours for ours, wire in ORDER_TYPES.items()}
     takes_price = _known(position, "orderType", words, "").takes_price
     price = _price(position, "price") if takes_price else None
@@ -87,7 +88,7 @@ def margin_order(position: dict[str, object], name: Name) -> NewOrder:
 
 
 def variety_of(body: dict[str, object]) -> str:
-    """Return the variety a body names; raise `Refused`."""
+    """Return the variety that a body names. Raise `Refused`."""
     variety = word(body, "variety")
     if variety == "ROBO":
         raise Refused("AB2002", "ROBO order is blocked")

@@ -1,4 +1,4 @@
-"""SmartAPI's login: client code, PIN and one-time code for three tokens, their renewal, and who may call."""
+"""SmartAPI's login: client code, PIN and one-time code for three tokens, their renewal, and the check of callers."""
 
 import base64
 import hmac
@@ -15,7 +15,7 @@ from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.config.clock import Clock, next_time_of_day
 
 EXPIRY = time(5, 0)
-"""Tokens die in the early morning."""
+"""Tokens end in the early morning."""
 _STEP_SECONDS = 30
 _DIGITS = 6
 
@@ -23,7 +23,7 @@ _DIGITS = 6
 class LoginDesk:
     """Hands out tokens and checks them.
 
-    A JWT's third part is the token that is kept; the third part of its feed token is the same one backwards.
+    A JWT's third part is the stored token. The third part of its feed token is the same text backwards.
     """
 
     def __init__(self, account: AccountView, tokens: Tokens, clock: Clock, credentials: Mapping[str, str]) -> None:
@@ -32,14 +32,14 @@ class LoginDesk:
     # checking -------------------------------------------------------------------------------------------------------
 
     def check_caller(self, request: DialectRequest) -> None:
-        """Raise `Refused` for a call without the app's key, or that does not say who calls."""
+        """Raise `Refused` for a call without the app's key, or without the headers that say who calls."""
         if not _same(request.headers.get("x-privatekey", ""), self.credentials["api_key"]):
             raise Refused("AG8004", "Invalid API Key", gateway=True)
         if request.headers.get("x-usertype", "").upper() != "USER":
             raise Refused("AB1005", "User Type Must Be USER")
 
     def check(self, request: DialectRequest) -> None:
-        """Raise `Refused` for a call without a live token: in all the dialects in which the real one was seen to."""
+        """Raise `Refused` for a call without a live token, in each form in which the real SmartAPI was seen to refuse."""
         self.check_caller(request)
         token = _bearer(request.headers.get("authorization", ""))
         if self.is_live(token):
@@ -56,7 +56,7 @@ class LoginDesk:
         return self._tokens.is_live(jwt.rpartition(".")[2])
 
     def socket_fault(self, request: DialectRequest) -> str | None:
-        """Return what is wrong with a handshake, None when nothing is: its headers, or a browser's query."""
+        """Return what is wrong with a handshake, or None. Reads its headers, or a browser's query."""
         given = {
             "Auth token": request.headers.get("authorization", ""),
             "Client Code": request.headers.get("x-client-code") or request.first("clientCode") or "",
@@ -88,7 +88,7 @@ class LoginDesk:
         return success({**self.tokens(self._tokens.mint(Kind.ACCESS)), "state": body.get("state")})
 
     def renew(self, request: DialectRequest) -> WireResponse:
-        """A refresh token is good once; the JWT beside it may have died."""
+        """Answer with new tokens. A refresh token works once. The JWT sent with it may have ended."""
         self.check_caller(request)
         if not self._tokens.spend(Kind.REFRESH, word(body_of(request), "refreshToken")):
             raise Refused("AB8050", "Invalid Refresh Token")
@@ -113,7 +113,7 @@ class LoginDesk:
         )
 
     def tokens(self, token: str) -> dict[str, str]:
-        """Return the three tokens of a login, as its answer names them; a refresh token is minted for it."""
+        """Return the three tokens of a login, under the names of its answer. Mints the refresh token."""
         return {
             "jwtToken": self.jwt(token),
             "refreshToken": self._tokens.mint(Kind.REFRESH),
@@ -144,7 +144,7 @@ def _part(claims: Mapping[str, object]) -> str:
 
 
 def _bearer(header: str) -> str:
-    """Return the token of an Authorization header; the market socket also takes it without the word."""
+    """Return the token of an Authorization header. The market socket also takes it without the word."""
     first, _, rest = header.strip().partition(" ")
     return rest.strip() if first.lower() == "bearer" else header.strip()
 

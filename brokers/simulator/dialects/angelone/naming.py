@@ -26,7 +26,7 @@ _DERIVATIVES = {
 EXCHANGE_TYPES = {"NSE": 1, "NFO": 2, "BSE": 3, "BFO": 4, "MCX": 5, "NCDEX": 7, "CDS": 13}
 """Exchange segment -> its number on the market socket."""
 TRADING_UNITS = {"GOLD": 1, "GOLDM": 100, "ZINC": 5, "ALUMINIUM": 5}
-"""Underlyings of MCX that are traded in another unit than they are quoted in: kilograms, grams, tonnes."""
+"""MCX underlyings that are traded in another unit than they are quoted in: kilograms, grams, tonnes."""
 _KINDS = {
     "equity_index_futures": "FUTIDX", "equity_index_options": "OPTIDX", "equity_futures": "FUTSTK",
     "equity_options": "OPTSTK", "currency_futures": "FUTCUR", "currency_options": "OPTCUR",
@@ -39,7 +39,7 @@ _SHORT_NAMES = {symbol: short for short, symbol in INDEX_SYMBOLS.items()}
 
 @attrs.frozen(kw_only=True)
 class Name:
-    """One contract as SmartAPI calls it."""
+    """One contract under SmartAPI's names."""
 
     contract: Contract
     exchange: str
@@ -49,12 +49,12 @@ class Name:
 
     @property
     def key(self) -> tuple[str, str]:
-        """A token is unique within its exchange segment only."""
+        """Exchange segment and token: a token is unique only within its exchange segment."""
         return (self.exchange, self.token)
 
     @property
     def units(self) -> int:
-        """Units in one of SmartAPI's quantities: lots of currency and commodity, units elsewhere."""
+        """Units in one of SmartAPI's quantities: a lot for currency and commodity, one unit elsewhere."""
         return self.contract.lot_size if self.contract.quoted_in_lots else 1
 
     @property
@@ -67,7 +67,7 @@ class Name:
 
     @property
     def expiry(self) -> str:
-        """`30OCT2025`, blank for what has none."""
+        """`30OCT2025`; blank for a contract without an expiry."""
         text = self.contract.identity.expiry_date
         if text is None:
             return ""
@@ -84,12 +84,12 @@ class Name:
 
     @property
     def price_scale(self) -> int:
-        """Parts of a rupee in which the market socket counts prices."""
+        """The number of parts of a rupee in which the market socket counts prices."""
         return 10_000_000 if self.exchange == "CDS" else 100
 
 
 def name_of(contract: Contract) -> Name | None:
-    """Return SmartAPI's name of a contract, or None for one it does not list (BSE currency)."""
+    """Return SmartAPI's name of a contract, or None for a contract that it does not list (BSE currency)."""
     identity = contract.identity
     if identity.shape is Shape.SECURITY:
         return _security(contract)
@@ -106,12 +106,12 @@ def name_of(contract: Contract) -> Name | None:
 
 
 def instrument_file(names: Iterable[Name]) -> bytes:
-    """Return the JSON list of these instruments, all values texts."""
+    """Return the JSON list of these instruments. All values are texts."""
     return msgspec.json.encode([_file_row(name) for name in names])
 
 
 def digits(value: Decimal | None, places: int = 2) -> str:
-    """Return a price or sum as SmartAPI's text, with `places` decimals at least; None is zero."""
+    """Return a price or sum as SmartAPI's text, with at least `places` decimals. None is zero."""
     whole = (value or Decimal(0)).quantize(Decimal("0.0001"))
     text = f"{whole:f}"
     head, _, tail = text.partition(".")
@@ -124,7 +124,7 @@ def rupees(value: Decimal | None) -> float:
 
 
 def lots(units: int, size: int) -> int:
-    """Return signed units as SmartAPI counts them."""
+    """Return signed units in SmartAPI's count."""
     return units // size if units >= 0 else -(-units // size)
 
 
@@ -141,7 +141,7 @@ def _security(contract: Contract) -> Name | None:
             tradingsymbol=contract.name,
             instrument_type="AMXIDX",
         )
-    # NSE's symbols carry their series, BSE's none.
+    # NSE's symbols carry their series, BSE's symbols do not.
     tail = f"-{contract.series}" if exchange == "NSE" and contract.series else ""
     return Name(
         contract=contract,
@@ -157,7 +157,7 @@ def _derivative_symbol(contract: Contract) -> str:
     expiry = date.fromisoformat(str(identity.expiry_date))
     month = _MONTHS[expiry.month - 1]
     goods = contract.calendar in ("commodity", "currency")
-    # Goods and currencies name the month, `CRUDEOIL25NOV5000CE`; everything else the day, `NIFTY30OCT2525000CE`.
+    # Goods and currencies name the month, `CRUDEOIL25NOV5000CE`. All others name the day, `NIFTY30OCT2525000CE`.
     when = f"{expiry.year % 100:02d}{month}" if goods else f"{expiry.day:02d}{month}{expiry.year % 100:02d}"
     if identity.shape is Shape.FUTURE:
         return f"{identity.underlying_symbol}{when}FUT"
@@ -166,7 +166,7 @@ def _derivative_symbol(contract: Contract) -> str:
 
 
 def _file_lot(name: Name) -> str:
-    """Contracts of the currency exchange count as one; MCX's are the exchange's trading unit; other goods are units."""
+    """Return the file's lot: 1 for contracts of the currency exchange, the exchange's trading unit for MCX, units for other goods."""
     if name.exchange == "CDS":
         return "1"
     lot = name.contract.lot_size
@@ -197,7 +197,7 @@ def _strike(name: Name) -> str:
 
 
 class SmartNames(Listed[Name]):
-    """SmartAPI's names of one account, also by exchange segment and token, and by exchange type and token."""
+    """SmartAPI's names for one account, also by exchange segment and token, and by exchange type and token."""
 
     def __init__(self, account: AccountView) -> None:
         super().__init__(account, name_of)

@@ -57,7 +57,7 @@ def _snap(name: Name, market: Market) -> bytes:
 
 
 def _deep(name: Name, market: Market) -> bytes:
-    """Twenty levels a side; the exchange publishes five, so the rest is empty."""
+    """Twenty levels a side. The exchange publishes five, so the rest are empty."""
     levels = (*_filled(market.buy, _DEEP), *_filled(market.sell, _DEEP))
     deep = b"".join(
         struct.pack("<iih", level.quantity // name.units, _price(name, level.price), min(level.orders, 0x7FFF))

@@ -31,7 +31,7 @@ INTERVALS = {
     "TEN_MINUTE": ("10minute", 100), "FIFTEEN_MINUTE": ("15minute", 200), "THIRTY_MINUTE": ("30minute", 200),
     "ONE_HOUR": ("60minute", 400), "ONE_DAY": ("day", 2000),
 }  # fmt: skip
-"""SmartAPI's interval -> the exchange's, and the most days of one call."""
+"""SmartAPI's interval -> the exchange's interval, and the most days of one call."""
 
 MOST_QUOTES = 50
 MOST_FOUND = 50
@@ -48,7 +48,7 @@ _REFUSALS: Mapping[RefusalReason, str] = {
     RefusalReason.UNKNOWN_ORDER: "AB1013",
     RefusalReason.ORDER_FINISHED: "AB1013",
 }
-"""Codes the documents list; every other refusal of the order system comes with its words and a blank code."""
+"""Codes that the documents list. Every other refusal of the order system has its words and a blank code."""
 
 _AUTH, _SECURE = "/rest/auth/angelbroking", "/rest/secure/angelbroking"
 
@@ -160,7 +160,7 @@ class AngelOneDialect:
         rows = [
             answers.position_row(each, names[each.instrument_id], self._account.market(each.instrument_id))
             for each in self._account.positions()
-            if each.instrument_id in names  # what has expired is settled and shown no more
+            if each.instrument_id in names  # an expired contract is settled and no longer shown
         ]
         return success(rows or None)
 
@@ -214,7 +214,7 @@ class AngelOneDialect:
         return _taken(self._account.cancel(self._known(body_of(request)).order_id))
 
     def _known(self, body: dict[str, object]) -> SimOrder:
-        """Return the order a body names, under the variety it was placed with; also one that a late book does not show."""
+        """Return the order that a body names, under the variety with which it was placed. Finds orders that a late book does not show."""
         variety = forms.variety_of(body)
         states = self._account.order_history(word(body, "orderid"))
         if not states:
@@ -236,7 +236,7 @@ class AngelOneDialect:
         return WireResponse(status=200, headers={"content-type": "application/json"}, body=body)
 
     def _quote(self, request: DialectRequest) -> WireResponse:
-        """What is not known is listed beside what was fetched, under a yes."""
+        """Answer quotes. Unknown tokens are listed separately from the fetched ones, and the answer still reports success."""
         body = body_of(request)
         row, wanted = _QUOTES.get(word(body, "mode")), body.get("exchangeTokens")
         if row is None or not isinstance(wanted, dict):
@@ -290,7 +290,7 @@ class AngelOneDialect:
         return success([{"time": _iso(row[0]), "oi": row[6] // name.units} for row in rows] or None)
 
     def _rows(self, request: DialectRequest) -> tuple[Name, list[tuple[float, float, float, float, float, int, int]]]:
-        """Return the instrument and the candles between the two moments of a body; raise `Refused`."""
+        """Return the instrument and the candles between a body's two moments. Raise `Refused`."""
         body = body_of(request)
         name = self._named(body)
         known = INTERVALS.get(word(body, "interval"))

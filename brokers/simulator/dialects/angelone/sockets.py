@@ -17,7 +17,7 @@ from onebroker.brokers.simulator.world.model import SimFill, SimOrder, SimStatus
 MARKET_SOCKET = "/smart-stream"
 ORDER_SOCKET = "/smart-order-update"
 MOST_SOCKETS = 3
-"""Of either kind, for a client code."""
+"""Per client code, for each kind of socket."""
 MOST_SUBSCRIPTIONS = 1000
 """Pairs of token and mode on one socket."""
 MOST_DEPTH_TOKENS = 50
@@ -32,7 +32,7 @@ Subscription = tuple[int, str, int]
 
 
 class SocketDesk:
-    """Opens sockets and keeps what was opened."""
+    """Opens sockets and keeps the open ones."""
 
     def __init__(self, account: AccountView, names: SmartNames, login: LoginDesk) -> None:
         self._account, self._names, self._login = account, names, login
@@ -42,7 +42,7 @@ class SocketDesk:
         }
 
     def open(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
-        """Open a socket for the headers of a live login."""
+        """Open a socket if the headers belong to a live login."""
         held = self._open.get(request.path)
         if held is None:
             return not_found(404)
@@ -80,7 +80,7 @@ class MarketSession:
         self.socket.close(1008, "session expired")
 
     def received(self, message: bytes | str) -> None:
-        """Take pings, subscriptions and their ends; what cannot be read is answered with an error."""
+        """Take pings, subscriptions and unsubscriptions. Unreadable messages are answered with an error."""
         if message in ("ping", b"ping"):
             self.socket.send("pong")
             return
@@ -115,13 +115,13 @@ class MarketSession:
         self._send(each for each in tuple(self._subscribed) if each[:2] in kinds)
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        """Orders are on the other socket."""
+        """Does nothing: orders are on the other socket."""
 
     def beat(self) -> None:
-        """The server answers pings and sends none."""
+        """Does nothing: the server answers pings and sends none."""
 
     def _send(self, wanted: Iterable[Subscription]) -> None:
-        """One frame for each; a token nobody knows stays silent."""
+        """Send one frame for each subscription. An unknown token gets none."""
         by_type = self._names.by_type
         for kind, token, mode in wanted:
             name = by_type.get((kind, token))
@@ -135,7 +135,7 @@ class MarketSession:
 
 
 def _wanted(request: Mapping[str, object]) -> list[Subscription] | None:
-    """Return the subscriptions a request names; None when it is not as documented."""
+    """Return the subscriptions that a request names, or None if the request is not as documented."""
     params = request.get("params")
     if request.get("action") not in (SUBSCRIBE, UNSUBSCRIBE) or not isinstance(params, dict):
         return None
@@ -154,7 +154,7 @@ def _wanted(request: Mapping[str, object]) -> list[Subscription] | None:
 
 
 class OrderSession:
-    """One open order socket. It greets, then tells every change of an order."""
+    """One open order socket. It sends a greeting, then every change of an order."""
 
     def __init__(self, account: AccountView, names: SmartNames, socket: Socket) -> None:
         self._account, self._names, self.socket = account, names, socket
@@ -165,12 +165,12 @@ class OrderSession:
         self.socket.close(1008, "session expired")
 
     def received(self, message: bytes | str) -> None:
-        """Answer a ping; it takes nothing else."""
+        """Answer a ping. The socket takes no other message."""
         if message in ("ping", b"ping"):
             self.socket.send("pong")
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        """Prices are on the other socket."""
+        """Does nothing: prices are on the other socket."""
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
         name = self._names.by_id[order.new.instrument_id]
@@ -184,7 +184,7 @@ class OrderSession:
         self._update(code, row)
 
     def beat(self) -> None:
-        """Between updates there is nothing."""
+        """Does nothing: the socket sends only updates."""
 
     def _update(self, code: str, row: Row) -> None:
         frame = {

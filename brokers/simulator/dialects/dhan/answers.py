@@ -40,7 +40,7 @@ _FOUR_PLACES = Decimal("0.0001")
 
 
 def stamp(moment: datetime | None) -> str:
-    """Return a time as Dhan writes it: Indian, naive."""
+    """Return a time as Dhan writes it: Indian time without an offset."""
     return NO_TIME if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -56,7 +56,7 @@ def status_word(order: SimOrder) -> str:
 
 
 def accepted(order: SimOrder) -> Row:
-    """Return the answer to a placed or modified order: on its way, or refused by the exchange at once."""
+    """Return the answer to a placed or modified order: in transit, or refused by the exchange at once."""
     refused = order.status is SimStatus.REJECTED
     answer: Row = {"orderId": order.order_id, "orderStatus": "REJECTED" if refused else "TRANSIT"}
     return answer | {"omsErrorDescription": order.status_message} if refused else answer
@@ -121,7 +121,7 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> Row
 
 
 def position_row(position: SimPosition, name: Name, market: Market, client_id: str) -> Row:
-    """Return a row of the one list; values are rupees, quantities lots where Dhan speaks lots."""
+    """Return a row of the one list. Values are rupees; quantities are lots where Dhan counts in lots."""
     units = name.units
     carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
     bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
@@ -162,7 +162,7 @@ def position_row(position: SimPosition, name: Name, market: Market, client_id: s
 
 
 def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
-    """Dhan's total holds T1 and pledged units; it does not split a holding by exchange."""
+    """Return one holding. Dhan's total includes T1 and pledged units, and a holding is not split by exchange."""
     return {
         "exchange": "ALL",
         "tradingSymbol": name.tradingsymbol,
@@ -179,7 +179,7 @@ def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
 
 
 def funds(funds: SimFunds, client_id: str) -> Row:
-    """Two keys are misspelt, as on the wire; a realised profit makes what is used less."""
+    """Return the funds. Two keys are misspelt, as on the wire. A realised profit reduces the used amount."""
     return {
         "dhanClientId": client_id,
         "availabelBalance": rupees(funds.available),
@@ -193,7 +193,7 @@ def funds(funds: SimFunds, client_id: str) -> Row:
 
 
 def order_margin(blocked: Blocked, funds: SimFunds) -> Row:
-    """Return what one order needs; the brokerage stands beside the total, and leverage is a text."""
+    """Return what one order needs. The brokerage is not in the total, and leverage is a text."""
     return {
         "totalMargin": rupees(blocked.total),
         "spanMargin": rupees(blocked.span),
@@ -211,7 +211,7 @@ def ltp_row(name: Name, market: Market) -> Row:
 
 
 def ohlc_row(name: Name, market: Market) -> Row:
-    """The close is the previous one while the market is open."""
+    """Return the price and the day's OHLC. The close is the previous one while the market is open."""
     day = {
         "open": rupees(market.open),
         "close": rupees(market.previous_close),

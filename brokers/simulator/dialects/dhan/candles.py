@@ -1,4 +1,4 @@
-"""Dhan's candle calls: what they ask for, and the columns they are answered with."""
+"""Dhan's candle calls: their request bodies, and the columns of their answers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
@@ -11,14 +11,14 @@ from onebroker.brokers.simulator.dialects.rest import as_json
 from onebroker.config.clock import IST
 
 CandleRow = tuple[float, float, float, float, float, int, int]
-"""As `AccountView.candles` has them."""
+"""Rows as `AccountView.candles` returns them."""
 INTRADAY = ("1", "5", "15", "25", "60")
 _MOST_DAYS = timedelta(days=90)
 _COLUMNS = ("timestamp", "open", "high", "low", "close", "volume", "open_interest")
 
 
 def daily(account: AccountView, name: Name, body: Mapping[str, object]) -> WireResponse:
-    """Answer days from fromDate up to, not including, toDate."""
+    """Answer days from fromDate up to toDate, without toDate itself."""
     _check_instrument(name, body)
     if body.get("expiryCode", 0) not in (0, 1, 2, 3):
         raise bad_input("expiryCode is invalid")
@@ -28,7 +28,7 @@ def daily(account: AccountView, name: Name, body: Mapping[str, object]) -> WireR
 
 
 def intraday(account: AccountView, name: Name, body: Mapping[str, object]) -> WireResponse:
-    """Answer bars after fromDate (one that starts at that very moment is left out) up to toDate."""
+    """Answer bars after fromDate, up to toDate. A bar that starts exactly at fromDate is left out."""
     _check_instrument(name, body)
     interval = str(body.get("interval"))
     if interval not in INTRADAY:
@@ -65,7 +65,7 @@ def _day(body: Mapping[str, object], field: str) -> date:
 
 
 def _moment(body: Mapping[str, object], field: str, of_day: time) -> datetime:
-    """Read a date, which stands for `of_day` of it, or a date and time."""
+    """Read a date with time, or a date alone, which then gets the time `of_day`."""
     text = str(body.get(field))
     try:
         if len(text) == len("2026-11-20"):

@@ -22,12 +22,12 @@ class Refused(Exception):
 
 
 def error(status: int, code: str, message: str) -> WireResponse:
-    """The error of the trading and chart calls."""
+    """Return the error of the trading and chart calls."""
     return as_json(status, {"errorType": _TYPES.get(code, "Other_Error"), "errorCode": code, "errorMessage": message})
 
 
 def data_error(status: int, code: str, message: str) -> WireResponse:
-    """The error of the quote calls: the key of `data` is the code."""
+    """Return the error of the quote calls. Its code is the key in `data`."""
     return as_json(status, {"data": {code: message}, "status": "failed"})
 
 
@@ -36,7 +36,7 @@ def bad_input(message: str) -> Refused:
 
 
 def body_of(request: DialectRequest) -> dict[str, object]:
-    """Return the JSON object a call carries; raise `Refused`."""
+    """Return the JSON object that a call carries. Raise `Refused` if there is none."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeError, RecursionError) as failure:

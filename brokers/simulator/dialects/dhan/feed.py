@@ -14,9 +14,10 @@ DISCONNECT_REQUEST = 12
 MOST_PER_MESSAGE, MOST_INSTRUMENTS = 100, 5000
 TOO_MANY_INSTRUMENTS = 804
 IST_AHEAD = 19_800
-"""Trade times are the Indian wall clock counted as if it were UTC."""
+"""Trade times are the Indian wall clock, counted as if it were UTC."""
 _ONE_BY_ONE, _PACKETS_PER_FRAME = 10, 40
-"""So few packets go a message each, more go several in one: the official client reads the first of a message only."""
+"""Up to the first number, each packet gets its own message; more packets share messages. The official client reads only the first packet of a
+message."""
 _WRAP, _MOST_SHORT = 1 << 32, 0xFFFF
 
 
@@ -31,9 +32,9 @@ class MarketSession:
         self._greeted = False
 
     def received(self, message: bytes | str) -> None:
-        """Take subscriptions and their ends; anything else is not answered."""
+        """Take subscriptions and unsubscriptions. Other messages get no answer."""
         if isinstance(message, bytes):
-            return  # the official client sends an old header beside its disconnect request
+            return  # the official client sends an old header with its disconnect request
         try:
             request = msgspec.json.decode(message, type=dict[str, object])
             code = request["RequestCode"]
@@ -56,13 +57,13 @@ class MarketSession:
         self._send(packet for each in moved for packet in self._packets(names[each]))
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        """Orders are on the other socket."""
+        """Does nothing: orders are on the other socket."""
 
     def beat(self) -> None:
-        """Between packets there are websocket pings only, which are the host's."""
+        """Does nothing: between packets there are only websocket pings, which the host sends."""
 
     def end(self, code: int) -> None:
-        """Say why and close."""
+        """Send the reason and close."""
         self.socket.send(disconnect_packet(code))
         self.socket.close(1000, "")
 
@@ -106,7 +107,7 @@ class MarketSession:
 
 
 def packet(kind: int, segment: int, security_id: int, content: bytes) -> bytes:
-    """Return one packet behind its header."""
+    """Return one packet with its header in front."""
     return struct.pack("<BHBI", kind, 8 + len(content), segment, security_id % _WRAP) + content
 
 
@@ -145,7 +146,7 @@ def _traded_at(market: Market) -> int:
 
 
 def _counter(name: Name) -> Callable[[int], int]:
-    """Return what writes a quantity; an index has none."""
+    """Return the function that converts a quantity. An index has no quantity."""
     units = name.units
     return (lambda _: 0) if name.contract.is_index else lambda value: value // units % _WRAP
 

@@ -1,4 +1,4 @@
-"""Reading what a client sends: JSON bodies into orders and changes. Numbers may be texts, an absent one an empty text."""
+"""Reads what a client sends: JSON bodies become orders and changes. Numbers may be texts; an absent number may be an empty text."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _Word = TypeVar("_Word")
 
 
 def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return the order a place body asks for, in units; raise `Refused`."""
+    """Return the order that a place body asks for, in units. Raise `Refused`."""
     order_type = _word(body, "orderType", _ORDER_TYPES)
     after_market = body.get("afterMarketOrder") is True
     if after_market and body.get("amoTime") not in _AFTER_MARKET_TIMES:
@@ -46,7 +46,8 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return the order a margin body asks about, in units; it has no order type, and its price counts at any tick. Raise `Refused`."""
+    """Return the order that a margin body asks about, in units. The body has no order type, and its price may be off the tick grid. Raise
+    `Refused`."""
     quantity, _ = _quantities(body)
     return NewOrder(
         instrument_id=name.contract.instrument_id,
@@ -61,7 +62,7 @@ def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def changes(body: Mapping[str, object], name: Name) -> dict[str, object]:
-    """Return the order as a modify body wants it to stand, quantities in units; raise `Refused`."""
+    """Return the order's fields as a modify body wants them, quantities in units. Raise `Refused`."""
     if (body.get("legName") or "") not in _LEGS:
         raise bad_input("legName is invalid")
     order_type: OrderType = _word(body, "orderType", _ORDER_TYPES)

@@ -1,4 +1,4 @@
-"""Dhan's login: PIN and one-time code at the auth host, tokens as JWTs, their renewal, and who may call."""
+"""Dhan's login: PIN and one-time code at the auth host, tokens as JWTs, their renewal, and the check of callers."""
 
 import base64
 import hashlib
@@ -24,13 +24,13 @@ _HEADER = {"typ": "JWT", "alg": "HS512"}
 
 
 class LoginDesk:
-    """Hands out tokens and checks them. A token's last part is what `Tokens` minted; the rest only says things of it."""
+    """Hands out tokens and checks them. A token's last part is the token that `Tokens` minted; the other parts only describe it."""
 
     def __init__(self, account: AccountView, tokens: Tokens, clock: Clock, credentials: Mapping[str, str]) -> None:
         self._account, self._tokens, self._clock, self._credentials = account, tokens, clock, credentials
 
     def mint(self) -> str:
-        """Return a new token of a day."""
+        """Return a new token that lives one day."""
         ends = self._clock.epoch() + LIFE.total_seconds()
         said = {
             "iss": "dhan",
@@ -44,12 +44,12 @@ class LoginDesk:
         return ".".join((_encoded(_HEADER), _encoded(said), self._tokens.mint(Kind.ACCESS, LIFE.total_seconds())))
 
     def is_live(self, token: str, client_id: str | None = None) -> bool:
-        """Tell whether a token is good, and the client's where one is named."""
+        """Tell whether a token is live and, if a client is named, whether the token is that client's."""
         own = client_id in (None, "", self._account.client_id)
         return own and self._tokens.is_live(token.rpartition(".")[2])
 
     def check(self, request: DialectRequest) -> None:
-        """Raise `Refused` in the words of the family of calls."""
+        """Raise `Refused`, in the words of the call's family."""
         headers = request.headers
         client = headers.get("client-id") or headers.get("dhanclientid")
         quotes = request.path.startswith("/v2/marketfeed/")
@@ -59,7 +59,7 @@ class LoginDesk:
             raise Refused(data_error(401, "807", "Access token expired") if quotes else error(401, "DH-901", INVALID))
 
     def generate(self, request: DialectRequest) -> WireResponse:
-        """Answer PIN and code with a token. What is wrong is said with HTTP 200, as live answers do."""
+        """Answer PIN and code with a token. Errors come with HTTP 200, as in live answers."""
         if request.first("dhanClientId") != self._account.client_id:
             return _no("Invalid Client ID")
         if not hmac.compare_digest((request.first("pin") or "").encode(), self._credentials["pin"].encode()):
@@ -69,7 +69,7 @@ class LoginDesk:
         return self._granted()
 
     def renew(self, request: DialectRequest) -> WireResponse:
-        """Answer a living token with another that takes its place."""
+        """Answer a live token with another token that replaces it."""
         answer = self._granted()
         self._tokens.forget(request.headers["access-token"].rpartition(".")[2])
         return answer
@@ -105,7 +105,7 @@ class LoginDesk:
         )
 
     def _is_code(self, code: str) -> bool:
-        """Compare with the codes of now, of a step before and of one after."""
+        """Compare with the codes of the present step, the step before and the step after."""
         now = int(self._clock.epoch()) // _STEP_SECONDS
         good = [_one_time_code(self._credentials["totp_secret"], now + step) for step in (-1, 0, 1)]
         return any(hmac.compare_digest(code.encode(), each.encode()) for each in good)
@@ -120,7 +120,7 @@ def _encoded(part: Mapping[str, object]) -> str:
 
 
 def _exp(token: str) -> float | None:
-    """Return when a token of ours says it ends; None for a made-up one with a good last part."""
+    """Return the end that one of our tokens names; None for a made-up token with a good last part."""
     try:
         middle = token.split(".")[1]
         said: Any = msgspec.json.decode(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))

@@ -21,7 +21,7 @@ _SEGMENTS: Mapping[tuple[str, str], tuple[str, int]] = {
     ("bse", "E"): ("BSE_EQ", 4), ("mcx", "M"): ("MCX_COMM", 5), ("bse", "C"): ("BSE_CURRENCY", 7),
     ("bse", "D"): ("BSE_FNO", 8), ("nse", "I"): ("IDX_I", 0), ("bse", "I"): ("IDX_I", 0), ("mcx", "I"): ("IDX_I", 0),
 }  # fmt: skip
-"""(exchange, letter of the segment) -> the segment's name and its number on the feed."""
+"""(exchange, segment letter) -> the segment's name and its number on the feed."""
 _INSTRUMENTS = {
     "equity_index_futures": "FUTIDX", "equity_index_options": "OPTIDX", "equity_futures": "FUTSTK",
     "equity_options": "OPTSTK", "currency_futures": "FUTCUR", "currency_options": "OPTCUR",
@@ -61,16 +61,16 @@ _TEST_ROW = (
     "EQ",
     "",
 )
-"""An exchange's test symbol, as the real file holds them."""
+"""An exchange's test symbol, as the real file contains it."""
 
 
 @attrs.frozen(kw_only=True)
 class Name:
-    """One contract as Dhan calls it."""
+    """One contract under Dhan's names."""
 
     contract: Contract
     part: str
-    """Letter of the segment in files and order alerts."""
+    """The segment's letter in files and order alerts."""
     segment: str
     segment_number: int
     instrument: str
@@ -87,12 +87,12 @@ class Name:
 
     @property
     def units(self) -> int:
-        """Units in one of Dhan's quantities: lots of currency and commodity, units elsewhere."""
+        """Units in one of Dhan's quantities: a lot for currency and commodity, one unit elsewhere."""
         return self.contract.lot_size if self.contract.quoted_in_lots else 1
 
     @property
     def option_type(self) -> str | None:
-        """CALL or PUT, as rows say it."""
+        """CALL or PUT, as rows name it; None for other contracts."""
         return {"CE": "CALL", "PE": "PUT"}.get(self.contract.identity.option_type or "")
 
     @property
@@ -105,7 +105,7 @@ class Name:
 
 
 def name_of(contract: Contract) -> Name | None:
-    """Return Dhan's name of a contract, or None for one it does not list (ncdex)."""
+    """Return Dhan's name of a contract, or None for a contract that it does not list (ncdex)."""
     identity = contract.identity
     if contract.is_index:
         part = "I"
@@ -137,7 +137,7 @@ def compact_file(names: Iterable[Name]) -> bytes:
 
 
 def detailed_file(names: Iterable[tuple[Name, Market]]) -> bytes:
-    """Return the detailed CSV, whose lines end with a comma."""
+    """Return the detailed CSV. Its lines end with a comma."""
     rows = [(*_detailed_row(name, market), "") for name, market in names]
     return _csv((*_DETAILED, ""), rows)
 
@@ -166,18 +166,18 @@ def _contract_names(contract: Contract, part: str) -> tuple[str, str]:
 
 
 def _lot(name: Name) -> str:
-    """Where quantities are lots the file says one."""
+    """Return the file's lot size; one where quantities are lots."""
     return f"{name.contract.lot_size // name.units:.1f}"
 
 
 def _tick(name: Name) -> str:
-    """Paise; of indices rupees."""
+    """Return the tick size in paise, for indices in rupees."""
     tick = name.contract.tick_size
     return f"{tick if name.part == 'I' else tick * 100:.4f}"
 
 
 def _strike(name: Name) -> str:
-    """Futures have a strike that is none."""
+    """Return the strike. Futures have a placeholder."""
     if name.contract.identity.shape is Shape.FUTURE:
         return "0.00000" if name.part == "M" else "-0.01000"
     return f"{name.strike:.5f}" if name.strike else ""
@@ -216,7 +216,7 @@ def _detailed_row(name: Name, market: Market) -> tuple[str, ...]:
 
 
 class DhanNames(Listed[Name]):
-    """Dhan's names of one account, also by segment and security id."""
+    """Dhan's names for one account, also by segment and security id."""
 
     def __init__(self, account: AccountView) -> None:
         super().__init__(account, name_of)

@@ -33,7 +33,7 @@ class OrderSession:
         self._seen = {order.order_id for order in account.orders()}
 
     def received(self, message: bytes | str) -> None:
-        """Take the login; a wrong one is told and ends the socket."""
+        """Take the login. A wrong login is answered with an error and ends the socket."""
         if self._open:
             return
         try:
@@ -49,7 +49,7 @@ class OrderSession:
         self.end()
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        """Prices are on the other socket."""
+        """Does nothing: prices are on the other socket."""
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
         if not self._open:
@@ -64,10 +64,10 @@ class OrderSession:
         self._send(alert)
 
     def beat(self) -> None:
-        """Between alerts there are websocket pings only, which are the host's."""
+        """Does nothing: between alerts there are only websocket pings, which the host sends."""
 
     def end(self) -> None:
-        """Say that the login does not count, and close."""
+        """Send that the login is invalid, and close."""
         refused = {"errorType": "Invalid_Authentication", "errorCode": "DH-901", "errorMessage": INVALID}
         self.socket.send(msgspec.json.encode(refused).decode())
         self.socket.close(1008, "")
@@ -80,11 +80,11 @@ _UNTOUCHED: dict[str, object] = {
     "status": "TRANSIT", "tradedQty": 0, "tradedPrice": 0.0, "avgTradedPrice": 0.0, "reasonDescription": "CONFIRMED",
     "exchOrderNo": "0", "exchOrderTime": "0001-01-01 00:00:00",
 }  # fmt: skip
-"""What an order says before anybody saw it."""
+"""The fields of an order before the exchange has seen it."""
 
 
 def order_alert(order: SimOrder, name: Name, client_id: str) -> dict[str, object]:
-    """Return the `Data` of an alert; the keys as live captures have them."""
+    """Return the `Data` of an alert. The keys are those of live captures."""
     units = name.units
     letter, product = _PRODUCTS[order.new.product]
     identity = name.contract.identity

@@ -35,7 +35,7 @@ MARKET_SOCKET, ORDER_SOCKET = "/market-feed", "/order-update"
 MOST_SOCKETS = 5
 TOO_MANY_SOCKETS, TOKEN_EXPIRED = 805, 807
 _EXPIRY = time(3, 0)
-"""Of tokens that are given no life of their own; every one of Dhan's is given a day."""
+"""Expiry of tokens without a lifetime of their own. Each of Dhan's tokens gets a lifetime of one day."""
 
 _INPUT_REASONS = frozenset(
     {
@@ -46,7 +46,7 @@ _INPUT_REASONS = frozenset(
         RefusalReason.BAD_PRICE,
     }
 )
-"""What is bad input; the rest are refused orders."""
+"""The reasons that count as bad input. The others are refused orders."""
 
 _QUOTE_KINDS: Mapping[str, Callable[[Name, Market], answers.Row]] = {
     "ltp": answers.ltp_row,
@@ -131,7 +131,7 @@ class DhanDialect:
     # sockets --------------------------------------------------------------------------------------------------------
 
     def _open_market(self, request: DialectRequest, socket: Socket) -> SocketSession:
-        """Open a market socket; a bad token is told in a packet, and a sixth socket ends the oldest."""
+        """Open a market socket. A bad token is reported in a packet. A sixth socket ends the oldest."""
         session = MarketSession(self._account, self._names, socket)
         if not self._login.is_live(request.first("token") or "", request.first("clientId")):
             socket.send(disconnect_packet(TOKEN_EXPIRED))
@@ -144,13 +144,13 @@ class DhanDialect:
         return session
 
     def _living(self) -> list[MarketSession]:
-        """Return the market sockets whose client is still there."""
+        """Return the market sockets whose client is still connected."""
         return [session for each in self._markets if (session := each()) is not None]
 
     # routes ---------------------------------------------------------------------------------------------------------
 
     def _table(self) -> Sequence[Route]:
-        """First match answers; what is fixed stands before what has a placeholder."""
+        """Return the routes. The first match answers, so fixed paths come before paths with a placeholder."""
         return (
             Route("POST", "/auth/app/generateAccessToken", self._login.generate, is_open=True),
             Route("GET", "/v2/RenewToken", self._login.renew),
@@ -168,7 +168,7 @@ class DhanDialect:
             Route("GET", r"/v2/orders/(\w+)", self._order),
             Route("PUT", r"/v2/orders/(\w+)", self._modify),
             Route("DELETE", r"/v2/orders/(\w+)", self._cancel),
-            # The official client asks for all trades with the slash.
+            # The official client asks for all trades with a trailing slash.
             Route("GET", "/v2/trades/?", self._trades),
             Route("GET", r"/v2/trades/(\w+)", self._order_trades),
             Route("POST", "/v2/marketfeed/(ltp|ohlc|quote)", self._quotes),
@@ -272,7 +272,7 @@ class DhanDialect:
         return as_json(202, {"orderId": order.order_id, "orderStatus": "CANCELLED"})
 
     def _own_body(self, request: DialectRequest) -> dict[str, object]:
-        """Return the body of a call, which must name this client."""
+        """Return the body of a call. It must name this client."""
         body = body_of(request)
         if body.get("dhanClientId") != self._account.client_id:
             raise bad_input("dhanClientId is invalid")
@@ -309,7 +309,7 @@ class DhanDialect:
         return WireResponse(status=200, headers={"content-type": "text/csv"}, body=body)
 
     def _quotes(self, request: DialectRequest, kind: str) -> WireResponse:
-        """What is not known is left out of the answer. The client id stands beside the lists in the body."""
+        """Answer quotes. Unknown ids are left out. The body carries the client id next to the lists."""
         lists = {segment: ids for segment, ids in body_of(request).items() if isinstance(ids, list)}
         if not 0 < sum(map(len, lists.values())) <= MOST_QUOTES:
             raise Refused(data_error(400, "814", "Invalid Request"))

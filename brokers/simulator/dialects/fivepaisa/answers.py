@@ -1,4 +1,4 @@
-"""5paisa's JSON rows made from the exchange's truth. Quantities in 5paisa's own count, prices rupees."""
+"""5paisa's JSON rows, made from the exchange's truth. Quantities are in 5paisa's own count, prices in rupees."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -29,12 +29,12 @@ DEPTH = 5
 
 
 def date_of(moment: datetime | None) -> str:
-    """Return a time as REST answers write it: milliseconds since the epoch, with the offset for information."""
+    """Return a time as REST answers write it: milliseconds since the epoch. The offset is for information only."""
     return NULL_DATE if moment is None else f"/Date({int(moment.timestamp() * 1000)}+0530)/"
 
 
 def stamp(moment: datetime | None) -> str:
-    """Return a time as order messages of the stream write it: Indian, naive."""
+    """Return a time as the stream's order messages write it: Indian time without an offset."""
     return "" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -43,7 +43,7 @@ def was_triggered(order: SimOrder) -> bool:
 
 
 def status_word(order: SimOrder) -> str:
-    """Return the book's word; one of them comes with a blank behind it."""
+    """Return the book's status word. One of the words ends with a blank."""
     if order.status is SimStatus.AFTER_MARKET:
         return "AH Modified" if order.modifications else "AH Placed"
     if order.status is SimStatus.CANCELLED and order.new.after_market and order.exchange_order_id is None:
@@ -55,7 +55,7 @@ def status_word(order: SimOrder) -> str:
     return {
         SimStatus.COMPLETE: "Fully Executed",
         SimStatus.CANCELLED: "Cancelled ",
-        SimStatus.EXPIRED: "Cancelled",  # there is no word of its own
+        SimStatus.EXPIRED: "Cancelled",  # 5paisa has no word for expired
         SimStatus.REJECTED: "Rejected By 5P",
     }[order.status]
 
@@ -113,7 +113,7 @@ def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
 
 
 def status_row(order: SimOrder, name: Name) -> Row:
-    """The row of an asked status, whose exchange number is a number."""
+    """Return the row for a status request. Its exchange number is a number."""
     units = name.units
     return {
         "AveragePrice": rupees(order.average_price),
@@ -133,7 +133,7 @@ def status_row(order: SimOrder, name: Name) -> Row:
 
 
 def order_answer(order: SimOrder, name: Name, client_id: str, at: datetime, *, placed: bool) -> Row:
-    """What place, modify and cancel answer; a placed order has no exchange number in it yet."""
+    """Return the answer to place, modify and cancel. A placed order has no exchange number in it yet."""
     return {
         "BrokerOrderID": int(order.order_id),
         "ClientCode": client_id,
@@ -170,7 +170,7 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name) -> Row:
 
 
 def position_row(position: SimPosition, name: Name, market: Market) -> Row:
-    """Bought and sold are today's; what was carried in stands beside them."""
+    """Return one position. Bought and sold units are today's; the carried leg has its own fields."""
     units = name.units
     bought, sold = position.day_buy_quantity, position.day_sell_quantity
     booked, open_ = _results(position, market)
@@ -198,7 +198,7 @@ def position_row(position: SimPosition, name: Name, market: Market) -> Row:
 
 
 def _results(position: SimPosition, market: Market) -> tuple[Decimal, Decimal]:
-    """Rupees won by what was closed, and by what is open."""
+    """Return the rupees gained by the closed units, and by the open units."""
     long, short = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
     bought, sold = position.day_buy_quantity + long, position.day_sell_quantity + short
     buy_price = _average(position.day_buy_value + position.overnight_price * long, bought)
@@ -217,7 +217,7 @@ def _average(value: Decimal, quantity: int) -> Decimal:
 
 
 def holding_row(holding: SimHolding, name: Name, bse_code: int, market: Market) -> Row:
-    """Pledged units are in the demat quantity, without a field of their own; bought yesterday is in the pool."""
+    """Return one holding. Pledged units are part of the demat quantity and have no field of their own. Units bought yesterday are in the pool."""
     settled = holding.settled_quantity + holding.collateral_quantity
     return {
         "AvgRate": rupees(holding.average_price),
@@ -274,7 +274,7 @@ def _seconds_of_day(market: Market) -> int:
 
 
 def market_feed_row(name: Name, market: Market) -> Row:
-    """There is no open in this one."""
+    """Return a market feed row. It has no open."""
     change = market.last_price - market.previous_close
     return {
         "Chg": rupees(change),
@@ -310,7 +310,7 @@ def snapshot_row(name: Name, market: Market) -> Row:
 
 
 def quote_frame_row(name: Name, market: Market) -> Row:
-    """A quote of the stream, whole."""
+    """Return a complete quote of the stream."""
     units = name.units
     bid, ask = (side[0] if side else None for side in (market.buy, market.sell))
     change = market.last_price - market.previous_close
@@ -353,7 +353,7 @@ def depth_frame(name: Name, market: Market) -> Row:
 
 
 def levels(market: Market, units: int) -> list[Row]:
-    """Five bids, then five asks."""
+    """Return five bids, then five asks."""
     return [*_side(market.buy, _BUY, units), *_side(market.sell, _SELL, units)]
 
 
@@ -399,7 +399,7 @@ def _message_head(kind: str, order: SimOrder, name: Name, client_id: str) -> Row
 
 
 def confirmation(order: SimOrder, name: Name, client_id: str) -> Row:
-    """The message of a place, a modify or a cancel."""
+    """Return the message of a place, a modify or a cancel."""
     units = name.units
     kind = request_type(order)
     refused = order.status is SimStatus.REJECTED
@@ -424,7 +424,7 @@ def confirmation(order: SimOrder, name: Name, client_id: str) -> Row:
 
 
 def fill_message(order: SimOrder, fill: SimFill, name: Name, client_id: str) -> Row:
-    """The message of a fill, which lacks the broker's own order number."""
+    """Return the message of a fill. It lacks the broker's own order number."""
     units = name.units
     whole = order.filled_quantity == order.quantity
     return _message_head("T", order, name, client_id) | {
@@ -441,7 +441,7 @@ def fill_message(order: SimOrder, fill: SimFill, name: Name, client_id: str) -> 
 
 
 def trigger_message(order: SimOrder, name: Name, client_id: str) -> Row:
-    """The message of a stop that was triggered, which lacks the broker's own order number too."""
+    """Return the message of a triggered stop. It also lacks the broker's own order number."""
     return _message_head("S", order, name, client_id) | {
         "OrderPrice": rupees(order.price),
         "SLTriggerRate": rupees(order.trigger_price),

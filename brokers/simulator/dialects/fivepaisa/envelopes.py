@@ -1,4 +1,4 @@
-"""5paisa's answers around their content: head and body, and what comes in the same way. Nearly all of it is HTTP 200."""
+"""5paisa's answers around their content (head and body), and incoming messages of the same form. Nearly every answer is HTTP 200."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.rest import as_json
 
 OK, NO, BAD_INPUT, NO_SESSION = 0, 1, 2, 9
-"""Status of a body."""
+"""Values of a body's Status."""
 
 _CODES = {
     "V1/PlaceOrderRequest": "5PPlaceOrdReqV1",
@@ -21,7 +21,7 @@ _CODES = {
     "V3/Holding": "5PHoldingV3",
     "V4/Margin": "5PMarginV4",
 }
-"""Path -> responseCode of the head; those of other calls are made up in the same manner."""
+"""Path -> responseCode of the head. The codes of other calls are formed in the same manner."""
 
 
 class Refused(Exception):
@@ -42,28 +42,28 @@ def enveloped(path: str, body: Mapping[str, object] | None, status: str = "0", s
 
 
 def no(path: str, status: int, message: str, **more: object) -> WireResponse:
-    """Return a refusal in the body: the head still says that all went well."""
+    """Return a refusal in the body. The head still reports success."""
     return enveloped(path, {**more, "Message": message, "Status": status})
 
 
 def login_answer(body: Mapping[str, object] | None, status: int = 0, said: str = "Success") -> WireResponse:
-    """The calls of the login spell their head with capitals and its status as a number."""
+    """Return an answer of the login calls. They capitalise the head's keys, and its status is a number."""
     return as_json(200, {"head": {"Status": status, "StatusDescription": said}, "body": body})
 
 
 def bare(status: int, said: str) -> WireResponse:
-    """Some answers are a text without any envelope."""
+    """Return an answer that is a text without any envelope, as some calls send."""
     return WireResponse(status=status, headers={"content-type": "text/plain; charset=utf-8"}, body=said.encode())
 
 
 def request_error(status: int = 400) -> WireResponse:
-    """The page of the framework below, for what never reaches the service."""
+    """Return the error page of the underlying framework, for requests that never reach the service."""
     page = b"<html><head><title>Request Error</title></head><body><p>The server encountered an error.</p></body></html>"
     return WireResponse(status=status, headers={"content-type": "text/html"}, body=page)
 
 
 def message_of(request: DialectRequest) -> tuple[dict[str, object], dict[str, object]]:
-    """Return head and body of a call; raise `Refused` for what is no such message."""
+    """Return head and body of a call. Raise `Refused` if the request is not such a message."""
     try:
         message = msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -1,5 +1,5 @@
-"""Reading what a client sends: order bodies into orders and changes. Unknown fields are ignored: the official client's bodies
-carry leftovers of its earlier calls."""
+"""Reads what a client sends: order bodies become orders and changes. Unknown fields are ignored, because the official client's bodies carry leftovers
+of its earlier calls."""
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
@@ -10,20 +10,20 @@ from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 _SIDES = {"B": Side.BUY, "BUY": Side.BUY, "S": Side.SELL, "SELL": Side.SELL}
 _VALIDITIES = {"0": Validity.DAY, "3": Validity.IOC}
-"""The others are not offered here."""
+"""Other validities are not offered here."""
 _MOST = Decimal(10) ** 12
 
 
 class BadField(Exception):
-    """A field the service cannot read: status 2."""
+    """A field that the service cannot read: status 2."""
 
 
 class NoMarketOrders(Exception):
-    """An order at price 0: the risk check refuses it of every API key."""
+    """An order at price 0. The risk check refuses it for every API key."""
 
 
 def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return the order a place body asks for, in units; raise `BadField` or `NoMarketOrders`."""
+    """Return the order that a place body asks for, in units. Raise `BadField` or `NoMarketOrders`."""
     side = _side(body)
     validity = _VALIDITIES.get(str(body.get("iOrderValidity", "0") or "0").strip())
     if validity is None:
@@ -47,7 +47,7 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return one order of a margin body, in units; its price counts at any tick. Raise `BadField`."""
+    """Return one order of a margin body, in units. Its price may be off the tick grid. Raise `BadField`."""
     if body.get("PlaceModifyCancel") != "P":
         raise BadField("Invalid PlaceModifyCancel")
     return NewOrder(
@@ -62,7 +62,7 @@ def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def changes(body: Mapping[str, object], order: SimOrder, name: Name) -> dict[str, object]:
-    """Return what a modify body changes, quantities in units; raise `BadField` or `NoMarketOrders`."""
+    """Return what a modify body changes, quantities in units. Raise `BadField` or `NoMarketOrders`."""
     wanted: dict[str, object] = {}
     if body.get("Price") is not None:
         wanted["price"] = _amount(body, "Price")
@@ -101,7 +101,7 @@ def _count(body: Mapping[str, object], field: str) -> int:
 
 
 def _amount(body: Mapping[str, object], field: str) -> Decimal:
-    """Numbers come as numbers or as texts."""
+    """Return an amount. Numbers come as numbers or as texts."""
     sent = body.get(field)
     if sent is None or sent == "":
         return Decimal(0)

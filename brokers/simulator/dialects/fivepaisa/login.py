@@ -1,4 +1,4 @@
-"""5paisa's login: the one-time code call, the page, the access token (a JWT), and who may call."""
+"""5paisa's login: the call with the one-time code, the page, the access token (a JWT), and the check of callers."""
 
 import base64
 import hashlib
@@ -30,7 +30,7 @@ from onebroker.config.clock import Clock, next_time_of_day
 
 EXPIRY = time(23, 59)
 REQUEST_TOKEN_SECONDS = 3600.0
-"""How long a request token is good: the pages' hour."""
+"""How long a request token is valid: one hour, as the pages say."""
 _REDIRECT_SERVER = "C"
 _STEP_SECONDS = 30
 _JWT_HEADER = {"alg": "HS256", "typ": "JWT"}
@@ -45,7 +45,7 @@ class LoginDesk:
     # the two calls and the page -------------------------------------------------------------------------------------
 
     def with_code(self, request: DialectRequest) -> WireResponse:
-        """TOTPLogin: client code, PIN and one-time code become a request token."""
+        """TOTPLogin: exchange client code, PIN and one-time code for a request token."""
         body = self._login_body(request)
         if not _same(body.get("Email_ID"), self._credentials["client_code"]) or not _same(
             body.get("PIN"), self._credentials["pin"]
@@ -57,7 +57,7 @@ class LoginDesk:
         return login_answer({"Status": OK, "Message": "Success", "RequestToken": token, "Userkey": self._credentials["user_key"]})  # fmt: skip
 
     def page(self, request: DialectRequest) -> WireResponse:
-        """Stand in for the page where a person logs in: straight back to the address the call names."""
+        """Stand in for the page where a person logs in: redirect at once to the address that the call names."""
         target = request.first("ResponseURL")
         if not target or request.first("VendorKey") != self._credentials["user_key"]:
             return request_error()
@@ -68,7 +68,7 @@ class LoginDesk:
         return WireResponse(status=302, headers={"location": f"{target}{joint}{urlencode(query)}"})
 
     def exchange(self, request: DialectRequest) -> WireResponse:
-        """GetAccessToken: a request token becomes an access token, once."""
+        """GetAccessToken: exchange a request token for an access token, once."""
         body = self._login_body(request)
         for field, key in (("EncryKey", "encryption_key"), ("UserId", "user_id")):
             if not _same(body.get(field), self._credentials[key]):
@@ -91,7 +91,7 @@ class LoginDesk:
     # who may call ---------------------------------------------------------------------------------------------------
 
     def jwt(self, minted: str) -> str:
-        """Return what `Tokens` minted as the JWT the broker hands out; the same for the same day."""
+        """Return a token that `Tokens` minted as the JWT that the broker hands out. It stays the same within a day."""
         ends = int(next_time_of_day(self._clock.now(), EXPIRY).timestamp())
         begins = ends - 86_340
         said = {
@@ -117,7 +117,7 @@ class LoginDesk:
         return self._tokens.is_live(str(said.get("jti")))
 
     def check(self, request: DialectRequest) -> None:
-        """Raise `Refused` for a call without a live token, with another key or another client's code."""
+        """Raise `Refused` for a call without a live token, with another key, or with another client's code."""
         head, body = message_of(request)
         path = request.path
         if not any(_same(head.get(name), self._credentials["user_key"]) for name in ("key", "Key")):
@@ -127,7 +127,7 @@ class LoginDesk:
             raise Refused(no(path, BAD_INPUT, "Invalid Client Code"))
 
     def check_token(self, request: DialectRequest, dead: WireResponse) -> None:
-        """Raise `Refused` with the bare text where no token is sent, with `dead` where it does not live."""
+        """Raise `Refused`: with the bare text if no token is sent, with `dead` if the token is not live."""
         word, _, token = request.headers.get("authorization", "").partition(" ")
         if word.lower() != "bearer" or not token.strip():
             raise Refused(bare(200, "Invalid Token"))

@@ -16,7 +16,7 @@ from onebroker.config.instruments import Shape, strike_text
 
 _EXCHANGES = {"nse": "N", "bse": "B", "mcx": "M"}
 _KINDS = {"equity": "D", "commodity": "D", "currency": "U"}
-"""Calendar of a derivative -> kind of market."""
+"""A derivative's calendar -> kind of market."""
 _FIRST_INDEX = 999_900_000
 _SHORT_INDEX_NAMES = {symbol: short for short, symbol in INDEX_SYMBOLS.items()}
 _NO_EXPIRY = "1980-01-01 00:00:00"
@@ -46,7 +46,7 @@ SEGMENTS = {
     "all": None, "nse_eq": ("N", "C"), "bse_eq": ("B", "C"), "nse_fo": ("N", "D"), "bse_fo": ("B", "D"),
     "ncd_fo": ("N", "U"), "mcx_fo": ("M", "D"),
 }  # fmt: skip
-"""Word of the file's address -> exchange and kind of market; all for None."""
+"""Word in the file's address -> exchange and kind of market; None for all."""
 
 Key = tuple[str, str, str]
 """Exchange, kind of market, script code."""
@@ -54,7 +54,7 @@ Key = tuple[str, str, str]
 
 @attrs.frozen(kw_only=True)
 class Name:
-    """One contract as 5paisa calls it."""
+    """One contract under 5paisa's names."""
 
     contract: Contract
     exchange: str
@@ -69,7 +69,7 @@ class Name:
 
     @property
     def units(self) -> int:
-        """Units in one of 5paisa's quantities: contracts of currency and commodity, units elsewhere."""
+        """Units in one of 5paisa's quantities: a contract for currency and commodity, one unit elsewhere."""
         return self.contract.lot_size if self.contract.quoted_in_lots else 1
 
     @property
@@ -78,13 +78,13 @@ class Name:
 
     @property
     def symbol(self) -> str:
-        """What order messages of the stream call it."""
+        """The contract's symbol in the stream's order messages."""
         identity = self.contract.identity
         return str(identity.symbol if self.is_cash else self.name)
 
 
 def name_of(contract: Contract) -> Name | None:
-    """Return 5paisa's name of a contract, or None for one it does not list (ncdex)."""
+    """Return 5paisa's name of a contract, or None for a contract that it does not list (ncdex)."""
     identity = contract.identity
     exchange = _EXCHANGES.get(identity.exchange)
     if exchange is None:
@@ -110,7 +110,7 @@ def _derivative_names(contract: Contract) -> tuple[str, str]:
     identity = contract.identity
     expiry = date.fromisoformat(str(identity.expiry_date))
     name = f"{identity.underlying_symbol} {expiry:%d %b %Y}"
-    # MCX counts the seconds since 1980, the others write the day.
+    # MCX counts seconds since 1980; the other exchanges write the day.
     stamp = (expiry - _FIRST_DAY).days * _DAY_SECONDS if identity.exchange == "mcx" else f"{expiry:%Y%m%d}"
     if identity.shape is Shape.FUTURE:
         return name, f"{name}_{stamp}"
@@ -155,7 +155,7 @@ def _plain(value: Decimal) -> str:
 
 
 class FivepaisaNames(Listed[Name]):
-    """5paisa's names of one account, also by exchange, kind of market and code, and by script data."""
+    """5paisa's names for one account, also by exchange, kind of market and code, and by script data."""
 
     def __init__(self, account: AccountView) -> None:
         super().__init__(account, name_of)
@@ -172,7 +172,7 @@ class FivepaisaNames(Listed[Name]):
         return self._by_data
 
     def find(self, exchange: object, kind: object, code: object, data: object = None) -> Name | None:
-        """Return what a call names; the code wins over the script data."""
+        """Return the contract that a call names. The code takes precedence over the script data."""
         where = str(exchange).strip(), str(kind).strip()
         if str(code or "0").strip() not in ("", "0"):
             return self.by_key.get((*where, str(code).strip()))

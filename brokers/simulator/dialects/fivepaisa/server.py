@@ -37,7 +37,7 @@ HISTORICAL = "/V2/historical/"
 PAGE = "/WebVendorLogin/VLogin/Index"
 MOST_QUOTES = 50
 MOST_MARGINS = 50
-"""Beyond it a snapshot comes back empty."""
+"""More than MOST_QUOTES instruments: the snapshot comes back empty."""
 
 _SLASHES = re.compile("//+")
 _EXPIRY = time(23, 59)
@@ -96,7 +96,7 @@ class FivepaisaDialect:
 
     def handle(self, request: DialectRequest) -> WireResponse:
         path = _SLASHES.sub("/", request.path)
-        # Calls are known by what follows the base, as the heads of their answers name them.
+        # A call's name is its path after the base, as in the heads of answers.
         request = attrs.evolve(request, path=path.removeprefix(BASE))
         try:
             return answer(self._routes, request, self._login.check)
@@ -125,7 +125,7 @@ class FivepaisaDialect:
         return no("", NO, "Your request could not be processed.")
 
     def rate_limited(self) -> WireResponse:
-        """What a throttled call is answered is not known: the bare status, and a text."""
+        """Answer a throttled call. The broker's real answer is not known, so this is the bare status and a text."""
         return bare(429, "Too Many Requests")
 
     # routes ---------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class FivepaisaDialect:
         return self._listed(request, "OrderBookDetail", rows, "No orders found")
 
     def _order_status(self, request: DialectRequest) -> WireResponse:
-        """By our own number of an order, at an exchange."""
+        """Answer the status of orders by our own order number and an exchange."""
         asked = message_of(request)[1].get("OrdStatusReqList")
         rows = []
         for each in asked if isinstance(asked, list) else []:
@@ -180,11 +180,11 @@ class FivepaisaDialect:
             order = self._account.order(fill.order_id)
             if order is not None:
                 rows.append(answers.trade_row(fill, order, self._name(order)))
-        # An empty one comes under the order book's name.
+        # An empty list comes under the order book's name.
         return self._listed(request, "TradeBookDetail" if rows else "OrderBookDetail", rows, "No trades found")
 
     def _positions(self, request: DialectRequest) -> WireResponse:
-        """The fields of V4/NetPosition are not documented: here they are those of the net list."""
+        """Answer the positions. The fields of V4/NetPosition are not documented; here they are those of the net list."""
         rows = [
             answers.position_row(each, self._names.by_id[each.instrument_id], self._account.market(each.instrument_id))
             for each in self._account.positions()
@@ -258,7 +258,7 @@ class FivepaisaDialect:
         return self._order_answer(request, self._account.cancel(order.order_id))
 
     def _known(self, request: DialectRequest, body: Mapping[str, object]) -> SimOrder:
-        """Return the order of an exchange number."""
+        """Return the order with an exchange number."""
         number = str(body.get("ExchOrderID"))
         for order in self._account.orders():
             if order.exchange_order_id is not None and order.exchange_order_id == number:
@@ -266,7 +266,7 @@ class FivepaisaDialect:
         raise Refused(no(request.path, BAD_INPUT, "Invalid ExchOrderID"))
 
     def _order_answer(self, request: DialectRequest, order: SimOrder, *, placed: bool = False) -> WireResponse:
-        """A refusal of the risk check carries the order's number all the same."""
+        """Answer an order message. A refusal by the risk check also carries the order's number."""
         row = answers.order_answer(order, self._name(order), self._account.client_id, self._clock.now(), placed=placed)
         if order.status is SimStatus.REJECTED:
             return no(request.path, NO, order.status_message or "Rejected", **(row | {"RMSResponseCode": -47}))
@@ -286,7 +286,7 @@ class FivepaisaDialect:
     # market data ----------------------------------------------------------------------------------------------------
 
     def _instruments(self, request: DialectRequest, word: str) -> WireResponse:
-        """The CSV, gzipped for whoever takes it so."""
+        """Return the CSV, gzipped if the client accepts that."""
         if word.lower() not in SEGMENTS:
             return request_error(404)
         where = SEGMENTS[word.lower()]
@@ -313,7 +313,7 @@ class FivepaisaDialect:
         where: tuple[str, str],
         row: Callable[[Name, Market], answers.Row],
     ) -> WireResponse:
-        """What is not known is left out; too many come back empty."""
+        """Answer quotes. Unknown instruments are left out. A request for too many gets an empty answer."""
         asked = message_of(request)[1].get(field)
         if not isinstance(asked, list):
             return no(request.path, BAD_INPUT, f"Invalid {field}")

@@ -1,4 +1,4 @@
-"""5paisa's one socket: market data and order messages, JSON text. One connection per token: a new one ends the old."""
+"""5paisa's one socket: market data and order messages as JSON text. A token has one connection: a new one ends the old one."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -14,7 +14,7 @@ from onebroker.brokers.simulator.world.model import Market, SimFill, SimOrder, S
 QUOTE, INDICES, DEPTH, OPEN_INTEREST = "MarketFeedV3", "Indices", "MarketDepthService", "GetScripInfoForFuture"
 _EVICTED = 1000
 _ALWAYS = ("Exch", "ExchType", "Token", "TickDt", "Time")
-"""Fields of a quote that come with every update; of the others those that changed."""
+"""Quote fields that come with every update. Other fields come only when they changed."""
 
 
 class SocketDesk:
@@ -47,11 +47,11 @@ class ChatSession:
         self._followed: dict[str, set[str]] = {QUOTE: set(), DEPTH: set(), OPEN_INTEREST: set()}
         """Method -> instrument ids."""
         self._sent: dict[str, answers.Row] = {}
-        """Instrument id -> its quote as it was last sent."""
+        """Instrument id -> the quote last sent."""
         self._orders = {order.order_id: order for order in account.orders()}
 
     def received(self, message: bytes | str) -> None:
-        """Take subscriptions; there is no error frame, so what cannot be read is passed over."""
+        """Take subscriptions. Unreadable messages are ignored, because there is no error frame."""
         if message in ("PING", b"PING"):
             self.socket.send("PONG")
             return
@@ -64,7 +64,7 @@ class ChatSession:
         if str(said.get("ClientCode")) != self._account.client_id:
             return
         if method not in self._followed or not isinstance(listed, list):
-            return  # order messages come by themselves
+            return  # order messages need no subscription
         found = [self._find(each) for each in listed]
         names = [name for name in found if name is not None]
         ids = {name.contract.instrument_id for name in names}
@@ -94,7 +94,7 @@ class ChatSession:
             self._say(answers.fill_message(order, fill, name, client))
 
     def beat(self) -> None:
-        """Between messages there are websocket pings only, which are the host's."""
+        """Does nothing: between messages there are only websocket pings, which the host sends."""
 
     def _find(self, each: object) -> Name | None:
         if not isinstance(each, dict):
@@ -114,7 +114,7 @@ class ChatSession:
                 self._say(frame(name, market))
 
     def _quote(self, name: Name, market: Market) -> answers.Row:
-        """Return what changed since the last quote, all of it the first time."""
+        """Return the fields that changed since the last quote; all fields the first time."""
         instrument_id = name.contract.instrument_id
         whole, before = answers.quote_frame_row(name, market), self._sent.get(instrument_id, {})
         self._sent[instrument_id] = whole

@@ -1,4 +1,4 @@
-"""Fyers' JSON rows made from the exchange's truth."""
+"""Fyers' JSON rows, made from the exchange's truth."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -38,7 +38,7 @@ _FOUR_PLACES = Decimal("0.0001")
 
 
 def stamp(moment: datetime) -> str:
-    """Return a time as Fyers writes it: Indian, with the month's name."""
+    """Return a time as Fyers writes it: Indian time, with the month's name."""
     return f"{moment.day:02d}-{_MONTHS[moment.month - 1]}-{moment.year} {moment:%H:%M:%S}"
 
 
@@ -109,7 +109,7 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> Row
 
 
 def position_row(position: SimPosition, name: Name, market: Market, place: int) -> Row:
-    """Return a row of the one list; buy and sell sides hold the carried leg too."""
+    """Return a row of the one list. Buy and sell sides include the carried leg."""
     units = name.units
     carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
     bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
@@ -167,7 +167,7 @@ def positions(rows: list[Row]) -> dict[str, object]:
 
 
 def holding_rows(held: list[tuple[SimHolding, Name, Market]]) -> dict[str, object]:
-    """Return the settled rows, pledged units in them, then a row of its own for what was bought yesterday."""
+    """Return the holdings: a row for settled and pledged units, then a separate row for units bought yesterday."""
     rows: list[Row] = []
     for holding, name, market in held:
         settled = holding.settled_quantity + holding.collateral_quantity
@@ -200,7 +200,7 @@ def _holding_row(kind: str, quantity: int, holding: SimHolding, name: Name, mark
         "ltp": rupees(market.last_price),
         "pl": rupees((market.last_price - holding.average_price) * quantity),
         "id": 0,
-        "fyToken": int(name.fy_token),  # a bare number in this one answer
+        "fyToken": int(name.fy_token),  # a bare number in this answer only
         "exchange": name.exchange,
         "segment": name.segment,
         "symbol": name.ticker,
@@ -212,7 +212,7 @@ def _holding_row(kind: str, quantity: int, holding: SimHolding, name: Name, mark
 
 
 def funds(funds: SimFunds) -> list[Row]:
-    """Return the lines; the account's money lies in the equity purse."""
+    """Return the lines. All of the account's money is in the equity purse."""
     lines = (
         (1, "Total Balance", funds.opening_cash + funds.collateral + funds.realized),
         (2, "Utilized Amount", funds.used),
@@ -232,7 +232,7 @@ def funds(funds: SimFunds) -> list[Row]:
 
 
 def order_margins(needed: Blocked, funds: SimFunds) -> Row:
-    """Return what orders need together, by themselves and with what the account uses already."""
+    """Return what orders need together: by themselves, and added to what the account already uses."""
     return {
         "margin_avail": rupees(funds.available),
         "margin_total": rupees(needed.total),
@@ -268,7 +268,7 @@ def quote_row(name: Name, market: Market) -> Row:
 
 
 def unknown_quote(ticker: str) -> Row:
-    """One bad symbol is refused inside a good answer."""
+    """Return the refusal of one bad symbol inside a good answer."""
     return {"n": ticker, "s": "error", "v": {"code": -300, "errmsg": "invalid symbol", "symbol": ticker}}
 
 

@@ -1,7 +1,7 @@
-"""Fyers' data socket (HSM): binary both ways. A client names itself by a key, chooses a mode, then takes topics.
+"""Fyers' data socket (HSM), binary in both directions. A client identifies itself by a key, chooses a mode, then subscribes to topics.
 
-Numbers are big-endian, a topic's id is little-endian, as the official client reads both. The length a client writes in front
-of a subscription is not the message's: it is not read.
+Numbers are big-endian and a topic's id is little-endian, as the official client reads both. The length that a client writes in front of a
+subscription is not the message's length, so it is not read.
 """
 
 import struct
@@ -18,7 +18,7 @@ AUTH, ACK, SUBSCRIBE, UNSUBSCRIBE, FEED, PAUSE, RESUME, PING, MODE, CUSTOM = 1, 
 FULL, LITE = 70, 76
 SNAPSHOT_RECORD, UPDATE_RECORD, LITE_RECORD = 83, 85, 76
 ACK_EVERY = 5
-"""A client says after so many feed frames that it has them."""
+"""The client acknowledges after this many feed frames."""
 MOST_TOPICS = 5000
 SYMBOL_LIMIT_CODE = 51_001
 RECORDS_PER_FRAME = 100
@@ -58,7 +58,7 @@ class DataSession:
         """Number of the last feed frame that the client acknowledged."""
 
     def received(self, message: bytes | str) -> None:
-        """Take one message; text and what cannot be read are passed over, as an unknown message is."""
+        """Take one message. Text and unreadable messages are ignored, as unknown messages are."""
         if isinstance(message, str) or len(message) < 3:
             return
         kind = message[2]
@@ -94,10 +94,10 @@ class DataSession:
         self._send(filter(None, (self._changed(topic, by_topic[topic.name]) for topic in moved)))
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        """Orders are on the other socket."""
+        """Does nothing: orders are on the other socket."""
 
     def beat(self) -> None:
-        """The client pings; nothing is sent of one's own accord."""
+        """Does nothing: the client pings, and the server sends nothing on its own."""
 
     def _authenticate(self, fields: dict[int, bytes]) -> None:
         self._known = self._is_live_key(fields.get(1, b"").decode("utf-8", "replace"))
@@ -139,7 +139,7 @@ class DataSession:
         return snapshot(held.number, topic, values, name)
 
     def _changed(self, topic: _Topic, name: Name) -> bytes | None:
-        """Return the record of what moved in a topic, None where nothing did."""
+        """Return the record of a topic's changes, or None if nothing changed."""
         values = topic_values(topic.name, name, self._account.market(name.contract.instrument_id))
         before, topic.values = topic.values, values
         if not self._full:
@@ -158,7 +158,7 @@ class DataSession:
 
 
 def feed_frame(number: int, records: Sequence[bytes]) -> bytes:
-    """Return one feed frame; its number counts from 1 on every connection."""
+    """Return one feed frame. Its number counts from 1 on every connection."""
     return _frame(FEED, struct.pack(">IH", number, len(records)) + b"".join(records))
 
 
@@ -176,7 +176,7 @@ def snapshot(number: int, topic: str, values: Sequence[int], name: Name) -> byte
 
 
 def topic_values(topic: str, name: Name, market: Market) -> tuple[int, ...]:
-    """Return a topic's values in their order; quantities in Fyers' own."""
+    """Return a topic's values in their order. Quantities are in Fyers' own count."""
     scale = 10**name.precision * _MULTIPLIER
 
     def price(value: Decimal) -> int:
@@ -213,13 +213,13 @@ def _five(levels: tuple[Level, ...]) -> tuple[Level, ...]:
 
 
 def _signed(value: int) -> int:
-    """Return a number as four bytes read with a sign show it; the one that means nothing is stepped over."""
+    """Return a number as a signed four-byte integer shows it. The value that means "unchanged" is avoided."""
     wrapped = value % _WRAP
     return max(wrapped - _WRAP if wrapped >= _WRAP // 2 else wrapped, _UNCHANGED + 1)
 
 
 def _fields(message: bytes) -> dict[int, bytes]:
-    """Return the fields of a client's message by their number."""
+    """Return the fields of a client's message, by number."""
     fields: dict[int, bytes] = {}
     at = 4
     for _ in range(message[3] if len(message) > 3 else 0):
@@ -234,7 +234,7 @@ def _fields(message: bytes) -> dict[int, bytes]:
 
 
 def _topic_names(field: bytes) -> list[str]:
-    """Return the topics of a subscription: their count, then each behind its length."""
+    """Return the topics of a subscription: their count, then each topic after its length."""
     if len(field) < 2:
         raise _Unreadable
     names, at = [], 2

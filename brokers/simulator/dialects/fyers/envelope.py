@@ -1,4 +1,4 @@
-"""Fyers' answers around their content: the payload stands beside `s`, and so do code and message of a refusal."""
+"""Fyers' answers around their content. The payload is next to `s`, as are the code and message of a refusal."""
 
 from collections.abc import Mapping
 
@@ -34,7 +34,7 @@ def error(status: int, code: int, message: str) -> WireResponse:
 
 
 def body_of(request: DialectRequest) -> dict[str, object]:
-    """Return the JSON object a call carries; raise `Refused`."""
+    """Return the JSON object that a call carries. Raise `Refused` if there is none."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError) as failure:

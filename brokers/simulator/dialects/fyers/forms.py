@@ -1,4 +1,4 @@
-"""Reading what a client sends: JSON bodies into orders and changes, each refusal in Fyers' words."""
+"""Reads what a client sends: JSON bodies become orders and changes. Refusals are in Fyers' words."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -19,7 +19,7 @@ _Word = TypeVar("_Word")
 
 
 class BadField(Exception):
-    """A field Fyers answers with its code for a bad parameter."""
+    """A field that Fyers refuses with its code for a bad parameter."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class BadField(Exception):
 
 
 def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return the order a place body asks for, in units; raise `BadField`."""
+    """Return the order that a place body asks for, in units. Raise `BadField`."""
     order_type = _word(body, "type", _TYPES)
     product = _word(body, "productType", _PRODUCTS)
     tag = body.get("orderTag") or None
@@ -49,7 +49,7 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def margin_bodies(body: Mapping[str, object]) -> list[dict[str, object]]:
-    """Return the orders of a margin body; raise `BadField`."""
+    """Return the orders of a margin body. Raise `BadField`."""
     rows = body.get("data")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise BadField("data is invalid")
@@ -57,12 +57,12 @@ def margin_bodies(body: Mapping[str, object]) -> list[dict[str, object]]:
 
 
 def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return one order of a margin body, in units: a place body without validity and tag; raise `BadField`."""
+    """Return one order of a margin body, in units. It is a place body without validity and tag. Raise `BadField`."""
     return new_order({**body, "validity": "DAY", "disclosedQty": 0, "offlineOrder": False, "orderTag": None}, name)
 
 
 def changes(body: Mapping[str, object], name: Name) -> dict[str, object]:
-    """Return the new values of a modify body, quantities in units; what is left out stays; raise `BadField`."""
+    """Return the new values of a modify body, quantities in units. Fields that are left out keep their values. Raise `BadField`."""
     wanted: dict[str, object] = {}
     if body.get("type") is not None:
         wanted["order_type"] = _word(body, "type", _TYPES)

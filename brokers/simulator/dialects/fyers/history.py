@@ -1,4 +1,4 @@
-"""Fyers' candle call: resolutions and spans; times are epoch seconds, a day's being midnight UTC."""
+"""Fyers' candle call: resolutions and spans. Times are epoch seconds; a day's time is midnight UTC."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime

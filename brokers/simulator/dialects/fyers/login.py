@@ -1,4 +1,4 @@
-"""Fyers' login: its page, the exchange of a code or a refresh token for a token, and who may call. Tokens are signed JWTs."""
+"""Fyers' login: its page, the exchange of a code or a refresh token for a token, and the check of callers. Tokens are signed JWTs."""
 
 import base64
 import binascii
@@ -27,17 +27,17 @@ from onebroker.brokers.simulator.dialects.tokens import ONE_TIME_SECONDS, Kind, 
 from onebroker.config.clock import Clock, next_time_of_day
 
 REGISTERED_REDIRECT = "https://127.0.0.1/onebroker"
-"""The app's redirect address, as a person would have registered it; the page accepts no other."""
+"""The app's redirect address, as a person would have registered it. The page accepts no other address."""
 EXPIRY = time(6, 0)
 REFRESH_SECONDS = 15 * 86_400
 DATA_PREFIX = "/data/"
 _HEADER = {"alg": "HS256", "typ": "JWT"}
 _MARK = 24
-"""Characters of the signature behind the minted token in a stream key."""
+"""Number of signature characters after the minted token in a stream key."""
 
 
 class LoginDesk:
-    """Hands out tokens and checks them. The minted token rides inside the JWT, so that ending it ends the JWT."""
+    """Hands out tokens and checks them. The JWT contains the minted token, so ending that token ends the JWT."""
 
     def __init__(
         self, account: AccountView, tokens: Tokens, clock: Clock, credentials: Mapping[str, str], signing_key: bytes
@@ -48,8 +48,8 @@ class LoginDesk:
     # who may call ---------------------------------------------------------------------------------------------------
 
     def check(self, request: DialectRequest) -> None:
-        """Raise `Refused` without a live token; the two hosts say so in different words. One data call, which looks tokens
-        up, is made with the bare token."""
+        """Raise `Refused` without a live token. The two hosts use different words for it. The data host also takes the bare token without the app id,
+        because one data call, which looks tokens up, sends it so."""
         app_id, colon, token = request.headers.get("authorization", "").rpartition(":")
         bare = not colon and request.path.startswith(DATA_PREFIX)
         if (bare or app_id == self._credentials["app_id"]) and self.is_live(token):
@@ -106,7 +106,7 @@ class LoginDesk:
     # routes ---------------------------------------------------------------------------------------------------------
 
     def page(self, request: DialectRequest) -> WireResponse:
-        """Stand in for the page where a person logs in: straight on to the app's registered address."""
+        """Stand in for the page where a person logs in: redirect at once to the app's registered address."""
         if request.first("client_id") != self._credentials["app_id"]:
             raise Refused(400, BAD_APP, "invalid app id")
         if request.first("redirect_uri") != REGISTERED_REDIRECT or request.first("response_type") != "code":
@@ -122,7 +122,7 @@ class LoginDesk:
         return success(access_token=self._new_access_token(), refresh_token=self.refresh_token())
 
     def renew(self, request: DialectRequest) -> WireResponse:
-        """A refresh token is good for its fifteen days, and none comes in its place."""
+        """Answer with an access token. A refresh token is valid for its fifteen days, and no new one replaces it."""
         fields = self._checked(request, "refresh_token")
         claims = self._read(str(fields.get("refresh_token")))
         if claims.get("sub") != "refresh_token":
@@ -181,7 +181,7 @@ class LoginDesk:
         return _base64(hmac.new(self._signing_key, head.encode(), hashlib.sha256).digest())
 
     def _read(self, token: str) -> dict[str, object]:
-        """Return the claims of a JWT that we signed and that has not ended; empty otherwise."""
+        """Return the claims of a JWT that we signed and that has not ended; otherwise an empty dict."""
         head, _, signature = token.rpartition(".")
         if not hmac.compare_digest(self._signature(head).encode(), signature.encode()):
             return {}

@@ -18,7 +18,7 @@ from onebroker.config.instruments import Shape, strike_text
 _EXCHANGES = {"nse": ("NSE", 10), "bse": ("BSE", 12), "mcx": ("MCX", 11)}
 _CASH = 10
 _SEGMENTS = {"equity": 11, "currency": 12, "commodity": 20}
-"""Calendar of a derivative -> number of its segment."""
+"""A derivative's calendar -> the number of its segment."""
 _STREAM_SEGMENTS = {
     (10, 10): "nse_cm",
     (10, 11): "nse_fo",
@@ -60,7 +60,7 @@ _SITTINGS = {"equity": "0915-1530|1815-1915:", "currency": "0900-1700|1815-1915:
 
 @attrs.frozen(kw_only=True)
 class Name:
-    """One contract as Fyers calls it."""
+    """One contract under Fyers' names."""
 
     contract: Contract
     exchange: int
@@ -79,7 +79,7 @@ class Name:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Trades (or the index), then depth."""
+        """The trades topic (for an index: the index topic), then the depth topic."""
         if self.contract.is_index:
             return (f"if|{self.stream_segment}|{self.contract.name}",)
         tail = f"{self.stream_segment}|{self.contract.exchange_token}"
@@ -87,12 +87,12 @@ class Name:
 
     @property
     def units(self) -> int:
-        """Units in one of Fyers' quantities: lots of currency and commodity contracts, units elsewhere."""
+        """Units in one of Fyers' quantities: a lot for currency and commodity contracts, one unit elsewhere."""
         return self.contract.lot_size if self.contract.quoted_in_lots else 1
 
     @property
     def precision(self) -> int:
-        """Decimals of a price on the data socket."""
+        """Number of decimals of a price on the data socket."""
         return 4 if self.contract.calendar == "currency" else 2
 
     @property
@@ -107,7 +107,7 @@ class Name:
 
 
 def name_of(contract: Contract) -> Name | None:
-    """Return Fyers' name of a contract, or None for one it does not list (ncdex)."""
+    """Return Fyers' name of a contract, or None for a contract that it does not list (ncdex)."""
     identity = contract.identity
     if identity.exchange not in _EXCHANGES:
         return None
@@ -123,19 +123,19 @@ def name_of(contract: Contract) -> Name | None:
 
 
 def csv_master(names: Iterable[Name], day: date) -> bytes:
-    """Return the CSV of these instruments, which has no header."""
+    """Return the CSV of these instruments. It has no header."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(_csv_row(name, day) for name in names)
     return out.getvalue().encode()
 
 
 def json_master(names: Iterable[Name], day: date) -> bytes:
-    """Return the JSON twin: one object by ticker."""
+    """Return the same master as JSON: one object, keyed by ticker."""
     return msgspec.json.encode({name.ticker: _json_row(name, day) for name in names})
 
 
 def index_names(names: Iterable[Name]) -> bytes:
-    """Return how the data socket calls each index."""
+    """Return the data socket's name of each index."""
     return msgspec.json.encode({name.ticker: name.contract.name for name in names if name.contract.is_index})
 
 
@@ -154,14 +154,14 @@ def _derivative_symbol(contract: Contract) -> str:
     year, month = f"{expiry.year % 100:02d}", _MONTHS[expiry.month - 1]
     if identity.shape is Shape.FUTURE:
         return f"{identity.underlying_symbol}{year}{month}FUT"
-    # Equity and currency options may expire weekly; the last such day of a month carries the month's name.
+    # Equity and currency options may expire weekly. The last weekly expiry of a month carries the month's name.
     weekly = contract.calendar != "commodity" and (expiry + timedelta(days=7)).month == expiry.month
     when = f"{_WEEKLY_MONTHS[expiry.month - 1]}{expiry.day:02d}" if weekly else month
     return f"{identity.underlying_symbol}{year}{when}{strike_text(identity.strike_price or 0.0)}{identity.option_type}"
 
 
 def _details(name: Name) -> str:
-    """The readable name: of the company, or `NIFTY 29 Sep 26 FUT`."""
+    """The readable name: the company's name, or `NIFTY 29 Sep 26 FUT`."""
     contract, identity = name.contract, name.contract.identity
     if identity.shape is Shape.SECURITY:
         return name.ticker.partition(":")[2] if contract.is_index else contract.name.upper()
@@ -176,7 +176,7 @@ def _details(name: Name) -> str:
 
 
 def _expiry(name: Name) -> int | None:
-    """The closing moment of the expiry day."""
+    """The expiry day's closing time, in epoch seconds; None for a contract without an expiry."""
     day = name.contract.identity.expiry_date
     if day is None:
         return None
@@ -232,7 +232,7 @@ def _json_row(name: Name, day: date) -> dict[str, object]:
 
 
 class FyersNames(Listed[Name]):
-    """Fyers' names of one account, also by ticker and by topic of the data socket."""
+    """Fyers' names for one account, also by ticker and by topic of the data socket."""
 
     def __init__(self, account: AccountView) -> None:
         super().__init__(account, name_of)

@@ -1,4 +1,4 @@
-"""Fyers' order socket: JSON text under raw names, each frame with only the fields that apply; text pings."""
+"""Fyers' order socket: JSON text under raw names. Each frame has only the fields that apply. Pings are text."""
 
 from collections.abc import Mapping
 
@@ -19,11 +19,11 @@ _POSITION_NAMES = {
     "daySellQty": "day_sell_qty", "cfBuyQty": "cf_buy_qty", "cfSellQty": "cf_sell_qty", "qtyMulti_com": "qty_multiplier",
     "pl": "pl_total", "crossCurrency": "cross_curr_flag", "unrealized_profit": "pl_unrealized",
 }  # fmt: skip
-"""Name in the positions' answer -> the socket's."""
+"""Name in the positions' answer -> the socket's name."""
 
 
 class OrderSession:
-    """One open socket; `kinds` are what the client asked for."""
+    """One open socket. `kinds` are the kinds of update that the client asked for."""
 
     def __init__(self, account: AccountView, names: FyersNames, socket: Socket) -> None:
         self._account, self._names = account, names
@@ -49,7 +49,7 @@ class OrderSession:
         self._say({"code": 1605, "message": f"Successfully {word}", "s": "ok"})
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        """Prices are on the other socket."""
+        """Does nothing: prices are on the other socket."""
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
         name = self._names.by_id[order.new.instrument_id]
@@ -61,7 +61,7 @@ class OrderSession:
             self._positions(name)
 
     def beat(self) -> None:
-        """The client pings; nothing is sent of one's own accord."""
+        """Does nothing: the client pings, and the server sends nothing on its own."""
 
     def _positions(self, name: Name) -> None:
         instrument_id = name.contract.instrument_id
@@ -76,7 +76,7 @@ class OrderSession:
 
 
 def order_fields(order: SimOrder, name: Name, client_id: str) -> dict[str, object]:
-    """Return an order under the socket's names, without what does not apply to it yet."""
+    """Return an order under the socket's names, without the fields that do not apply to it yet."""
     units = name.units
     fields: dict[str, object] = {
         "client_id": client_id,

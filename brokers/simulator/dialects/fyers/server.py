@@ -1,4 +1,4 @@
-"""Fyers' REST routes over one account, and the doors to its two sockets. Both REST hosts are here, by their paths."""
+"""Fyers' REST routes over one account, and the doors to its two sockets. Both REST hosts are here, told apart by their paths."""
 
 import hashlib
 import weakref
@@ -66,7 +66,7 @@ class FyersDialect:
 
     code = "fyers"
     uncounted_paths = (f"{FILES}/",)
-    """The masters are on a host of their own, open to everybody, which counts nothing."""
+    """The masters are on a separate host, which is open to everybody and counts no calls."""
 
     def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
         self._account, self._clock = account, clock
@@ -116,7 +116,7 @@ class FyersDialect:
             return error(400, _REFUSALS[refusal.reason], refusal.message)
 
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
-        """The order socket is refused at the handshake, with an empty body; the data socket asks for its key later."""
+        """Open a socket. The order socket is refused at the handshake, with an empty body. The data socket asks for its key later."""
         session: DataSession | OrderSession
         if request.path == DATA_SOCKET:
             session = DataSession(self._account, self._names, socket, self._login.is_live_key)
@@ -197,12 +197,12 @@ class FyersDialect:
         rows = [
             answers.position_row(each, names[each.instrument_id], self._account.market(each.instrument_id), place)
             for place, each in enumerate(self._account.positions())
-            if each.instrument_id in names  # what has expired is settled and shown no more
+            if each.instrument_id in names  # an expired contract is settled and no longer shown
         ]
         return success_of(answers.positions(rows))
 
     def _orders(self, request: DialectRequest) -> WireResponse:
-        """All of the day, or those of an id or a tag."""
+        """Return all orders of the day, or those with an id or a tag."""
         wanted, tag = request.first("id"), request.first("order_tag")
         orders = self._account.orders() if tag is None else self._account.tagged(tag.removeprefix("1:"))
         rows = [self._order_row(order) for order in orders if wanted in (None, order.order_id)]
@@ -219,7 +219,7 @@ class FyersDialect:
         return answers.order_row(order, self._names.by_id[order.new.instrument_id], self._account.client_id)
 
     def _known(self, order_id: object) -> SimOrder:
-        """Return an order as it stands, also one that a late book does not show yet."""
+        """Return an order in its present state, even if a late book does not show it yet."""
         states = self._account.order_history(order_id) if isinstance(order_id, str) else ()
         if not states:
             raise Refused(400, BAD_ORDER, "Invalid order id")
@@ -273,7 +273,7 @@ class FyersDialect:
         return [name for name in self._names.by_id.values() if master_of(name) == master]
 
     def _quotes(self, request: DialectRequest) -> WireResponse:
-        """One bad symbol is refused inside the answer."""
+        """Answer quotes. A bad symbol is refused inside the answer."""
         asked = [ticker for ticker in (request.first("symbols") or "").split(",") if ticker]
         if not 0 < len(asked) <= MOST_QUOTES:
             raise Refused(400, BAD_INPUT, f"Please provide up to {MOST_QUOTES} symbols")

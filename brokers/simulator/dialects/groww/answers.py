@@ -1,4 +1,4 @@
-"""Groww's JSON rows made from the exchange's truth."""
+"""Groww's JSON rows, made from the exchange's truth."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -27,19 +27,19 @@ STATUSES: Mapping[SimStatus, str] = {
     SimStatus.COMPLETE: "EXECUTED",
     SimStatus.CANCELLED: "CANCELLED",
     SimStatus.REJECTED: "REJECTED",
-    SimStatus.EXPIRED: "CANCELLED",  # there is no word of its own
+    SimStatus.EXPIRED: "CANCELLED",  # Groww has no word for expired
 }
 ORDER_TYPES = {OrderType.MARKET: "MARKET", OrderType.LIMIT: "LIMIT", OrderType.SL: "SL", OrderType.SL_M: "SL_M"}
 _FOUR_PLACES = Decimal("0.0001")
 
 
 def stamp(moment: datetime | None) -> str | None:
-    """Return a time as Groww writes it: Indian, naive, ISO."""
+    """Return a time as Groww writes it: Indian time, ISO, without an offset."""
     return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def brief(order: SimOrder) -> Row:
-    """Return what place, modify, cancel and the status calls say."""
+    """Return the fields that place, modify, cancel and the status calls answer."""
     return {"groww_order_id": order.order_id, "order_status": STATUSES[order.status]}
 
 
@@ -92,7 +92,7 @@ def trade_row(fill: SimFill, name: Name) -> Row:
 
 
 def position_row(position: SimPosition, name: Name) -> Row:
-    """Return one row: credit is bought today, debit sold today, what was carried in stands apart."""
+    """Return one row. Credit is bought today, debit is sold today, and the carried leg has its own fields."""
     carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
     bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
     buy_price = _average(carried_buy * position.overnight_price + position.day_buy_value, bought)
@@ -125,7 +125,7 @@ def _average(value: Decimal, quantity: int) -> Decimal:
 
 
 def holding_row(holding: SimHolding, name: Name) -> Row:
-    """Groww's quantity is what has settled, pledged units among it; T1 units are taken to stand beside it."""
+    """Return one holding. Groww's quantity is the settled units including pledged ones. We assume that T1 units are not part of it."""
     return {
         "isin": name.contract.isin,
         "trading_symbol": name.trading_symbol,
@@ -144,7 +144,7 @@ def holding_row(holding: SimHolding, name: Name) -> Row:
 
 
 def order_margins(needed: Blocked, segment: str) -> Row:
-    """Return what orders need together; charges are not worked out here. In the cash segment the parts have names of their own."""
+    """Return what orders need together. Charges are not computed here. In the cash segment the parts have their own names."""
     cash = segment == "CASH"
     return {
         "exposure_required": 0.0 if cash else rupees(needed.exposure),
@@ -187,7 +187,7 @@ def funds(funds: SimFunds) -> Row:
 
 
 def ohlc_text(market: Market) -> str:
-    """Return the day's figures as Groww writes them: nearly JSON. The close is the day before's."""
+    """Return the day's figures as Groww writes them: nearly JSON. The close is the previous day's."""
     figures = (market.open, market.high, market.low, market.previous_close)
     words = ("open", "high", "low", "close")
     inside = ",".join(f"{word}: {float(figure)}" for word, figure in zip(words, figures, strict=True))

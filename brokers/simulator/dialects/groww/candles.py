@@ -1,4 +1,4 @@
-"""Groww's candle calls: intervals, spans, rows, and the older call by minutes."""
+"""Groww's candle calls: intervals, spans, rows, and the older call with an interval in minutes."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
@@ -32,7 +32,7 @@ _BLOCKS: dict[str, Callable[[date], object]] = {
 
 
 def answer(account: AccountView, name: Name, request: DialectRequest, now: datetime) -> dict[str, object]:
-    """Return the payload of a candle call by Groww symbol; raise `Refused`."""
+    """Return the payload of a candle call by Groww symbol. Raise `Refused`."""
     word = request.first("candle_interval") or ""
     if word not in _MINUTES:
         raise Refused(400, BAD_REQUEST, "Invalid candle interval.")
@@ -45,7 +45,7 @@ def answer(account: AccountView, name: Name, request: DialectRequest, now: datet
 
 
 def old_answer(account: AccountView, name: Name, request: DialectRequest, now: datetime) -> dict[str, object]:
-    """Return the payload of the older call: rows of six with epoch seconds, no open interest."""
+    """Return the payload of the older call: rows of six values with epoch seconds, without open interest."""
     minutes = request.first("interval_in_minutes") or "1"
     word = next((word for word, each in _MINUTES.items() if str(each) == minutes), None)
     if word is None:
@@ -68,7 +68,7 @@ def _payload(rows: list[list[object]], request: DialectRequest, minutes: int) ->
 
 
 def span(request: DialectRequest, most_days: int) -> tuple[datetime, datetime]:
-    """Return the times of a call (`yyyy-MM-dd HH:mm:ss`, or epoch seconds); raise `Refused`."""
+    """Return the times of a call (`yyyy-MM-dd HH:mm:ss`, or epoch seconds). Raise `Refused`."""
     first, last = (_moment(request.first(name)) for name in ("start_time", "end_time"))
     if first > last or (last.date() - first.date()).days >= most_days:
         raise Refused(400, BAD_REQUEST, f"At most {most_days} days in one call.")
@@ -108,5 +108,5 @@ def _joined(days: Sequence[Bar], block: Callable[[date], object]) -> list[Bar]:
 
 
 def stamp(seconds: float) -> str:
-    """Return a bar's time as Groww writes it: Indian, naive."""
+    """Return a bar's time as Groww writes it: Indian time without an offset."""
     return from_epoch(seconds).strftime("%Y-%m-%dT%H:%M:%S")

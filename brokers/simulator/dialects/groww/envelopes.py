@@ -1,4 +1,4 @@
-"""Groww's answers around their content: success, failure, and the bodies that come in."""
+"""Groww's answers around their content (success, failure), and the incoming bodies."""
 
 from collections.abc import Mapping
 
@@ -26,13 +26,13 @@ def success(payload: Mapping[str, object]) -> WireResponse:
 
 
 def failure(status: int, code: str, message: str) -> WireResponse:
-    """The client reads `message` everywhere but in the answer to a login, where it reads `displayMessage`."""
+    """Return a failure. The client reads `message` everywhere, except in a login's answer, where it reads `displayMessage`."""
     error = {"code": code, "message": message, "displayMessage": message, "metadata": None}
     return as_json(status, {"status": "FAILURE", "error": error})
 
 
 def body_of(request: DialectRequest) -> dict[str, object]:
-    """Return the JSON object a call carries; raise `Refused`."""
+    """Return the JSON object that a call carries. Raise `Refused` if there is none."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -40,7 +40,7 @@ def body_of(request: DialectRequest) -> dict[str, object]:
 
 
 def list_of(request: DialectRequest) -> list[dict[str, object]]:
-    """Return the JSON objects of a call that carries a list of them; raise `Refused`."""
+    """Return the JSON objects of a call that carries a list. Raise `Refused` if there is none."""
     try:
         return msgspec.json.decode(request.body, type=list[dict[str, object]])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""Orders as they come in Groww's JSON, read and checked."""
+"""Reads and checks orders in Groww's JSON."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 
 def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return the order of a place body; raise `Refused`."""
+    """Return the order of a place body. Raise `Refused`."""
     order_type = _word(body, "order_type", _TYPES)
     return NewOrder(
         instrument_id=name.contract.instrument_id,
@@ -39,7 +39,7 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return one order of a margin body; it has no trigger, so a stop is what it becomes. Raise `Refused`."""
+    """Return one order of a margin body. The body has no trigger, so a stop becomes a limit or market order. Raise `Refused`."""
     takes_price = _word(body, "order_type", _TYPES).takes_price
     return NewOrder(
         instrument_id=name.contract.instrument_id,
@@ -53,7 +53,7 @@ def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def changes(body: Mapping[str, object]) -> dict[str, object]:
-    """Return the new values of a modify body; a price that is null stays as it is."""
+    """Return the new values of a modify body. A price that is null keeps its value."""
     order_type = _word(body, "order_type", _TYPES)
     wanted: dict[str, object] = {"order_type": order_type, "quantity": quantity_of(body)}
     if order_type.takes_price and body.get("price") is not None:
@@ -64,7 +64,7 @@ def changes(body: Mapping[str, object]) -> dict[str, object]:
 
 
 def text_of(body: Mapping[str, object], field: str) -> str:
-    """Return a field that must be a text; raise `Refused`."""
+    """Return a field that must be a text. Raise `Refused`."""
     value = body.get(field)
     if not isinstance(value, str) or not value:
         raise Refused(400, BAD_REQUEST, f"Invalid {field}.")

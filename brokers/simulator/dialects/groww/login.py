@@ -1,4 +1,4 @@
-"""Groww's login: tokens for a TOTP key or an approved API key, the profile, and who may call."""
+"""Groww's login: tokens for a TOTP key or an approved API key, the profile, and the check of callers."""
 
 import base64
 import hashlib
@@ -15,10 +15,10 @@ from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.config.clock import Clock, next_time_of_day
 
 EXPIRY = time(6, 0)
-"""Tokens die in the morning."""
+"""Tokens end in the morning."""
 _STEP_SECONDS = 30
 _STEPS_APART = 1
-"""A code of the neighbouring half minute is taken, for clocks that differ."""
+"""The code of a neighbouring half minute is accepted too, for clocks that differ."""
 _CHECKSUM_SECONDS = 300
 
 
@@ -40,7 +40,7 @@ class LoginDesk:
         return self._tokens.is_live(token)
 
     def mint(self, request: DialectRequest) -> WireResponse:
-        """Answer a login. The key is the bearer; the proof is in the body."""
+        """Answer a login. The key is the bearer token; the proof is in the body."""
         body, key = body_of(request), self.token_of(request)
         kind = body.get("key_type")
         if kind == "totp":
@@ -80,7 +80,7 @@ class LoginDesk:
             raise Refused(401, NOT_AUTHORISED, "Invalid API key.")
 
     def _check_sum(self, body: Mapping[str, object]) -> None:
-        """The checksum's time may come as a number or as its digits."""
+        """Check the checksum. Its time may come as a number or as the number's digits."""
         seconds = str(body.get("timestamp"))
         good = hashlib.sha256(f"{self._credentials['api_secret']}{seconds}".encode()).hexdigest()
         fresh = seconds.isdecimal() and abs(self._clock.epoch() - int(seconds[:12])) < _CHECKSUM_SECONDS

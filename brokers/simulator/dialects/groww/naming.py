@@ -25,7 +25,7 @@ _SEGMENTS = {
     ("bse", "equity"): "FNO",
     ("mcx", "commodity"): "COMMODITY",
 }
-"""(exchange, calendar) -> segment of the derivatives Groww lists."""
+"""(exchange, calendar) -> segment, for the derivatives that Groww lists."""
 _SHORT_INDICES = {listed: short for short, listed in INDEX_SYMBOLS.items()}
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKLY_MONTHS = "123456789OND"
@@ -34,13 +34,13 @@ _PLAIN_SERIES = ("", "EQ")
 
 @attrs.frozen(kw_only=True)
 class Name:
-    """One contract as Groww calls it."""
+    """One contract under Groww's names."""
 
     contract: Contract
     exchange: str
     segment: str
     token: str
-    """Digits, but for an index of NSE its trading symbol."""
+    """Digits; for an NSE index its trading symbol."""
     trading_symbol: str
     groww_symbol: str
     instrument_type: str
@@ -59,12 +59,12 @@ class Name:
 
     @property
     def contract_id(self) -> str:
-        """What order updates call it."""
+        """The contract's name in order updates."""
         return self.contract.isin or self.trading_symbol if self.segment == "CASH" else self.trading_symbol
 
 
 def name_of(contract: Contract) -> Name | None:
-    """Return Groww's name of a contract, or None for one it does not list (ncdex, currency)."""
+    """Return Groww's name of a contract, or None for a contract that it does not list (ncdex, currency)."""
     identity = contract.identity
     if identity.shape is Shape.SECURITY:
         return _security(contract)
@@ -112,7 +112,7 @@ def _derivative_symbol(contract: Contract, expiry: date) -> str:
     year, month = f"{expiry.year % 100:02d}", _MONTHS[expiry.month - 1]
     if identity.shape is Shape.FUTURE:
         return f"{identity.underlying_symbol}{year}{month}FUT"
-    # Equity options may expire weekly; the last such day of a month carries the month's name.
+    # Equity options may expire weekly. The last weekly expiry of a month carries the month's name.
     weekly = contract.calendar == "equity" and (expiry + timedelta(days=7)).month == expiry.month
     when = f"{_WEEKLY_MONTHS[expiry.month - 1]}{expiry.day:02d}" if weekly else month
     return f"{identity.underlying_symbol}{year}{when}{strike_text(identity.strike_price or 0.0)}{identity.option_type}"
@@ -133,7 +133,7 @@ def _file_row(name: Name, tokens: Mapping[tuple[str, str], str]) -> Sequence[obj
     contract, identity = name.contract, name.contract.identity
     head = (name.exchange, name.token, name.trading_symbol, name.groww_symbol)
     if contract.is_index:
-        # The column of the ISIN holds the symbol; there is nothing to trade.
+        # The ISIN column holds the symbol, and there is nothing to trade.
         return (*head, contract.name, "IDX", "CASH", "", name.trading_symbol, *[""] * 7, 0, 0, 0, "", 0)
     lot, tick = contract.lot_size, float(contract.tick_size)
     freeze = "" if contract.freeze_quantity is None else contract.freeze_quantity + 1
@@ -156,7 +156,7 @@ def rupees(value: Decimal | None) -> float:
 
 
 class GrowwNames(Listed[Name]):
-    """Groww's names of one account, also by (exchange, segment, trading symbol), by Groww symbol and by stream place."""
+    """Groww's names for one account, also by (exchange, segment, trading symbol), by Groww symbol and by stream place."""
 
     def __init__(self, account: AccountView) -> None:
         super().__init__(account, name_of)
@@ -184,6 +184,6 @@ class GrowwNames(Listed[Name]):
 
 
 def stream_place(name: Name) -> str | None:
-    """Return an instrument's place in the stream's subjects; None for MCX, which has none."""
+    """Return an instrument's place in the stream's subjects; None for MCX, which has no place there."""
     folder = "indices" if name.contract.is_index else {"CASH": "eq", "FNO": "fo"}.get(name.segment)
     return None if folder is None else f"{folder}/{name.exchange.lower()}/{name.token}"

@@ -1,4 +1,4 @@
-"""NATS' keys on the server's side: a user's public key as text, and whether it signed a nonce."""
+"""NATS keys on the server's side: reads a user's public key from text, and checks whether the user signed a nonce."""
 
 import base64
 import binascii
@@ -7,12 +7,12 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 _USER = 160
-"""First byte of a user's key; makes the first character a U."""
+"""First byte of a user's key. It makes the first character a U."""
 _LENGTH = 56
 
 
 def public_key(text: str) -> bytes | None:
-    """Return the 32 bytes of a user's key, or None for a text that is none: prefix, key, check sum in base 32."""
+    """Return the 32 bytes of a user's key, or None for any other text. The text is prefix, key and checksum in base 32."""
     if len(text) != _LENGTH:
         return None
     try:
@@ -25,7 +25,7 @@ def public_key(text: str) -> bytes | None:
 
 
 def signed(key: bytes, nonce: str, signature: object) -> bool:
-    """Tell whether `signature` (base 64, standard or for URLs) is that of the nonce."""
+    """Tell whether `signature` (base 64, standard or URL-safe) is the nonce's signature."""
     if not isinstance(signature, str):
         return False
     try:
@@ -37,7 +37,7 @@ def signed(key: bytes, nonce: str, signature: object) -> bool:
 
 
 def _check_sum(data: bytes) -> int:
-    """CRC-16 with polynomial 0x1021, from zero, highest bit first."""
+    """CRC-16 with polynomial 0x1021, starting from zero, highest bit first."""
     crc = 0
     for byte in data:
         crc ^= byte << 8

@@ -1,4 +1,4 @@
-"""What the stream says of a market, an order and a position, as protobuf bytes (docs/brokers/groww.md, section 6.3)."""
+"""The stream's messages about a market, an order and a position, as protobuf bytes (docs/brokers/groww.md, section 6.3)."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ _PAISE = 100
 
 
 def price(name: Name, market: Market) -> bytes:
-    """The plain price subject fills the last price and its time only."""
+    """Return a price message. The plain price subject has only the last price and its time."""
     live = doubles({1: market.exchange_time * 1000, 13: float(market.last_price)})
     return _head(name) + message(4, live)
 
@@ -64,7 +64,7 @@ def _head(name: Name) -> bytes:
 
 
 def _side(number: int, levels: tuple[Level, ...]) -> bytes:
-    """Levels are numbered from 1; a map has no order, and here the best comes last."""
+    """Return one side's levels, numbered from 1. A map has no order; here the best level comes last."""
     entries = [
         (place, doubles({1: float(level.price), 2: float(level.quantity)})) for place, level in enumerate(levels[:5], 1)
     ]
@@ -72,7 +72,7 @@ def _side(number: int, levels: tuple[Level, ...]) -> bytes:
 
 
 def order(order: SimOrder, name: Name) -> bytes:
-    """An order update; its prices are paise."""
+    """Return an order update. Its prices are in paise."""
     stage = STATUSES[order.status]
     midnight = order.updated_at.replace(hour=0, minute=0, second=0, microsecond=0)
     history = double(1, (order.updated_at - midnight).total_seconds()) + text(2, stage)
@@ -100,7 +100,7 @@ def order(order: SimOrder, name: Name) -> bytes:
 
 
 def position(position: SimPosition, name: Name, fill: SimFill) -> bytes:
-    """A position update of a derivative: what was bought and sold today at its exchange."""
+    """Return a position update of a derivative: the units bought and sold today at its exchange."""
     legs: Mapping[int, float] = {
         1: float(position.day_buy_quantity),
         2: _each(position.day_buy_value, position.day_buy_quantity),

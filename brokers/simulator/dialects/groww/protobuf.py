@@ -1,4 +1,4 @@
-"""Writing protobuf by hand: the wire format of the stream's payloads, zero values left out as proto3 does."""
+"""Writes protobuf by hand: the wire format of the stream's payloads. Zero values are left out, as in proto3."""
 
 import struct
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ _VARINT, _FIXED64, _LENGTH = 0, 1, 2
 
 
 def varint(value: int) -> bytes:
-    """Return a number in base 128, low digits first; a negative one as 64 bits in two's complement."""
+    """Return a number in base 128, low digits first. A negative number is written as 64 bits in two's complement."""
     rest, out = value & 0xFFFF_FFFF_FFFF_FFFF, bytearray()
     while rest > 0x7F:
         out.append(rest & 0x7F | 0x80)
@@ -30,7 +30,7 @@ def text(number: int, value: str | None) -> bytes:
 
 
 def message(number: int, content: bytes) -> bytes:
-    """Return a field that holds a message (or bytes), also an empty one."""
+    """Return a field that holds a message (or bytes), even an empty one."""
     return varint(number << 3 | _LENGTH) + varint(len(content)) + content
 
 
@@ -40,5 +40,5 @@ def doubles(values: Mapping[int, float]) -> bytes:
 
 
 def number_map(number: int, entries: Iterable[tuple[int, bytes]]) -> bytes:
-    """Return a map field from numbers to messages: a pair of fields 1 and 2 for each entry."""
+    """Return a map field from numbers to messages. Each entry is a pair of fields 1 and 2."""
     return b"".join(message(number, whole(1, key) + message(2, content)) for key, content in entries)

@@ -42,7 +42,7 @@ _REFUSALS: Mapping[RefusalReason, tuple[int, str]] = {
     RefusalReason.ORDER_FINISHED: (400, CANNOT_PROCESS),
     RefusalReason.FORCED: (400, CANNOT_PROCESS),
 }
-"""Everything else is a bad request, with the exchange's sentence."""
+"""Every other refusal is a bad request with the exchange's sentence."""
 
 
 class GrowwDialect:
@@ -110,7 +110,7 @@ class GrowwDialect:
     # routes ---------------------------------------------------------------------------------------------------------
 
     def _table(self) -> Sequence[Route]:
-        """First match answers."""
+        """Return the routes. The first match answers."""
         return (
             Route("POST", "/v1/token/api/access", self._login.mint, is_open=True),
             Route("GET", "/v1/changelog", self._changelog, is_open=True),
@@ -164,7 +164,7 @@ class GrowwDialect:
         return success({"holdings": rows})
 
     def _positions(self, request: DialectRequest) -> WireResponse:
-        """Those of one segment or one symbol where the call names it."""
+        """Answer the positions, limited to one segment or one symbol if the call names it."""
         rows = [answers.position_row(each, self._names.by_id[each.instrument_id]) for each in self._account.positions()]
         for field in ("segment", "trading_symbol"):
             wanted = request.first(field)
@@ -172,7 +172,7 @@ class GrowwDialect:
         return success({"positions": rows})
 
     def _orders(self, request: DialectRequest) -> WireResponse:
-        """Newest first, as a list of today's orders is read."""
+        """Answer today's orders, newest first."""
         segment = _segment(request.first("segment"))
         found = [
             self._order_row(order) for order in reversed(self._account.orders()) if self._name(order).segment == segment
@@ -214,7 +214,7 @@ class GrowwDialect:
         return next(iter(self._account.tagged(reference)), None)
 
     def _known(self, order_id: str, segment: object) -> SimOrder:
-        """Return an order of a segment: without its segment it is not found."""
+        """Return an order of a segment. Without the right segment the order is not found."""
         order = self._account.order(order_id)
         if order is None or self._name(order).segment != _segment(segment):
             raise Refused(404, NO_ENTITY, "Order not found.")
@@ -262,7 +262,7 @@ class GrowwDialect:
         return name
 
     def _quotes(self, request: DialectRequest, kind: str) -> WireResponse:
-        """Several instruments, as one list with commas or as a repeated parameter; what is not known is left out."""
+        """Answer quotes of several instruments, given as one list with commas or as a repeated parameter. Unknown ones are left out."""
         segment = _segment(request.first("segment"))
         asked = [name for key, value in request.query if key == "exchange_symbols" for name in value.split(",")]
         if not asked or len(asked) > MOST_SYMBOLS:
@@ -322,7 +322,7 @@ def _segment(word: object) -> str:
 
 
 def _page(rows: list[answers.Row], request: DialectRequest, most: int) -> list[answers.Row]:
-    """Return one page; pages are counted from 0."""
+    """Return one page. Pages are counted from 0."""
     number, size = (request.first("page") or "0"), (request.first("page_size") or str(DEFAULT_PAGE))
     if not (number.isdecimal() and size.isdecimal() and len(number) < 6 and 1 <= int(size[:6]) <= most):
         raise Refused(400, BAD_REQUEST, "Invalid page.")
@@ -331,5 +331,5 @@ def _page(rows: list[answers.Row], request: DialectRequest, most: int) -> list[a
 
 
 def build(account: AccountView, tokens: TokenStore, clock: Clock, seed: int) -> GrowwDialect:
-    """Return Groww's server over an account."""
+    """Return Groww's server for one account."""
     return GrowwDialect(account, tokens, clock, seed)

@@ -34,7 +34,7 @@ _SUBJECTS: Mapping[str, Callable[[Name, Market], bytes]] = {
 
 @attrs.frozen
 class Pass:
-    """A socket token: whose key it is for, whose orders it shows, and the login it was made under."""
+    """A socket token: the public key that it is for, the subscription whose orders it shows, and the login under which it was made."""
 
     key: bytes
     subscription_id: str
@@ -52,7 +52,7 @@ class StreamDesk:
         self._open: list[NatsSession] = []
 
     def token(self, request: DialectRequest) -> WireResponse:
-        """Answer the call for a socket token; this one answer has no envelope."""
+        """Answer the call for a socket token. This answer has no envelope."""
         key = body_of(request).get("socketKey")
         public = public_key(key) if isinstance(key, str) else None
         if public is None:
@@ -63,13 +63,13 @@ class StreamDesk:
         return as_json(200, {"token": jwt, "subscriptionId": self._passes[jwt].subscription_id})
 
     def open(self, socket: Socket) -> "NatsSession":
-        """Open a socket. Anybody may: who it is comes with CONNECT."""
+        """Open a socket for anybody. CONNECT tells later who the client is."""
         session = NatsSession(self, socket, self._next("nonce")[:22])
         self._open = [each for each in self._open if not each.ended] + [session]
         return session
 
     def pass_of(self, jwt: object) -> Pass | None:
-        """Return a socket token whose login still lives."""
+        """Return a socket token whose login is still live, or None."""
         found = self._passes.get(jwt) if isinstance(jwt, str) else None
         return found if found is not None and self.login.is_live(found.login) else None
 
@@ -106,7 +106,7 @@ class NatsSession:
     # what the client says -------------------------------------------------------------------------------------------
 
     def received(self, message: bytes | str) -> None:
-        """Take protocol lines, cut anywhere."""
+        """Take protocol lines, which may be cut anywhere."""
         self._held += message.encode() if isinstance(message, str) else message
         while not self.ended and _END in self._held:
             line, self._held = self._held.split(_END, 1)
@@ -164,7 +164,7 @@ class NatsSession:
             self._okay()
 
     def _allowed(self, subject: str) -> bool:
-        """Market data is everybody's; of orders and positions one's own. There are no wildcards."""
+        """Tell whether a subject may be subscribed. Market data is open to all, orders and positions only to their owner. There are no wildcards."""
         if subject.startswith("/ld/"):
             return "*" not in subject and ">" not in subject
         assert self._pass is not None
@@ -216,7 +216,7 @@ class NatsSession:
                 self._send(_message(subject, sid, payload))
 
     def beat(self) -> None:
-        """Ask for a sign of life every two minutes; without answers the connection is stale."""
+        """Ping the client every two minutes. Without answers the connection is stale."""
         self._beats += 1
         if self._pass is None or self._beats % PING_BEATS:
             return
@@ -229,7 +229,7 @@ class NatsSession:
     # out ------------------------------------------------------------------------------------------------------------
 
     def end(self, why: str) -> None:
-        """Say why, and close."""
+        """Send the reason and close."""
         if not self.ended:
             self._error(why)
             self.ended = True

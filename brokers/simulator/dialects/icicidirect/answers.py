@@ -1,4 +1,4 @@
-"""ICICI Direct's JSON rows made from the exchange's truth: texts and numbers mixed as the broker mixes them."""
+"""ICICI Direct's JSON rows, made from the exchange's truth. Texts and numbers are mixed as the broker mixes them."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -36,7 +36,7 @@ _PARTLY = {
     SimStatus.CANCELLED: "Partially Executed And Cancelled",
     SimStatus.EXPIRED: "Partially Executed And Expired",
 }
-"""Words for an order some of which was executed."""
+"""Status words for a partly executed order."""
 _PAISE = Decimal("0.01")
 
 
@@ -46,14 +46,14 @@ def status_word(order: SimOrder) -> str:
 
 
 def derivative_fields(name: Name) -> Row:
-    """Return expiry, right and strike as rows carry them; a share's are empty."""
+    """Return expiry, right and strike as rows carry them. A share's are empty."""
     if name.expiry is None:
         return {"expiry_date": None, "right": None, "strike_price": 0.0}
     return {"expiry_date": day_text(name.expiry), "right": name.right, "strike_price": name.strike}
 
 
 def order_row(order: SimOrder, name: Name) -> Row:
-    """No filled quantity; what expired is in no figure."""
+    """Return one order of the book. It has no filled quantity, and no figure counts expired units."""
     expired = order.status is SimStatus.EXPIRED
     return {
         "order_id": order.order_id,
@@ -139,7 +139,7 @@ def fill_row(fill: SimFill, name: Name) -> Row:
 
 
 def position_row(position: SimPosition, name: Name, market: Market) -> Row:
-    """Unsigned: the action is the sign. Shares bought for delivery are here on their day."""
+    """Return one position. The quantity has no sign; the action gives it. Shares bought for delivery are here on the day of purchase."""
     quantity = position.quantity
     return {
         "segment": "equity" if name.expiry is None else "fno",
@@ -177,7 +177,7 @@ def position_row(position: SimPosition, name: Name, market: Market) -> Row:
 
 
 def demat_row(holding: SimHolding, name: Name) -> Row:
-    """What the demat account holds: pledged units are in it, and not available."""
+    """Return what the demat account holds. It includes pledged units, which are not available."""
     held = holding.settled_quantity + holding.collateral_quantity
     return {
         "stock_code": name.stock_code,
@@ -191,7 +191,7 @@ def demat_row(holding: SimHolding, name: Name) -> Row:
 
 
 def portfolio_row(holding: SimHolding, name: Name, market: Market) -> Row:
-    """What was bought, delivered or not."""
+    """Return the bought units, delivered or not."""
     change = (market.last_price - market.previous_close) * 100 / market.previous_close
     return {
         "stock_code": name.stock_code,
@@ -216,7 +216,7 @@ def portfolio_row(holding: SimHolding, name: Name, market: Market) -> Row:
 
 
 def funds(funds: SimFunds) -> Row:
-    """The free money is allocated half and half to shares and to derivatives."""
+    """Return the funds. Free money is allocated in equal halves to shares and to derivatives."""
     free = funds.available
     half = (free / 2).quantize(_PAISE)
     for_derivatives = funds.used - funds.delivery
@@ -237,7 +237,7 @@ def funds(funds: SimFunds) -> Row:
 
 
 def quote_row(name: Name, market: Market) -> Row:
-    """No depth, no average, no oi."""
+    """Return one quote. It has no depth, no average and no oi."""
     bid, offer = (levels[0] if levels else None for levels in (market.buy, market.sell))
     change = (market.last_price - market.previous_close) * 100 / market.previous_close
     return {
@@ -279,7 +279,7 @@ def calculated_row(name: Name, order: NewOrder) -> Row:
 
 
 def margin_calculation(rows: Sequence[Row], needed: Decimal) -> Row:
-    """Return what the positions need together, all of it in the figure that documented answers have it in."""
+    """Return what the positions need together. The whole need is in the figure that holds it in documented answers."""
     return {
         "margin_calulation": rows,  # the broker's spelling
         "non_span_margin_required": "0",
@@ -292,7 +292,7 @@ def margin_calculation(rows: Sequence[Row], needed: Decimal) -> Row:
 
 
 def candle_row(name: Name, candle: tuple[float, float, float, float, float, int, int], *, texts: bool) -> Row:
-    """Return one candle of v1 (`texts`) or v2; a share's row of v2 names no contract."""
+    """Return one candle of v1 (`texts`) or v2. In v2 a share's row names no contract."""
     start, *prices, volume, interest = candle
     figures = [*prices, volume, interest if name.expiry else None]
     written = [None if each is None else f"{each:g}" for each in figures] if texts else figures
@@ -319,7 +319,7 @@ def _product(name: Name, product: Product) -> str:
 
 
 def _held_at(position: SimPosition) -> Decimal:
-    """Return the average of what is open, from the side it was opened on; zero when nothing is."""
+    """Return the average of the open units, from the side on which they were opened; zero when flat."""
     quantity = position.quantity
     if not quantity:
         return Decimal(0)

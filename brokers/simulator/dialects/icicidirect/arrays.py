@@ -1,4 +1,4 @@
-"""ICICI Direct's stream arrays made from the exchange's truth: quotes, depth, MCX's one array, and order messages."""
+"""ICICI Direct's stream arrays, made from the exchange's truth: quotes, depth, MCX's single array, and order messages."""
 
 from decimal import Decimal
 
@@ -41,7 +41,7 @@ def quote_array(name: Name, market: Market) -> list[object]:
 
 
 def depth_array(name: Name, market: Market) -> list[object]:
-    """Return the array of a depth room: always five levels, zeros where there is none."""
+    """Return the array of a depth room. It always has five levels, with zeros where there is no level."""
     room, token = name.room.split("!")
     levels = []
     for place in range(5):
@@ -76,7 +76,7 @@ def _traded_value(market: Market) -> str:
 
 
 def order_array(order: SimOrder, name: Name, client_id: str, sequence: int) -> list[str]:
-    """Return an order message: 47 texts, laid out by the kind of market."""
+    """Return an order message of 47 texts, whose layout depends on the kind of market."""
     now = order.updated_at
     letter = _LETTERS[status_word(order)]
     flow = "B" if order.new.side is Side.BUY else "S"

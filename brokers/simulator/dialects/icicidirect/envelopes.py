@@ -1,5 +1,4 @@
-"""The envelope of ICICI Direct's answers, the JSON bodies that come in, and how the broker writes days, times and
-figures."""
+"""The envelope of ICICI Direct's answers, the incoming JSON bodies, and the broker's format for days, times and figures."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -32,17 +31,17 @@ def success(content: object) -> WireResponse:
 
 
 def error(message: str, *, status: int = 500, http_status: int = 200) -> WireResponse:
-    """Most refusals are an HTTP 200 whose body says 500."""
+    """Return a refusal. Most refusals are an HTTP 200 whose body says 500."""
     return as_json(http_status, {"Success": None, "Status": status, "Error": message})
 
 
 def found(rows: list[dict[str, object]]) -> WireResponse:
-    """Answer a list; an empty one comes as an error that is none."""
+    """Answer a list. An empty list comes in the form of an error, though it is none."""
     return success(rows) if rows else as_json(200, {"Success": None, "Status": 200, "Error": NOTHING})
 
 
 def body_of(request: DialectRequest) -> dict[str, object]:
-    """Return the JSON object a call carries (GET and DELETE too); raise `Refused`."""
+    """Return the JSON object that a call carries (GET and DELETE too). Raise `Refused` if there is none."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError) as failure:
@@ -50,7 +49,7 @@ def body_of(request: DialectRequest) -> dict[str, object]:
 
 
 def word(body: Mapping[str, object], name: str) -> str:
-    """Return a field as text, blank when it is absent."""
+    """Return a field as text, blank if it is absent."""
     value = body.get(name)
     return "" if value is None else str(value).strip()
 
@@ -76,6 +75,6 @@ def second_text(moment: datetime) -> str:
 
 
 def figure(value: Decimal | None) -> str:
-    """Write a price as the order book does: text with two places, four where it needs them."""
+    """Write a price as the order book does: text with two decimals, or four if it needs them."""
     amount = value or Decimal(0)
     return f"{amount:.2f}" if amount == amount.quantize(Decimal("0.01")) else f"{amount:.4f}"

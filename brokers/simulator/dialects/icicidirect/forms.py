@@ -1,5 +1,4 @@
-"""Reading what a client sends: JSON bodies into instruments, orders and changes, each refusal in the broker's kind of
-words."""
+"""Reads what a client sends: JSON bodies become instruments, orders and changes. Refusals use the broker's kind of words."""
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
@@ -19,14 +18,14 @@ _SIDES = {"buy": Side.BUY, "sell": Side.SELL}
 _ORDER_TYPES = {"limit": OrderType.LIMIT, "stoploss": OrderType.SL}
 _VALIDITIES = {"day": Validity.DAY, "ioc": Validity.IOC}
 _PROHIBITED = ("margin", "optionplus", "futureplus", "mtf", "btst")
-"""Prohibited over the API, or (the last two) not offered to this account."""
+"""Products prohibited over the API; the last two are not offered to this account."""
 _MOST_UNITS = 10**12
 _FINEST = Decimal("0.0001")
 _Word = TypeVar("_Word", bound=str)
 
 
 def exchange_of(body: Mapping[str, object], field: str = "exchange_code") -> str:
-    """Return the exchange code a body names, in capitals; raise `Refused`."""
+    """Return the exchange code that a body names, in capitals. Raise `Refused`."""
     code = word(body, field).upper()
     if not code:
         raise Refused("Exchange-Code cannot be empty")
@@ -36,7 +35,7 @@ def exchange_of(body: Mapping[str, object], field: str = "exchange_code") -> str
 
 
 def instrument(names: IciciNames, exchange: str, body: Mapping[str, object]) -> Name | None:
-    """Return what a body names on an exchange, or None where nothing is called so."""
+    """Return the instrument that a body names on an exchange, or None if there is none."""
     stock = word(body, "stock_code").upper()
     if exchange in ("NSE", "BSE"):
         return names.by_key.get((exchange, stock, None, 0.0, "others"))
@@ -51,7 +50,7 @@ def instrument(names: IciciNames, exchange: str, body: Mapping[str, object]) -> 
 
 
 def new_order(names: IciciNames, body: Mapping[str, object]) -> NewOrder:
-    """Return the order a place body asks for; raise `Refused`."""
+    """Return the order that a place body asks for. Raise `Refused`."""
     exchange = exchange_of(body)
     if exchange not in ORDER_EXCHANGES:
         raise Refused(f"{exchange} as Exchange-Code not allowed")
@@ -79,8 +78,8 @@ def new_order(names: IciciNames, body: Mapping[str, object]) -> NewOrder:
 
 
 def margin_orders(names: IciciNames, body: Mapping[str, object]) -> list[NewOrder]:
-    """Return the orders a margin calculation lists, all of one exchange of derivatives; one without a price is at the market.
-    Raise `Refused`."""
+    """Return the orders that a margin calculation lists, all of one derivatives exchange. An order without a price is a market order. Raise
+    `Refused`."""
     exchange = exchange_of(body)
     if exchange not in MARGIN_EXCHANGES:
         raise Refused(f"{exchange} as Exchange-Code not allowed")
@@ -93,7 +92,7 @@ def margin_orders(names: IciciNames, body: Mapping[str, object]) -> list[NewOrde
 
 
 def changes(body: Mapping[str, object], order_type: OrderType) -> dict[str, object]:
-    """Return what a modify body changes of an order of this type; raise `Refused`."""
+    """Return what a modify body changes in an order of this type. Raise `Refused`."""
     wanted: dict[str, object] = {}
     if word(body, "order_type"):
         order_type = _one_of(_ORDER_TYPES, body, "order_type")
@@ -132,5 +131,5 @@ def _rupees(body: Mapping[str, object], field: str) -> Decimal:
         raise Refused(f"Invalid {field}") from failure
     if not amount.is_finite() or amount < 0 or amount > _MOST_UNITS:
         raise Refused(f"Invalid {field}")
-    # The SDK sends what its float arithmetic leaves: 338.45000000000005.
+    # The SDK sends the remainders of its float arithmetic: 338.45000000000005.
     return amount.quantize(_FINEST)

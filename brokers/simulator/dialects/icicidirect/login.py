@@ -31,25 +31,25 @@ MOST_SKEW_SECONDS = 60.0
 class LoginDesk:
     """Hands out sessions and checks them.
 
-    An API_Session is good all day, and so is the session key made of it (here: the same, written backwards).
+    An API_Session is valid all day. So is the session key made from it (here: the same text backwards).
     """
 
     def __init__(self, account: AccountView, tokens: Tokens, credentials: Mapping[str, str], clock: Clock) -> None:
         self._account, self._tokens, self._credentials, self._clock = account, tokens, credentials, clock
 
     def page(self, request: DialectRequest) -> WireResponse:
-        """Stand in for the page where a person logs in: straight on to the app's registered address."""
+        """Stand in for the page where a person logs in: redirect at once to the app's registered address."""
         if request.first("api_key") != self._credentials["app_key"]:
             return WireResponse(status=401, headers={"content-type": "text/html"}, body=b"<html>Invalid App Key</html>")
         query = urlencode({"apisession": self.new_session()})
         return WireResponse(status=302, headers={"location": f"{REGISTERED_REDIRECT}?{query}"})
 
     def new_session(self) -> str:
-        """Return an API_Session nobody has seen yet."""
+        """Return a new API_Session."""
         return self._tokens.mint(Kind.ACCESS)
 
     def customer(self, request: DialectRequest) -> WireResponse:
-        """Answer customerdetails: not signed, session and key in the body of a GET."""
+        """Answer customerdetails. The call is not signed; session and key are in the body of a GET."""
         body = body_of(request)
         if word(body, "AppKey") != self._credentials["app_key"]:
             raise Refused(WRONG_KEY)
@@ -79,7 +79,7 @@ class LoginDesk:
             raise Refused("Checksum mismatch", status=400, http_status=400)
 
     def check_historical(self, request: DialectRequest) -> None:
-        """Accept a call of v2, which carries token and key only."""
+        """Accept a v2 call, which carries only token and key, or raise `Refused`."""
         if request.headers.get("apikey") != self._credentials["app_key"]:
             raise Refused(WRONG_KEY, status=401, http_status=401)
         self.check_token(request.headers.get("x-sessiontoken", ""))

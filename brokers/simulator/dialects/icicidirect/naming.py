@@ -31,17 +31,17 @@ _ZIP_DAY = (1980, 1, 1, 0, 0, 0)
 
 @attrs.frozen(kw_only=True)
 class Name:
-    """One contract as ICICI Direct calls it."""
+    """One contract under ICICI Direct's names."""
 
     contract: Contract
     exchange: str
     stock_code: str
     token: str
-    """The room's number; an index' is its name."""
+    """The room's number; for an index its name."""
 
     @property
     def room(self) -> str:
-        """The room without its level: `4!2885`."""
+        """The room without the level: `4!2885`."""
         return f"{_ROOMS[self.exchange]}!{self.token}"
 
     @property
@@ -67,14 +67,14 @@ class Name:
 
     @property
     def key(self) -> tuple[str, str, date | None, float, str]:
-        """By what requests name it."""
+        """The fields by which requests name the contract."""
         return self.exchange, self.stock_code, self.expiry, self.strike, (self.right or "Others").lower()
 
 
 def short_names(contracts: Iterable[Contract]) -> dict[tuple[str, str], str]:
-    """Return (exchange, exchange's symbol) -> short name: the broker's own, no two alike, of shares, indices and underlyings.
+    """Return (exchange, exchange's symbol) -> the broker's own short name, for shares, indices and underlyings. No two are alike.
 
-    A share listed twice has one short name, as has an underlying with its share.
+    A share listed twice has one short name. An underlying has the same short name as its share.
     """
     names: dict[str, str] = {}
     used: set[str] = set()
@@ -100,7 +100,7 @@ def _unused(plain: str, used: set[str]) -> str:
 
 
 class IciciNames(Listed[Name]):
-    """ICICI Direct's names of one account, also by what requests carry and by room."""
+    """ICICI Direct's names for one account, also by the fields of requests and by room."""
 
     def __init__(self, account: AccountView) -> None:
         self._shorts: Mapping[tuple[str, str], str] = {}
@@ -174,7 +174,7 @@ _MEMBERS: Mapping[str, tuple[str, Sequence[str]]] = {
     "NDX": ("CDNSEScripMaster.txt", _CONTRACT_HEADER.split(",")),
     "MCX": ("MCXScripMaster.txt", _MCX_HEADER.split(",")),
 }
-"""Exchange code -> member of the zip and its columns."""
+"""Exchange code -> the zip's member and its columns."""
 
 
 def security_master(names: Iterable[Name]) -> bytes:
@@ -185,7 +185,7 @@ def security_master(names: Iterable[Name]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for code, (member, header) in _MEMBERS.items():
-            # NSE's header alone has a blank behind every comma.
+            # Only NSE's header has a blank after every comma.
             comma = ", " if code == "NSE" else ","
             head = comma.join(f'"{column}"' for column in header)
             archive.writestr(zipfile.ZipInfo(member, _ZIP_DAY), f"{head}\n{_csv(header, rows[code])}")
@@ -212,7 +212,7 @@ def _file_row(name: Name) -> dict[str, object]:
     }
     if name.kind == "cash":
         series = "0" if contract.is_index else contract.series
-        # The broker's column holds BSE's upper price bands, and one figure for all of NSE's shares.
+        # The broker's column holds upper price bands for BSE, and a single figure for all NSE shares.
         band = float(round(contract.base_price * (100 + contract.band_percent) / 100, 2))
         tick = 0.0 if contract.is_index else band if name.exchange == "BSE" else 0.01
         return row | {
@@ -222,7 +222,7 @@ def _file_row(name: Name) -> dict[str, object]:
         }  # fmt: skip
     expiry = day_text(name.expiry or date.min)
     option = name.kind == "options"
-    # Ticks are paise, but for currency's.
+    # Ticks are in paise, except for currency.
     tick = float(contract.tick_size) if name.exchange == "NDX" else float(contract.tick_size * 100)
     return row | {
         "InstrumentName": _instrument_name(name, option),
@@ -252,5 +252,5 @@ def _instrument_name(name: Name, option: bool) -> str:
         return "OPTFUT" if option else "FUTSTK"
     if not name.contract.bare.startswith("equity_index"):
         return f"{head}STK"
-    # BSE's index options have a name of their own.
+    # BSE's index options have their own name.
     return "OPTIND" if option and name.exchange == "BFO" else f"{head}IDX"

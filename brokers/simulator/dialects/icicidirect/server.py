@@ -1,5 +1,4 @@
-"""ICICI Direct's REST routes over one account, and the doors to its streams. All hosts are one, told apart by their
-paths."""
+"""ICICI Direct's REST routes over one account, and the doors to its streams. All hosts are one server, told apart by their paths."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -47,7 +46,7 @@ class IciciDirectDialect:
         app, secret = (
             hashlib.sha256(f"icicidirect|{part}|{seed}".encode()).hexdigest() for part in ("app key", "secret")
         )
-        # Real keys hold characters that must be encoded in the login address.
+        # Real keys contain characters that must be encoded in the login address.
         self.credentials: Mapping[str, str] = {
             "app_key": f"{app[:12]}&{app[12:30]}^",
             "secret_key": f"{secret[:20]}#{secret[20:31]}",
@@ -143,7 +142,7 @@ class IciciDirectDialect:
         )
 
     def _margin_calculator(self, request: DialectRequest) -> WireResponse:
-        """The positions stand side by side: what they would save each other is not worked out here."""
+        """Answer a margin calculation. Each position is calculated by itself; savings between positions are not computed here."""
         orders = forms.margin_orders(self._names, body_of(request))
         rows = [answers.calculated_row(self._names.by_id[each.instrument_id], each) for each in orders]
         needed = sum((self._account.margin(each).total for each in orders), Decimal(0))
@@ -155,7 +154,7 @@ class IciciDirectDialect:
         return found([row for row in rows if row["quantity"] != "0"])
 
     def _portfolio(self, request: DialectRequest) -> WireResponse:
-        """The shares under NSE; the account has nothing on the other exchanges."""
+        """Answer the portfolio. The shares are under NSE; the account has nothing on the other exchanges."""
         if forms.exchange_of(body_of(request)) != "NSE":
             return found([])
         return found(
@@ -247,7 +246,7 @@ class IciciDirectDialect:
         return WireResponse(status=200, headers={"content-type": "application/x-zip-compressed"}, body=body)
 
     def _quotes(self, request: DialectRequest) -> WireResponse:
-        """A share that both exchanges list is answered with both rows, NSE's first."""
+        """Answer quotes. A share that both exchanges list gets both rows, NSE's first."""
         body = body_of(request)
         exchange = forms.exchange_of(body)
         cash = exchange in ("NSE", "BSE")
@@ -274,7 +273,7 @@ class IciciDirectDialect:
     def _candle_rows(
         self, body: Mapping[str, object], exchange: str, intervals: Mapping[str, str], *, texts: bool
     ) -> WireResponse:
-        """The last rows count when there are more than one call may answer."""
+        """Answer candles. If there are more rows than one call may answer, the last ones are kept."""
         interval = intervals.get(word(body, "interval").lower())
         if interval is None:
             raise Refused(f"Interval should be either {', '.join(intervals)}")
@@ -293,7 +292,7 @@ def build(account: AccountView, tokens: TokenStore, clock: Clock, seed: int) -> 
 
 
 def _host(path: str) -> str:
-    """Return the prefix that stands for a host of its own: `/livestream`."""
+    """Return the path prefix that represents a separate host: `/livestream`."""
     return path[: path.index("/", 1)]
 
 
@@ -305,7 +304,7 @@ def _days(body: Mapping[str, object]) -> tuple[date, date]:
 
 
 def _moment(body: Mapping[str, object], field: str) -> datetime:
-    """Read a moment of a candle call: India's clock, though a Z may stand behind it."""
+    """Read a moment of a candle call. It is Indian time, even if it ends with a Z."""
     try:
         return datetime.fromisoformat(word(body, field).replace("Z", "")).replace(tzinfo=IST)
     except ValueError as failure:

@@ -24,14 +24,14 @@ IsUser = Callable[[object, object], bool]
 
 
 class StreamDesk:
-    """Opens streams and keeps them."""
+    """Opens streams and keeps the open ones."""
 
     def __init__(self, account: AccountView, names: IciciNames, clock: Clock, is_user: IsUser) -> None:
         self._account, self._names, self._clock, self._is_user = account, names, clock, is_user
         self._sessions: weakref.WeakSet[Stream] = weakref.WeakSet()
 
     def open(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
-        """Open a stream for a websocket client of Engine.IO 4; there is no polling here."""
+        """Open a stream for a websocket client of Engine.IO 4. There is no polling here."""
         kinds: dict[str, type[Stream]] = {MARKET: MarketStream, ORDERS: OrderStream, CANDLES: CandleStream}
         path = request.path if request.path.endswith("/") else f"{request.path}/"
         kind = kinds.get(path)
@@ -44,7 +44,7 @@ class StreamDesk:
         return session
 
     def close_all(self) -> None:
-        """End every stream, as at the session's end."""
+        """End every stream, as when the session ends."""
         for session in list(self._sessions):
             session.socket.send("41")
             session.socket.close(1000, "")
@@ -52,7 +52,7 @@ class StreamDesk:
 
 
 class Stream:
-    """One connection: the handshake, the heartbeat, and events once its credentials were accepted."""
+    """One connection: the handshake, the heartbeat, and events after its credentials are accepted."""
 
     def __init__(self, account: AccountView, names: IciciNames, socket: Socket, clock: Clock, is_user: IsUser) -> None:
         self.socket = socket
@@ -70,7 +70,7 @@ class Stream:
         socket.send(f"0{msgspec.json.encode(opened).decode()}")
 
     def received(self, message: bytes | str) -> None:
-        """Take a packet: pong, connect, disconnect, event; others are passed over."""
+        """Take a packet: pong, connect, disconnect or event. Other packets are ignored."""
         if not isinstance(message, str):
             return
         if message == "3":
@@ -85,7 +85,7 @@ class Stream:
             self.socket.close(1000, "")
 
     def beat(self) -> None:
-        """Ping when it is time; a client that did not answer the last one is gone."""
+        """Ping when it is time. A client that did not answer the last ping is gone."""
         now = self._clock.epoch()
         if not self._ponged and now - self._pinged_at > PING_TIMEOUT:
             self.socket.close(1000, "ping timeout")
@@ -94,10 +94,10 @@ class Stream:
             self.socket.send("2")
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        """Only the market streams show prices."""
+        """Does nothing: only the market streams show prices."""
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        """Only the order stream shows orders."""
+        """Does nothing: only the order stream shows orders."""
 
     def _connect(self, body: str) -> None:
         try:
@@ -124,10 +124,10 @@ class Stream:
                 self._leave(rooms)
 
     def _join(self, rooms: Iterable[str]) -> None:
-        """Nothing to join here."""
+        """Does nothing: there is no room to join."""
 
     def _leave(self, rooms: Iterable[str]) -> None:
-        """Nothing to leave here."""
+        """Does nothing: there is no room to leave."""
 
     def _emit(self, name: str, argument: object) -> None:
         self.socket.send(f"42{msgspec.json.encode([name, argument]).decode()}")
@@ -175,7 +175,7 @@ class MarketStream(Stream):
 
 
 class OrderStream(Stream):
-    """Every change of an order, to whoever is connected."""
+    """Sends every change of an order to every connected client."""
 
     def __init__(self, account: AccountView, names: IciciNames, socket: Socket, clock: Clock, is_user: IsUser) -> None:
         super().__init__(account, names, socket, clock, is_user)
@@ -189,7 +189,7 @@ class OrderStream(Stream):
 
 
 class CandleStream(Stream):
-    """Rooms as for quotes (BFO under 2); the running candle as a text, in an event named by its interval."""
+    """Rooms as for quotes (BFO under 2). Sends the running candle as a text, in an event named after its interval."""
 
     def __init__(self, account: AccountView, names: IciciNames, socket: Socket, clock: Clock, is_user: IsUser) -> None:
         super().__init__(account, names, socket, clock, is_user)
@@ -223,7 +223,7 @@ class CandleStream(Stream):
 
 
 def _candle_text(name: Name, candle: tuple[float, float, float, float, float, int, int], channel: str) -> str:
-    """Low and high stand before open and close."""
+    """Return a candle as text. Low and high come before open and close."""
     start, open_, high, low, close, volume, interest = candle
     fields: list[object] = [name.exchange, name.stock_code]
     if name.expiry is not None:

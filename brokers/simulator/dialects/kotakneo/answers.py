@@ -1,4 +1,4 @@
-"""Kotak Neo's JSON rows made from the exchange's truth: texts where it writes texts, numbers where it writes numbers."""
+"""Kotak Neo's JSON rows, made from the exchange's truth, with texts and numbers where the broker has them."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -27,7 +27,7 @@ STATUSES: Mapping[SimStatus, str] = {
     SimStatus.COMPLETE: "complete",
     SimStatus.CANCELLED: "cancelled",
     SimStatus.REJECTED: "rejected",
-    SimStatus.EXPIRED: "cancelled",  # there is no word of its own
+    SimStatus.EXPIRED: "cancelled",  # Kotak Neo has no word for expired
 }
 _TYPES = {OrderType.LIMIT: "L", OrderType.MARKET: "MKT", OrderType.SL: "SL", OrderType.SL_M: "SL-M"}
 _SIDES = {Side.BUY: "B", Side.SELL: "S"}
@@ -37,7 +37,7 @@ _NONE, _NO_REASON = "NA", "--"
 
 
 class Stamps:
-    """`updRecvTm` of orders: nanoseconds that grow with every change of an order and stay when it does not change."""
+    """`updRecvTm` of orders: nanoseconds that grow with every change of an order, and stay the same without a change."""
 
     def __init__(self) -> None:
         self._held: dict[str, tuple[SimOrder, int]] = {}
@@ -58,7 +58,7 @@ def day_text(moment: datetime) -> str:
 
 
 def stamp(moment: datetime | None) -> str:
-    """Return a time as the books write it: Indian, naive; `NA` for none."""
+    """Return a time as the books write it: Indian time without an offset; `NA` for None."""
     return _NONE if moment is None else f"{day_text(moment)} {moment:%H:%M:%S}"
 
 
@@ -67,7 +67,7 @@ def slashed(moment: datetime) -> str:
 
 
 def _instrument(name: Name) -> Row:
-    """What every row of the books says of its instrument."""
+    """The instrument fields that every row of the books has."""
     identity = name.contract.identity
     return {
         "exSeg": name.segment,
@@ -133,7 +133,7 @@ def order_row(order: SimOrder, name: Name, stamps: Stamps) -> Row:
 
 
 def history_row(order: SimOrder, name: Name, stamps: Stamps) -> Row:
-    """Return one state of an order's history, which calls several things otherwise than the book."""
+    """Return one state of an order's history. Several fields have other names than in the book."""
     row = order_row(order, name, stamps)
     return row | {
         "exchTmstp": str(row.pop("exCfmTm")).replace(":", ": "),
@@ -147,7 +147,7 @@ def history_row(order: SimOrder, name: Name, stamps: Stamps) -> Row:
 
 
 def trade_row(fill: SimFill, order: SimOrder, name: Name) -> Row:
-    """Return one trade: its quantity and price are those of the fill, the order's are not in the row, nor is the token."""
+    """Return one trade. Quantity and price are the fill's. The order's quantity and price, and the token, are not in the row."""
     seconds = int(fill.at.timestamp())
     return {
         **_instrument(name),
@@ -177,7 +177,7 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name) -> Row:
 
 
 def position_row(position: SimPosition, name: Name, market: Market, now: datetime) -> Row:
-    """Return one position. What was carried is valued at the previous close."""
+    """Return one position. The carried leg is valued at the previous close."""
     carried, units = position.overnight_quantity, name.units
     at_close = abs(carried) * market.previous_close
     nothing = Decimal(0)
@@ -208,7 +208,7 @@ def position_row(position: SimPosition, name: Name, market: Market, now: datetim
 
 
 def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
-    """Return one holding: the whole of it, with what can be sold beside it; numbers are numbers here."""
+    """Return one holding: the total quantity, and the sellable quantity separately. Its numbers are JSON numbers."""
     quantity = holding.total_quantity
     value = quantity * market.last_price
     cost = quantity * holding.average_price
@@ -235,7 +235,7 @@ def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
 
 
 def limits(funds: SimFunds, now: datetime) -> Row:
-    """Return the flat object; every figure is a text."""
+    """Return the flat object. Every figure is a text."""
     zeros = dict.fromkeys(
         (
             "RmsCollateral", "AdhocMargin", "NotionalCash", "RmsPayInAmt", "RmsPayOutAmt", "MarginVarPrsnt",
@@ -267,7 +267,7 @@ def limits(funds: SimFunds, now: datetime) -> Row:
 
 
 def margin(funds: SimFunds, needed: Decimal) -> Row:
-    """Return what one order needs beside what the account has; the sums of this call alone have six places."""
+    """Return what one order needs, and what the account has. Only this call's sums have six decimals."""
     short = max(needed - funds.available, Decimal(0))
     sums = {
         "avlCash": funds.available,
@@ -282,7 +282,7 @@ def margin(funds: SimFunds, needed: Decimal) -> Row:
 
 
 def quote_row(name: Name, market: Market, wanted: str) -> Row:
-    """Return one quote with what the filter asks for; every figure is a text."""
+    """Return one quote with the parts that the filter asks for. Every figure is a text."""
     units = name.units
     head: Row = {
         "exchange_token": name.token,

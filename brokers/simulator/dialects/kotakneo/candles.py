@@ -12,14 +12,14 @@ _INTERVALS = {
     "1min": ("1minute", 30), "3min": ("3minute", 30), "5min": ("5minute", 30), "10min": ("10minute", 60),
     "15min": ("15minute", 60), "30min": ("30minute", 90), "60min": ("60minute", 90), "D": ("day", 180), "W": ("day", 180),
 }  # fmt: skip
-"""Interval -> the exchange's name of what it is made of, and the most days of one call."""
+"""Interval -> the exchange's interval that it is made of, and the most days of one call."""
 SEGMENTS = ("nse_cm", "nse_fo", "bse_cm", "bse_fo")
 
 _Candle = tuple[float, float, float, float, float, int, int]
 
 
 def rows(account: AccountView, name: Name, request: DialectRequest) -> list[Sequence[object]]:
-    """Return the candles a call asks for, oldest first; raise `Refused`."""
+    """Return the candles that a call asks for, oldest first. Raise `Refused`."""
     interval = request.first("interval") or ""
     if interval not in _INTERVALS:
         raise Refused(fault("Invalid interval value"))

@@ -1,4 +1,4 @@
-"""Kotak Neo's answers around their content, in the shapes of its several back ends, and the form bodies come in."""
+"""Kotak Neo's answers around their content, in the forms of its several back ends, and the incoming form bodies."""
 
 import msgspec
 
@@ -26,19 +26,19 @@ class Refused(Exception):
 
 
 def ok(**fields: object) -> WireResponse:
-    """Return a yes of the order back end."""
+    """Return a success of the order back end."""
     return as_json(200, {"stat": "Ok", "stCode": 200, **fields})
 
 
 def book(rows: list[dict[str, object]], stat: str = "Ok") -> WireResponse:
-    """Return a book; one without rows is said as a refusal. Positions and trades spell their yes in lower case."""
+    """Return a book. A book without rows comes as a refusal. Positions and trades spell their success in lower case."""
     if not rows:
         return not_ok(NO_DATA, "No Data")
     return as_json(200, {"stat": stat, "stCode": 200, "data": rows})
 
 
 def not_ok(code: int, message: str, *, status: int = 200, stat: str = "Not_Ok") -> WireResponse:
-    """Return a no of the order back end, which live answers carry in an HTTP 200."""
+    """Return a refusal of the order back end. Live answers carry it in an HTTP 200."""
     return as_json(status, {"stCode": code, "errMsg": message, "stat": stat})
 
 
@@ -47,7 +47,7 @@ def validation(code: str, message: str, status: int = 400) -> WireResponse:
 
 
 def fault(message: str, status: int = 400) -> WireResponse:
-    """Return a no of the market-data back end."""
+    """Return a refusal of the market-data back end."""
     return as_json(status, {"status": "ERROR", "fault": {"code": status, "message": message}})
 
 
@@ -56,7 +56,7 @@ def login_error(message: str, status: int = 401) -> WireResponse:
 
 
 def jdata_of(request: DialectRequest) -> dict[str, object]:
-    """Return the object in the form's one field; raise `Refused`."""
+    """Return the object in the form's single field. Raise `Refused`."""
     try:
         return msgspec.json.decode(form_of(request).get("jData", ""), type=dict[str, object])
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
@@ -64,7 +64,7 @@ def jdata_of(request: DialectRequest) -> dict[str, object]:
 
 
 def json_of(request: DialectRequest) -> dict[str, object]:
-    """Return the JSON object of a login step; raise `Refused`."""
+    """Return the JSON object of a login step. Raise `Refused`."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):

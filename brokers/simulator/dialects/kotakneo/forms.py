@@ -1,6 +1,6 @@
-"""Reading the place and modify bodies: texts into orders and changes, each refusal in Kotak Neo's words.
+"""Reads the place and modify bodies: texts become orders and changes. Refusals are in Kotak Neo's words.
 
-A market order stays one here. The broker has lately turned them into limits near the last price, which its book then shows.
+A market order stays a market order here. The broker lately turns market orders into limit orders near the last price, and its book shows those.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _VALIDITIES = {"DAY": Validity.DAY, "IOC": Validity.IOC}
 
 
 def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return the order a place body asks for, in units; raise `Refused`."""
+    """Return the order that a place body asks for, in units. Raise `Refused`."""
     order_type = _type(body)
     return NewOrder(
         instrument_id=name.contract.instrument_id,
@@ -40,7 +40,8 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return the order a margin call asks about: other names than a place body has for the same, and every order type. Raise `Refused`."""
+    """Return the order that a margin call asks about. Its fields have other names than a place body's, and it takes every order type. Raise
+    `Refused`."""
     order_type = _word(body, "prcTp", _MARGIN_TYPES)
     return NewOrder(
         instrument_id=name.contract.instrument_id,
@@ -55,7 +56,7 @@ def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def changes(body: Mapping[str, object], name: Name) -> dict[str, object]:
-    """Return the order as a modify body wants it to stand, quantities in units; raise `Refused`."""
+    """Return the order's fields as a modify body wants them, quantities in units. Raise `Refused`."""
     order_type = _type(body)
     wanted: dict[str, object] = {
         "order_type": order_type,
@@ -98,7 +99,7 @@ def _quantity(body: Mapping[str, object], field: str) -> int:
 
 
 def _price(body: Mapping[str, object], field: str) -> Decimal:
-    """Return a price; an empty text is refused as the broker does."""
+    """Return a price. An empty text is refused, as the broker does."""
     try:
         price = Decimal(str(body.get(field)))
     except InvalidOperation:

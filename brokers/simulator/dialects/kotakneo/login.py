@@ -1,4 +1,4 @@
-"""Kotak Neo's login: a one-time code for a view session, the MPIN for a trading one; and who may call what."""
+"""Kotak Neo's login: a one-time code for a view session, the MPIN for a trading session, and the check of callers."""
 
 import base64
 import hashlib
@@ -33,8 +33,8 @@ _HEAD = {"alg": "HS256", "typ": "JWT"}
 
 
 class LoginDesk:
-    """Hands out sessions and checks them. A session is a stored token of
-    32 hexadecimal places: written as a uuid it is the sid, and inside a JWT the trade token."""
+    """Hands out sessions and checks them. A session is a stored token of 32 hexadecimal digits. Written as a UUID it is the sid; inside a JWT it is
+    the trade token."""
 
     def __init__(self, account: AccountView, tokens: Tokens, clock: Clock, credentials: Mapping[str, str]) -> None:
         self._account, self._tokens, self._clock, self._credentials = account, tokens, clock, credentials
@@ -51,7 +51,7 @@ class LoginDesk:
         return inner is not None and self._tokens.is_live(inner) and sid == _sid(inner)
 
     def is_live_sid(self, sid: str) -> bool:
-        """Tell whether a sid alone, by which the market stream knows a session, is of the live one."""
+        """Tell whether a sid belongs to the live session. The market stream knows a session by the sid alone."""
         inner = sid.replace("-", "")
         return sid == _sid(inner) and self._tokens.is_live(inner)
 
@@ -118,7 +118,7 @@ class LoginDesk:
             raise Refused(validation("400", "Missing required header 'neo-fin-key'"))
 
     def _codes(self) -> set[str]:
-        """The one-time codes of this half minute and its neighbours."""
+        """The one-time codes of this half minute and of its neighbours."""
         key = base64.b32decode(self._credentials["totp_secret"])
         step = int(self._clock.epoch()) // _STEP_SECONDS
         return {_one_time_code(key, step + shift) for shift in (-1, 0, 1)}
@@ -130,7 +130,7 @@ class LoginDesk:
         return f"{head}.{body}.{self._signature(f'{head}.{body}')}", _sid(inner)
 
     def _inner(self, token: str) -> str | None:
-        """Return the stored token inside a JWT of ours."""
+        """Return the stored token inside a JWT of ours; None for any other text."""
         content, _, signature = token.rpartition(".")
         if not hmac.compare_digest(signature.encode(), self._signature(content).encode()):
             return None

@@ -44,12 +44,12 @@ _HEADER = (
     "pInstName", "pExpiryDate", "iPermittedToTrade", "iBoardLotQty ", "iMaxOrderSize ", "dHighPriceRange ",
     "dLowPriceRange ", "dPriceNum   ", "dGenDen", "dGenNum", "dPriceDen", "lFreezeQty", "CASEligible",
 )  # fmt: skip
-"""The columns anybody reads, with the blanks and the semicolon of the real files, which have more."""
+"""The columns that clients read, with the blanks and the semicolon of the real files. The real files have more columns."""
 
 
 @attrs.frozen(kw_only=True)
 class Name:
-    """One contract as Kotak Neo calls it."""
+    """One contract under Kotak Neo's names."""
 
     contract: Contract
     segment: str
@@ -66,7 +66,7 @@ class Name:
 
     @property
     def asked_as(self) -> str:
-        """What quotes and the market stream are asked for: an index goes by its name."""
+        """The name that quotes and the market stream take; for an index it contains the index's name."""
         return f"{self.segment}|{self.contract.name}" if self.contract.is_index else self.key
 
     @property
@@ -75,7 +75,7 @@ class Name:
 
     @property
     def units(self) -> int:
-        """Units in one of Kotak's quantities: contracts of currency, units everywhere else."""
+        """Units in one of Kotak's quantities: a contract for currency, one unit elsewhere."""
         return self.contract.lot_size if self.segment == "cde_fo" else 1
 
     @property
@@ -96,7 +96,7 @@ class Name:
 
 
 def name_of(contract: Contract) -> Name | None:
-    """Return Kotak's name of a contract, or None for one it does not list (ncdex)."""
+    """Return Kotak's name of a contract, or None for a contract that it does not list (ncdex)."""
     identity = contract.identity
     if identity.shape is Shape.SECURITY:
         return _security(contract)
@@ -138,12 +138,12 @@ def _derivative_symbol(contract: Contract, segment: str) -> str:
 
 
 def text_of(value: Decimal | None) -> str:
-    """Return a price or sum as the order back end writes it; None is zero."""
+    """Return a price or sum as the order back end writes it. None is zero."""
     return f"{value or 0:.2f}"
 
 
 def scrip_file(segment: str, names: Iterable[Name]) -> bytes:
-    """Return the CSV of a segment; it may hold no rows."""
+    """Return the CSV of a segment. It may have no rows."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEADER)
@@ -159,7 +159,7 @@ def _file_row(name: Name) -> Sequence[object]:
     tick = _paise(contract.tick_size) if not contract.is_index else "0"
     strike = _paise(Decimal(repr(identity.strike_price))) if name.is_option else "-1"
     group = "" if contract.is_index else "XX" if derived else contract.series
-    # In NSE's derivatives the file gives the first quantity that is refused.
+    # For NSE's derivatives the file gives the smallest quantity that is refused.
     freeze = (contract.freeze_quantity or 0) // name.units + (1 if name.segment == "nse_fo" else 0)
     return (
         name.token, group, name.segment, name.instrument_type, name.symbol, name.tradingsymbol, option_type,
@@ -171,13 +171,13 @@ def _file_row(name: Name) -> Sequence[object]:
 
 
 def _paise(rupees: Decimal) -> str:
-    """Return paise; large ones in scientific notation, as the files have them."""
+    """Return paise. Large values are in scientific notation, as in the files."""
     paise = (rupees * _PAISE).normalize()
     return f"{paise:e}" if paise >= 1_000_000 else f"{paise:f}"
 
 
 def _expiry(name: Name) -> int:
-    """Return the file's seconds: NSE's count from 1980 in Indian time, the others' are Unix time, the last second of the day in UTC."""
+    """Return the file's expiry in seconds. NSE's count from 1980 in Indian time. The others are Unix time of the day's last second in UTC."""
     day = date.fromisoformat(str(name.contract.identity.expiry_date))
     if name.segment in _SINCE_1980:
         return int((datetime.combine(day, _NSE_CLOSE, IST) - _NSE_EPOCH).total_seconds())
@@ -185,7 +185,7 @@ def _expiry(name: Name) -> int:
 
 
 class NeoNames(Listed[Name]):
-    """Kotak's names of one account: by what quotes and streams ask for, and by segment and trading symbol."""
+    """Kotak's names for one account, by the keys of quotes and streams, and by segment and trading symbol."""
 
     def __init__(self, account: AccountView) -> None:
         super().__init__(account, name_of)

@@ -1,4 +1,4 @@
-"""Kotak Neo's order stream: a greeting that is no JSON (or is), then one text frame for every change of order or position."""
+"""Kotak Neo's order stream: a greeting, in JSON or not, then one text frame for every change of an order or position."""
 
 import re
 from collections.abc import Callable
@@ -16,17 +16,17 @@ _ORDER_FIELDS = (
     "nOrdNo", "ordSt", "avgPrc", "qty", "fldQty", "unFldSz", "sym", "trnsTp", "prcTp", "prod", "exSeg", "ordDtTm",
     "exOrdId", "trdSym", "tok", "updRecvTm", "boeSec", "exCfmTm",
 )  # fmt: skip
-"""What the documented frames carry of an order: neither its price nor its validity nor its tag."""
+"""The order fields of the documented frames. Price, validity and tag are not among them."""
 _POSITION_FIELDS = (
     "actId", "sym", "exSeg", "prod", "flBuyQty", "flSellQty", "buyAmt", "sellAmt", "posFlg", "sqrFlg", "lotSz",
     "multiplier", "hsUpTm",
 )  # fmt: skip
 _BEFORE = 3
-"""Nanoseconds between the states an order goes through before it is what it is."""
+"""Nanoseconds between the states that an order passes through before its present state."""
 
 
 class OrderSession:
-    """One open order socket; mute until it is greeted."""
+    """One open order socket. It sends nothing until it is greeted."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class OrderSession:
         stamps: Stamps,
         is_live: Callable[[str, str], bool],
     ) -> None:
-        """`is_live(token, sid)` tells whether a session lives."""
+        """`is_live(token, sid)` tells whether a session is live."""
         self._account, self._names, self._clock = account, names, clock
         self._stamps, self._is_live = stamps, is_live
         self.socket = socket
@@ -45,7 +45,7 @@ class OrderSession:
         self._seen: set[str] = set()
 
     def received(self, message: bytes | str) -> None:
-        """Take the greeting in both of its forms; what is sent later is not read."""
+        """Take the greeting in both of its forms. Later messages are not read."""
         if self._greeted:
             return
         if not self._is_live(*_greeting(message)):
@@ -58,7 +58,7 @@ class OrderSession:
             self._order(order, {})
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        """Prices are on the other socket."""
+        """Does nothing: prices are on the other socket."""
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
         if not self._greeted:
@@ -74,7 +74,7 @@ class OrderSession:
             self._positions(self._name(order))
 
     def beat(self) -> None:
-        """Between updates there are websocket pings only, which are the host's."""
+        """Does nothing: between updates there are only websocket pings, which the host sends."""
 
     def _name(self, order: SimOrder) -> Name:
         return self._names.by_id[order.new.instrument_id]
@@ -96,7 +96,7 @@ class OrderSession:
 
 
 def _greeting(message: bytes | str) -> tuple[str, str]:
-    """Return token and sid of a greeting; empty ones for anything else."""
+    """Return token and sid of a greeting; empty texts for any other message."""
     text = message if isinstance(message, str) else message.decode("utf-8", "replace")
     if (raw := _RAW.fullmatch(text)) is not None:
         return raw[1], raw[2]

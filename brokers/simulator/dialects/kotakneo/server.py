@@ -1,7 +1,7 @@
 """Kotak Neo's routes over one account, and the doors to its two sockets.
 
-Its hosts stand side by side: the login host under `/mis`, files and config service under `/lapi`, the account's data centre at
-the root, which is the `baseUrl` of a login. A call of a session to the login host is told that it is the wrong one.
+One server has all the broker's hosts: the login host under `/mis`, files and config service under `/lapi`, and the account's data centre at the root,
+which is the `baseUrl` of a login. A session's call to the login host is answered that it is the wrong host.
 """
 
 import base64
@@ -77,7 +77,7 @@ class KotakNeoDialect:
 
     code = "kotakneo"
     uncounted_paths = (f"{FILE_HOST}/",)
-    """Files and config service are another host's, open to everybody; the account's limits are not theirs."""
+    """Files and config service are on another host, which is open to everybody. The account's limits do not apply there."""
 
     def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
         self._account, self._clock = account, clock
@@ -128,7 +128,7 @@ class KotakNeoDialect:
             return not_ok(code, refusal.message, stat=stat)
 
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
-        """Both sockets open for anybody and learn who it is from the first message."""
+        """Open a socket for anybody. The first message tells who the client is."""
         session: MarketSession | OrderSession
         if request.path == MARKET_SOCKET:
             session = MarketSession(self._account, self._names, socket, self._may_listen)
@@ -156,7 +156,7 @@ class KotakNeoDialect:
         return user == self._account.client_id and self._login.is_live_sid(sid)
 
     def _check(self, request: DialectRequest) -> None:
-        """Order, book and portfolio calls need a session, market data the access token alone."""
+        """Check a call. Order, book and portfolio calls need a session; market data needs only the access token."""
         if request.path.startswith(_SESSION_CALLS):
             self._login.check(request)
         else:
@@ -200,7 +200,7 @@ class KotakNeoDialect:
         return self._login.validate(request, request.base)
 
     def _config(self, request: DialectRequest) -> WireResponse:
-        """The addresses come with the scheme of pages, though they are sockets."""
+        """Answer the socket addresses. They have the scheme of web pages, though they are sockets."""
         configs = {
             f"{DATA_CENTRE}_broadcast_source": SOURCE,
             f"{DATA_CENTRE}_{SOURCE}_broadcast_endpoint": f"{request.base}{MARKET_SOCKET}",
@@ -240,7 +240,7 @@ class KotakNeoDialect:
         return book(rows, "ok")
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
-        """Without `stat` and `stCode`, as this one call is."""
+        """Answer the holdings. Only this call has neither `stat` nor `stCode`."""
         rows = [
             answers.holding_row(each, self._names.by_id[each.instrument_id], self._account.market(each.instrument_id))
             for each in self._account.holdings()
@@ -305,7 +305,7 @@ class KotakNeoDialect:
         return as_json(200, {"data": {"filesPaths": paths, "baseFolder": folder}})
 
     def _file(self, request: DialectRequest, day: str, segment: str) -> WireResponse:
-        """Any day that has been is answered with what is listed now."""
+        """Answer a file. Any day up to today gets the instruments listed now."""
         try:
             wanted = date.fromisoformat(day)
         except ValueError:
@@ -316,7 +316,7 @@ class KotakNeoDialect:
         return WireResponse(status=200, headers={"content-type": "text/csv"}, body=body)
 
     def _quotes(self, request: DialectRequest, symbols: str, wanted: str) -> WireResponse:
-        """What is not known is left out, unless nothing is known."""
+        """Answer quotes. Unknown symbols are left out; if all are unknown, the call is refused."""
         asked = symbols.split(",")
         if wanted not in FILTERS:
             return fault("Invalid filter value")

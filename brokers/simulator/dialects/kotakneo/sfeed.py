@@ -13,11 +13,11 @@ from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimO
 AUTH_REPLY, SUBSCRIBE_ACK = 1119, 1109
 PICTURE, INDEX, STATUS = 7208, 7207, 105
 LEVELS = {"ScripsLite": 1, "Scrips": 4, "Depth": 8, "FullDepth": 16, "Indices": 0}
-"""What an event ends in -> the level of its packets; indices have packets of their own."""
+"""The ending of an event -> the level of its packets. Indices have their own packets."""
 MOST_INSTRUMENTS = 3000
 PACKETS_PER_FRAME = 200
 DIVIDERS = {"cde_fo": 10_000_000}
-"""Segment -> price units of a rupee; 100 for all others."""
+"""Segment -> number of price units in a rupee; 100 for all other segments."""
 
 _OPEN = 1
 _HEADER = struct.Struct("<HHbBBBB")
@@ -28,16 +28,16 @@ _ROW = struct.Struct("<qii")
 
 
 class MarketSession:
-    """One open market socket; mute until its first message names a live session."""
+    """One open market socket. It sends nothing until its first message names a live session."""
 
     def __init__(
         self, account: AccountView, names: NeoNames, socket: Socket, may_listen: Callable[[str, str], bool]
     ) -> None:
-        """`may_listen(user, sid)` tells whether they are of a live session."""
+        """`may_listen(user, sid)` tells whether both belong to a live session."""
         self._account, self._names, self._may_listen = account, names, may_listen
         self.socket = socket
         self._levels: dict[tuple[str, int], None] = {}
-        """(what was asked for, level), in the order of asking."""
+        """(requested key, level), in the order of the requests."""
         self._ready = False
         self._sequence = 0
 
@@ -64,10 +64,10 @@ class MarketSession:
         self._send(pair for pair in pairs if pair[0].contract.instrument_id in instrument_ids)
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        """Orders are on the other socket."""
+        """Does nothing: orders are on the other socket."""
 
     def beat(self) -> None:
-        """There is no heartbeat; websocket pings are the host's."""
+        """Does nothing: there is no heartbeat, and the host sends the websocket pings."""
 
     def _authenticate(self, request: dict[str, object]) -> None:
         if not self._may_listen(str(request.get("user")), str(request.get("auth"))):
@@ -127,7 +127,7 @@ class MarketSession:
 
 
 def packet(name: Name, market: Market, level: int, sequence: int) -> bytes:
-    """Return one instrument's packet of a level."""
+    """Return one instrument's packet at a level."""
     divider = DIVIDERS.get(name.segment, 100)
 
     def price(value: Decimal) -> int:
@@ -150,7 +150,7 @@ def packet(name: Name, market: Market, level: int, sequence: int) -> bytes:
             price(market.previous_close), percent, price(change), name.lot, 2, 1,
         )  # fmt: skip
         return _framed(name, PICTURE, level, sequence, body)
-    # Level 4 is the touch: one row a side, there or not.
+    # Level 4 is the touch: always one row a side, even without a quote.
     deep = 1 if level == 4 else 5
     nothing = Level(Decimal(0), 0, 0)
     buy, sell = ((side + (nothing,) * deep)[:deep] if level == 4 else side[:deep] for side in (market.buy, market.sell))

@@ -1,4 +1,4 @@
-"""Shoonya's rows made from the exchange's truth: every value is a text, and a quantity of zero is left out."""
+"""Shoonya's rows, made from the exchange's truth. Every value is a text, and a quantity of zero is left out."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -27,7 +27,7 @@ STATUSES = {
     SimStatus.COMPLETE: "COMPLETE",
     SimStatus.CANCELLED: "CANCELED",
     SimStatus.REJECTED: "REJECTED",
-    SimStatus.EXPIRED: "CANCELED",  # there is no word of its own
+    SimStatus.EXPIRED: "CANCELED",  # Shoonya has no word for expired
 }
 REPORTS = {
     SimStatus.AFTER_MARKET: "NewAck",
@@ -46,12 +46,12 @@ _TWO = Decimal("0.01")
 
 
 def exchange_stamp(moment: datetime | None) -> str:
-    """Return a time as the exchange's fields write it; none is a day long ago."""
+    """Return a time as the exchange's fields write it. None becomes a day long ago."""
     return "01-01-1980 00:00:00" if moment is None else f"{moment:%d-%m-%Y %H:%M:%S}"
 
 
 def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
-    """Return one order of the book; history has the same fields."""
+    """Return one order of the book. The history has the same fields."""
     row = {
         "stat": "Ok",
         "norenordno": order.order_id,
@@ -74,7 +74,7 @@ def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
 
 
 def order_update(order: SimOrder, fill: SimFill | None, name: Name, client_id: str) -> Row:
-    """Return one order as the stream tells it: without the instrument's token, and with the fill that caused it."""
+    """Return one order as the stream sends it: without the instrument's token, and with the fill that caused the update."""
     row = {
         "t": "om",
         "norenordno": order.order_id,
@@ -103,7 +103,7 @@ def order_update(order: SimOrder, fill: SimFill | None, name: Name, client_id: s
 
 
 def received(row: Row) -> Row:
-    """Return an order's update as it was when Shoonya had taken it and asked nobody yet."""
+    """Return an order's update at the moment when Shoonya has taken the order and has not yet passed it on."""
     left_out = ("exchordid", "fillshares", "avgprc", "flid", "flqty", "flprc", "fltm", "cancelqty", "rejreason")
     kept = {name: value for name, value in row.items() if name not in left_out}
     return kept | {"status": "PENDING", "reporttype": "NewAck", "exch_tm": exchange_stamp(None)}
@@ -129,7 +129,7 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> Row
 
 
 def position_row(position: SimPosition, name: Name, market: Market, client_id: str) -> Row:
-    """Return a row of the one list. What was carried is priced at the previous close, `upld` fields at its cost."""
+    """Return a row of the one list. The carried leg is priced at the previous close; `upld` fields are at its cost."""
     carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
     bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
     quantity = position.quantity
@@ -164,7 +164,7 @@ def position_row(position: SimPosition, name: Name, market: Market, client_id: s
 
 
 def holding_row(holding: SimHolding, names: list[Name]) -> Row:
-    """Return one holding under all its names; average and quantities are left out where there are none."""
+    """Return one holding under all its names. An average or quantity that does not exist is left out."""
     row: Row = {
         "stat": "Ok",
         "exch_tsym": [
@@ -197,7 +197,7 @@ def holding_row(holding: SimHolding, names: list[Name]) -> Row:
 
 
 def funds(funds: SimFunds) -> Row:
-    """Return the one purse. Results count as margin used, so a profit is negative there."""
+    """Return the one purse. Results count as used margin, so a profit is negative there."""
     figures = {
         "cash": funds.opening_cash,
         "payin": Decimal(0),
@@ -224,7 +224,7 @@ def funds(funds: SimFunds) -> Row:
 
 
 def order_margin(funds: SimFunds, needed: Decimal) -> Row:
-    """Return what one order needs. Where the money does not suffice, `marginused` is what is lacking, and says so beside it."""
+    """Return what one order needs. If the money is not enough, `marginused` is the missing sum, and `remarks` says so."""
     cash, used = funds.available + funds.used, funds.used + needed
     lacking = used > cash
     figures = {
@@ -238,7 +238,7 @@ def order_margin(funds: SimFunds, needed: Decimal) -> Row:
 
 
 def touchline(name: Name, market: Market) -> Row:
-    """Return what frames and quotes share; indices have neither depth nor volume."""
+    """Return the fields that frames and quotes share. Indices have neither depth nor volume."""
     change = (market.last_price - market.previous_close) * 100 / market.previous_close
     row: Row = {
         "lp": name.price(market.last_price),
@@ -257,7 +257,7 @@ def touchline(name: Name, market: Market) -> Row:
 
 
 def depth(name: Name, market: Market) -> Row:
-    """Return what depth frames and quotes share."""
+    """Return the fields that depth frames and quotes share."""
     row = touchline(name, market)
     if name.contract.is_index:
         return row
@@ -277,7 +277,7 @@ def depth(name: Name, market: Market) -> Row:
 
 
 def quote(name: Name, market: Market) -> Row:
-    """Return the object of GetQuotes; the documents' sample spells one key So5."""
+    """Return the object of GetQuotes. The documents' sample spells one key So5."""
     row = depth(name, market) | {
         **_instrument(name),
         "symname": name.symbol,
@@ -331,7 +331,7 @@ def _terms(order: SimOrder, name: Name) -> Row:
 
 
 def _fills(order: SimOrder, name: Name) -> Row:
-    """Left out with no fill, as is what was cancelled with none cancelled."""
+    """Return the fields of fills and cancelled units. Each is left out when there are none."""
     row: Row = {}
     if order.filled_quantity:
         row |= {"fillshares": name.quantity(order.filled_quantity), "avgprc": f"{order.average_price:.4f}"}
@@ -356,7 +356,7 @@ def _reason(order: SimOrder, client_id: str) -> str:
 
 
 def _filled(row: Row) -> Row:
-    """Optional fields are absent, not empty."""
+    """Leave out empty fields: optional fields are absent, not empty."""
     return {name: value for name, value in row.items() if value != ""}
 
 
@@ -379,13 +379,13 @@ def _leg(head: str, units: int, value: Decimal, name: Name) -> Row:
 
 
 def _sides(position: SimPosition, carried_price: Decimal) -> tuple[Decimal, Decimal]:
-    """Return ₹ bought and sold, the carried leg at `carried_price`."""
+    """Return the ₹ bought and sold, with the carried leg at `carried_price`."""
     carried = position.overnight_quantity * carried_price
     return position.day_buy_value + max(carried, Decimal(0)), position.day_sell_value + max(-carried, Decimal(0))
 
 
 def _held(position: SimPosition, quantity: int, carried_price: Decimal) -> Decimal:
-    """Return the average of what is held."""
+    """Return the average price of the held units."""
     bought, sold = _sides(position, carried_price)
     if quantity > 0:
         return bought / (max(position.overnight_quantity, 0) + position.day_buy_quantity)

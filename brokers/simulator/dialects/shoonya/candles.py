@@ -1,4 +1,4 @@
-"""Shoonya's two candle calls: minutes as rows, newest first; days as JSON texts inside the JSON."""
+"""Shoonya's two candle calls: minutes as rows, newest first, and days as JSON texts inside the JSON."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -12,18 +12,18 @@ from onebroker.config.clock import IST, from_epoch
 
 INTERVALS = ("1", "3", "5", "10", "15", "30", "60", "120", "240")
 MOST_DAYS = 1201
-"""The daily call keeps the newest of more than these without a word."""
+"""If there are more days, the daily call keeps the newest and reports nothing."""
 _LONGEST_DAYS = 120
-"""A minute call over more times out."""
+"""A minute call over more days times out."""
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 
 
 class TimedOut(Exception):
-    """A range so long that the gateway answers in the server's place."""
+    """The range is so long that the gateway answers instead of the server."""
 
 
 def minutes(account: AccountView, name: Name, fields: Mapping[str, str], today: date) -> list[dict[str, object]]:
-    """Return the candles between `st` and `et`, newest first; raise `Refused` or `TimedOut`."""
+    """Return the candles between `st` and `et`, newest first. Raise `Refused` or `TimedOut`."""
     interval = fields.get("intrv", "1")
     if interval not in INTERVALS:
         raise Refused("Invalid Input : intrv")
@@ -54,7 +54,7 @@ def minutes(account: AccountView, name: Name, fields: Mapping[str, str], today: 
 
 
 def days(account: AccountView, name: Name, fields: Mapping[str, str], today: date) -> list[str]:
-    """Return the days between `from` and `to`, newest first, each as JSON text; raise `Refused`."""
+    """Return the days between `from` and `to`, newest first, each as JSON text. Raise `Refused`."""
     first, last = _span(fields, "from", "to", today)
     candles = account.candles(name.contract.instrument_id, "day", first.date(), last.date())
     rows = []
@@ -78,7 +78,7 @@ def _prices(name: Name, *prices: float) -> dict[str, object]:
 
 
 def _span(fields: Mapping[str, str], start: str, end: str, today: date) -> tuple[datetime, datetime]:
-    """Return the two moments; both may be left out, and the official client sends fractions of seconds."""
+    """Return the two moments. Both may be left out. The official client sends fractions of seconds."""
     tomorrow = today + timedelta(days=1)
     first = _moment(fields.get(start), datetime(today.year, today.month, today.day, tzinfo=IST))
     last = _moment(fields.get(end), datetime(tomorrow.year, tomorrow.month, tomorrow.day, tzinfo=IST))

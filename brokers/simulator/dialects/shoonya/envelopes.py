@@ -14,7 +14,7 @@ NO_DATA = 'Error Occurred : 5 "no data"'
 
 
 class Refused(Exception):
-    """A call answered with an error text; `status` is the HTTP status it goes out with."""
+    """A call answered with an error text. `status` is the answer's HTTP status."""
 
     def __init__(self, message: str, status: int = 200) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ def success(now: datetime, **fields: object) -> WireResponse:
 
 
 def listing(rows: list[dict[str, object]]) -> WireResponse:
-    """Return a bare array; an empty one is a refusal that says so."""
+    """Return a bare array. An empty array becomes a refusal that says so."""
     if not rows:
         raise Refused(NO_DATA)
     return as_json(200, rows)
@@ -42,10 +42,9 @@ def refusal(now: datetime, message: str, status: int = 200) -> WireResponse:
 
 
 def fields_of(request: DialectRequest) -> tuple[dict[str, str], str]:
-    """Return the texts of `jData` and the `jKey` beside it; raise `Refused`.
+    """Return the texts of `jData`, and the `jKey` next to it. Raise `Refused`.
 
-    The body is cut at every `&`, as a form's is, before anything is decoded. What is null is as good as absent; an array or
-    an object stays out.
+    The body is cut at every `&`, as a form is, before anything is decoded. A null counts as absent. An array or object is left out.
     """
     parts = dict(part.partition("=")[::2] for part in request.body.decode("utf-8", "replace").split("&"))
     try:

@@ -1,4 +1,4 @@
-"""Reading what a client sends: the texts of PlaceOrder and ModifyOrder into orders and changes, refusals in Shoonya's words."""
+"""Reads what a client sends: the texts of PlaceOrder and ModifyOrder become orders and changes. Refusals are in Shoonya's words."""
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
@@ -18,7 +18,7 @@ _MOST = 10**12
 
 
 def new_order(fields: Mapping[str, str], name: Name) -> NewOrder:
-    """Return the order a place call asks for, in units; raise `Refused`."""
+    """Return the order that a place call asks for, in units. Raise `Refused`."""
     order_type = _order_type(fields)
     return NewOrder(
         instrument_id=name.contract.instrument_id,
@@ -36,14 +36,14 @@ def new_order(fields: Mapping[str, str], name: Name) -> NewOrder:
 
 
 def margin_order(fields: Mapping[str, str], name: Name) -> NewOrder:
-    """Return the order a margin call asks about: a place call's fields without those that say how long it stands. Raise `Refused`."""
+    """Return the order that a margin call asks about. It has a place call's fields without validity and disclosed quantity. Raise `Refused`."""
     return new_order({**fields, "ret": "DAY", "dscqty": "0"}, name)
 
 
 def changes(fields: Mapping[str, str], name: Name) -> dict[str, object]:
-    """Return the order as a modify call wants it to stand, quantities in units; raise `Refused`.
+    """Return the order's fields as a modify call wants them, quantities in units. Raise `Refused`.
 
-    The official client sends neither `ret` nor `dscqty`, which stay as they are then.
+    The official client sends neither `ret` nor `dscqty`. Both then keep their values.
     """
     order_type = _order_type(fields)
     wanted: dict[str, object] = {"order_type": order_type, "price": _price(fields)}

@@ -1,4 +1,4 @@
-"""Shoonya's login: its page, the exchange of a code for a token, and who may call."""
+"""Shoonya's login: its page, the exchange of a code for a token, and the check of callers."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ from onebroker.config.clock import Clock, next_time_of_day
 REGISTERED_REDIRECT = "https://127.0.0.1/onebroker"
 """The key's redirect address, as a person would have registered it."""
 EXPIRY = time(6, 0)
-"""When the day's tokens die; the real hour is not known."""
+"""When the day's tokens end. The real hour is not known."""
 _BAD_CODE = "Invalid Input : INVALID_VERIFIER"
 _EXCHANGES = ["NSE", "BSE", "NFO", "BFO", "CDS", "MCX", "NCX"]
 _PRODUCTS = [
@@ -36,8 +36,7 @@ class LoginDesk:
         return uid == self._account.client_id and self._tokens.is_live(token)
 
     def fields(self, request: DialectRequest, *, key_in_body: bool = False) -> dict[str, str]:
-        """Return the fields of a call by somebody logged in; raise `Refused`. The candle calls take the token in the body
-        as well."""
+        """Return the fields of a logged-in client's call. Raise `Refused`. The candle calls also take the token in the body."""
         fields, key = fields_of(request)
         word, _, token = request.headers.get("authorization", "").partition(" ")
         bearer = token.strip() if word.lower() == "bearer" else ""
@@ -49,7 +48,7 @@ class LoginDesk:
         return fields
 
     def page(self, request: DialectRequest) -> WireResponse:
-        """Stand in for the page where a person logs in: straight on to the key's registered address."""
+        """Stand in for the page where a person logs in: redirect at once to the key's registered address."""
         if request.first("client_id") != self._credentials["client_id"]:
             raise Refused("Invalid Input : client_id", 400)
         query = urlencode({"code": self._tokens.mint(Kind.ONE_TIME, ONE_TIME_SECONDS)})

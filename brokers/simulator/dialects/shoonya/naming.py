@@ -23,14 +23,14 @@ _DERIVATIVES = {
     ("ncdex", "commodity"): "NCX",
 }
 FILES = ("NSE", "BSE", "NFO", "BFO", "CDS", "MCX", "NCX")
-"""Files, each of the exchange it is named for."""
+"""Files, each named after its exchange."""
 
 _FACTORS = {
     "GOLD": "100", "GOLDM": "0.1", "ZINC": "1000", "ALUMINIUM": "1000", "JEERAUNJHA": "10", "DHANIYA": "10",
     "GUARSEED10": "10", "TMCFGRNZM": "10",
 }  # fmt: skip
-"""Commodity -> units priced in one of Shoonya's quantities: gold by the kilogram or (mini) the gram, priced by ten grams;
-metals and crops by the tonne, priced by the kilogram or quintal. The others are counted in what is priced."""
+"""Commodity -> units priced in one of Shoonya's quantities. Gold is counted by the kilogram or (mini) the gram and priced by ten grams. Metals and
+crops are counted by the tonne and priced by the kilogram or quintal. Other commodities are counted in the priced unit."""
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKLY_MONTHS = "123456789OND"
@@ -44,25 +44,25 @@ _HEADERS = {
     "BFO": ("Exchange", "Token", "LotSize", *_TAIL),
     "CDS": ("Exchange", "Token", "LotSize", "Precision", "Multiplier", *_TAIL),
     "MCX": ("Exchange", "Token", "LotSize", "GNGD", *_TAIL),
-    "NCX": ("Exchange", "Token", "LotSize", "GNGD", *_TAIL),  # assumed to be as MCX's
+    "NCX": ("Exchange", "Token", "LotSize", "GNGD", *_TAIL),  # assumed to be the same as MCX's
 }
 _PLACEHOLDERS = {
     "NFO": ("NFO,1,0,,,,,XX,0,0,",),
     "CDS": ("CDS,5,1,4,1000,DUMMY,DUMMY5,01-JAN-2030,FUTCUR,XX,0,0.0025,",),
 }
-"""Rows that stand for nothing, as the real files have them."""
+"""Placeholder rows without an instrument, as in the real files."""
 
 
 @attrs.frozen(kw_only=True)
 class Name:
-    """One contract as Shoonya calls it."""
+    """One contract under Shoonya's names."""
 
     contract: Contract
     exchange: str
     symbol: str
     tradingsymbol: str
     instrument: str
-    """Series or group of a share, kind of a contract."""
+    """A share's series or group, a contract's kind."""
     factor: Decimal = Decimal(1)
     """Units priced in one of Shoonya's quantities."""
 
@@ -80,11 +80,11 @@ class Name:
 
     @property
     def lot(self) -> int:
-        """Of Shoonya's quantities."""
+        """The lot size in Shoonya's quantities."""
         return int(self.contract.lot_size / self.factor)
 
     def quantity(self, units: int) -> str:
-        """Return units as Shoonya counts them."""
+        """Return units in Shoonya's count."""
         return str(int(units / self.factor))
 
     def price(self, value: Decimal | None) -> str:
@@ -92,7 +92,7 @@ class Name:
 
 
 def name_of(contract: Contract) -> Name | None:
-    """Return Shoonya's name of a contract, or None for one it does not list (BSE's indices)."""
+    """Return Shoonya's name of a contract, or None for a contract that it does not list (BSE's indices)."""
     identity = contract.identity
     if identity.shape is Shape.SECURITY:
         return _security(contract)
@@ -111,7 +111,7 @@ def name_of(contract: Contract) -> Name | None:
 
 
 def _factor(contract: Contract, underlying: str) -> Decimal:
-    """Currency is counted in lots, goods as the table says, everything else in units."""
+    """Currency is counted in lots, goods as the table says, all others in units."""
     if contract.calendar == "currency":
         return Decimal(contract.lot_size)
     return Decimal(_FACTORS.get(underlying, "1") if contract.calendar == "commodity" else "1")
@@ -165,7 +165,7 @@ def _derivative_symbol(contract: Contract, exchange: str) -> str:
 
 
 def archive(file: str, names: Sequence[Name]) -> bytes:
-    """Return one of the zipped files; every line ends with a comma."""
+    """Return one of the zipped files. Every line ends with a comma."""
     lines = [",".join((*_HEADERS[file], "")), *_PLACEHOLDERS.get(file, ())]
     lines += [",".join((*(_cells(name)[column] for column in _HEADERS[file]), "")) for name in names]
     packed = io.BytesIO()
@@ -195,7 +195,7 @@ def _cells(name: Name) -> Mapping[str, str]:
 
 
 class ShoonyaNames(Listed[Name]):
-    """Shoonya's names of one account, also by `EXCHANGE|TOKEN` and by exchange and trading symbol."""
+    """Shoonya's names for one account, also by `EXCHANGE|TOKEN` and by exchange and trading symbol."""
 
     def __init__(self, account: AccountView) -> None:
         super().__init__(account, name_of)

@@ -77,7 +77,7 @@ class ShoonyaDialect:
             return _GATEWAY_TIMEOUT
 
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
-        """Open for anybody: the first frame is the login."""
+        """Open a socket for anybody. Its first frame is the login."""
         if request.path.rstrip("/") != _SOCKET:
             return self._refusal("Invalid Input : no such socket", 404)
         session = NorenSession(self._account, self._names, socket, self._login.is_live)
@@ -130,12 +130,12 @@ class ShoonyaDialect:
     # account --------------------------------------------------------------------------------------------------------
 
     def _orders(self, request: DialectRequest) -> WireResponse:
-        """Newest first."""
+        """Answer today's orders, newest first."""
         self._login.fields(request)
         return listing([self._order_row(order) for order in reversed(self._account.orders())])
 
     def _order_history(self, request: DialectRequest) -> WireResponse:
-        """The states of one order, newest first."""
+        """Answer the states of one order, newest first."""
         order = self._known(self._login.fields(request))
         return listing([self._order_row(state) for state in reversed(self._account.order_history(order.order_id))])
 
@@ -170,7 +170,7 @@ class ShoonyaDialect:
         return listing([answers.holding_row(each, self._names_of(each)) for each in self._account.holdings()])
 
     def _names_of(self, holding: SimHolding) -> list[Name]:
-        """The share under all its names: it may be listed at both exchanges."""
+        """Return all names of a share, because both exchanges may list it."""
         held = self._names.by_id[holding.instrument_id]
         isin = held.contract.isin
         others = [

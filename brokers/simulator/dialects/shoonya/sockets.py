@@ -1,4 +1,4 @@
-"""Shoonya's one socket: JSON text frames of market data and order updates. Nothing is delivered before the login's frame."""
+"""Shoonya's one socket: JSON text frames of market data and order updates. Nothing is delivered before the login frame."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -10,13 +10,13 @@ from onebroker.brokers.simulator.dialects.shoonya.naming import Name, ShoonyaNam
 from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 
 MOST_SCRIPS = 100
-"""Of a socket; more are dropped without a word, as a user's log shows."""
+"""Most scrips of a socket. More are dropped without notice, as a user's log shows."""
 
 _KINDS: Mapping[str, tuple[str, str, Callable[..., Row]]] = {
     "t": ("tk", "tf", touchline),
     "d": ("dk", "df", depth),
 }
-"""Kind of subscription -> its whole frame, its frame of changes, what it tells."""
+"""Kind of subscription -> its full frame, its frame of changes, the function that makes its content."""
 _ENDS = {"u": ("t", "uk"), "ud": ("d", "udk")}
 
 
@@ -31,11 +31,11 @@ class NorenSession:
         self._connected = False
         self._wants_orders = False
         self._told: dict[str, dict[str, Row]] = {kind: {} for kind in _KINDS}
-        """Kind of subscription -> scrip -> what the client knows of it."""
+        """Kind of subscription -> scrip -> the fields last sent to the client."""
         self._seen = {order.order_id for order in account.orders()}
 
     def received(self, message: bytes | str) -> None:
-        """Take one frame; what is none is not answered."""
+        """Take one frame. A message that is not a frame gets no answer."""
         try:
             frame = msgspec.json.decode(message, type=dict[str, object])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -68,7 +68,7 @@ class NorenSession:
                 if name is None or name.contract.instrument_id not in instrument_ids:
                     continue
                 now = self._content(name, content)
-                # A level that is no more there is told as zero.
+                # A level that no longer exists is sent as zero.
                 gone = dict.fromkeys(known.keys() - now.keys(), "0")
                 changes = {field: value for field, value in {**now, **gone}.items() if known.get(field) != value}
                 told[scrip] = {**now, **gone}
@@ -76,7 +76,7 @@ class NorenSession:
                     self._send({"t": changed_frame, "e": name.exchange, "tk": name.token, **changes})
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        """A new order is told as taken first, then as it stands."""
+        """Send a change. A new order is first sent as received, then in its present state."""
         new = order.order_id not in self._seen
         self._seen.add(order.order_id)
         if not (self._connected and self._wants_orders):
@@ -87,11 +87,11 @@ class NorenSession:
         self._send(update)
 
     def beat(self) -> None:
-        """The server says nothing by itself; heartbeats are the client's, and echoed."""
+        """Does nothing: the server sends nothing on its own. Heartbeats come from the client and are echoed."""
 
     def _connect(self, kind: str, fields: Mapping[str, str]) -> None:
-        """The documents call the token `usertoken`, the official client `accesstoken`; the former generation's frame is
-        answered by its own."""
+        """Take a login frame. The documents call the token `usertoken`, the official client calls it `accesstoken`. A frame of the former generation
+        gets that generation's answer."""
         token = fields.get("accesstoken") or fields.get("usertoken") or fields.get("susertoken") or ""
         uid = fields.get("uid", "")
         self._connected = self._is_live(uid, token)

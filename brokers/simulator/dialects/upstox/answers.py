@@ -1,4 +1,4 @@
-"""Upstox' JSON rows made from the exchange's truth."""
+"""Upstox' JSON rows, made from the exchange's truth."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -29,7 +29,7 @@ STATUSES: Mapping[SimStatus, str] = {
     SimStatus.COMPLETE: "complete",
     SimStatus.CANCELLED: "cancelled",
     SimStatus.REJECTED: "rejected",
-    SimStatus.EXPIRED: "cancelled",  # there is no word of its own
+    SimStatus.EXPIRED: "cancelled",  # Upstox has no word for expired
 }
 _PRODUCTS = {Product.CNC: "D", Product.NRML: "D", Product.MIS: "I"}
 _DEPTH_LEVELS = 5
@@ -37,12 +37,12 @@ _FOUR_PLACES = Decimal("0.0001")
 
 
 def stamp(moment: datetime | None) -> str | None:
-    """Return a time as Upstox writes it: Indian, naive."""
+    """Return a time as Upstox writes it: Indian time without an offset."""
     return None if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
-    """Return one order of the book; details, history and the stream have the same fields."""
+    """Return one order of the book. Details, history and the stream have the same fields."""
     units = name.units
     return {
         "exchange": name.exchange,
@@ -79,7 +79,7 @@ def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
 
 
 def received_row(row: Row) -> Row:
-    """Return an order's row as it was when Upstox had taken it and asked nobody yet."""
+    """Return an order's row at the moment when Upstox has taken the order and has not yet passed it on."""
     return row | {
         "status": RECEIVED,
         "average_price": 0,
@@ -113,8 +113,8 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name) -> Row:
 
 
 def position_row(position: SimPosition, name: Name, market: Market) -> Row:
-    """Return a row of the one list. What was not bought or sold today has the price 0; the documents also show a blank,
-    which the official client cannot read."""
+    """Return a row of the one list. A side without trades today has the price 0. The documents also show a blank there, which the official client
+    cannot read."""
     units = name.units
     carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
     bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
@@ -172,7 +172,7 @@ def _average(value: Decimal, quantity: int) -> Decimal:
 
 
 def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
-    """Upstox' quantity holds the pledged units too; T1 units are beside it."""
+    """Return one holding. Upstox' quantity includes pledged units, but not T1 units."""
     change = market.last_price - market.previous_close
     return {
         "isin": name.contract.isin,
@@ -199,8 +199,8 @@ def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
 
 
 def funds(funds: SimFunds) -> Row:
-    """Return the v3 tree. Margins and the realised loss (negative: a profit) are taken out of the cash; the unrealised one is
-    shown and not taken."""
+    """Return the v3 tree. Margins and the realised loss (negative for a profit) are taken out of the cash. The unrealised loss is shown but not taken
+    out."""
     lines: Row = {
         "mtf": 0.0,
         "loss": {
@@ -253,7 +253,7 @@ def funds(funds: SimFunds) -> Row:
 
 
 def old_funds(funds: SimFunds) -> Row:
-    """Return the v2 answer: since the purses were merged all of it stands under equity."""
+    """Return the v2 answer. Since the purses were merged, everything is under equity."""
     equity: Row = {
         "used_margin": rupees(funds.used),
         "payin_amount": 0.0,
@@ -267,7 +267,7 @@ def old_funds(funds: SimFunds) -> Row:
 
 
 def order_margins(blocked: Sequence[Blocked]) -> Row:
-    """Return what orders need, one by one and together. Fields that do not apply are zero."""
+    """Return what orders need, each by itself and together. Fields that do not apply are zero."""
     total = rupees(sum((each.total for each in blocked), Decimal(0)))
     rows = [
         {
@@ -285,7 +285,7 @@ def order_margins(blocked: Sequence[Blocked]) -> Row:
 
 
 def quote_row(name: Name, market: Market) -> Row:
-    """The day's close is the last price while the market is open."""
+    """Return a v2 quote. The day's close is the last price while the market is open."""
     units = name.units
     return {
         "ohlc": {
@@ -314,7 +314,7 @@ def quote_row(name: Name, market: Market) -> Row:
 
 
 def new_quote_row(name: Name, market: Market) -> Row:
-    """The v3 quote: what v2 says, and the previous close by its name."""
+    """Return a v3 quote: the v2 fields, with the previous close under its own name."""
     return quote_row(name, market) | {
         "prev_close_price": rupees(market.previous_close),
         "ohlc": live_bar(name, market),
@@ -345,7 +345,7 @@ def live_bar(name: Name, market: Market) -> Row:
 
 
 def ohlc_row(name: Name, market: Market) -> Row:
-    """The day's bar only; minute bars are the candle call's."""
+    """Return the day's bar only. Minute bars come from the candle call."""
     return {
         "last_price": rupees(market.last_price),
         "instrument_token": name.key,

@@ -1,4 +1,4 @@
-"""Upstox' candle calls: units, counts and spans, and the rows, newest first."""
+"""Upstox' candle calls: units, counts and spans. Rows are newest first."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -14,7 +14,7 @@ _MONTH, _QUARTER, _DECADE = 31, 92, 3660
 
 
 def span(unit: str, count: int, to_date: str, from_date: str | None) -> tuple[date, date]:
-    """Return the days a call asks for, as many as one call may when it names no first; raise `Refused`."""
+    """Return the days that a call asks for. If the call names no first day, return as many days as one call may have. Raise `Refused`."""
     most = _most_days(unit, count)
     last = _day(to_date)
     first = last - timedelta(days=most - 1) if from_date is None else _day(from_date)
@@ -35,7 +35,7 @@ def rows(account: AccountView, name: Name, interval: str, first: date, last: dat
 
 
 def interval_of(unit: str, count: int) -> str:
-    """Return the exchange's name of a candle interval; raise `Refused`."""
+    """Return the exchange's name of a candle interval. Raise `Refused`."""
     minutes = count * 60 if unit == "hours" else count
     if unit == "days" and count == 1:
         return "day"

@@ -1,4 +1,4 @@
-"""Upstox' answers around their content: success, error, and the bodies that come in."""
+"""Upstox' answers around their content (success, error), and the incoming bodies."""
 
 from collections.abc import Mapping
 
@@ -24,12 +24,12 @@ def success(data: object, **more: object) -> WireResponse:
 
 
 def order_answer(version: str, data: Mapping[str, object]) -> WireResponse:
-    """The v3 order calls say beside it how long they took, in milliseconds."""
+    """Answer an order call. The v3 calls also report how long they took, in milliseconds."""
     return success(data, metadata={"latency": 12}) if version == "v3" else success(data)
 
 
 def error(status: int, code: str, message: str, field: str | None = None, value: object = None) -> WireResponse:
-    """Both spellings of every field go out, as long as the older ones are being retired."""
+    """Return an error. Every field is sent in both spellings while the older ones are being retired."""
     content = {
         "errorCode": code,
         "error_code": code,
@@ -47,7 +47,7 @@ def not_supported(status: int = 404) -> WireResponse:
 
 
 def body_of(request: DialectRequest) -> dict[str, object]:
-    """Return the JSON object a call carries; raise `Refused`."""
+    """Return the JSON object that a call carries. Raise `Refused` if there is none."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except msgspec.DecodeError as failure:

@@ -13,7 +13,7 @@ from onebroker.brokers.upstox.proto import FeedResponse
 from onebroker.config.clock import Clock, from_epoch
 
 REQUEST_MODES = {"ltpc": 0, "full": 1, "option_greeks": 2, "full_d30": 3}
-"""Mode of a request -> the frame's number for it."""
+"""A request's mode -> its number in the frame."""
 MOST_INSTRUMENTS = {"ltpc": 5000, "full": 2000, "option_greeks": 3000, "full_d30": 50}
 SEGMENTS = ("NSE_EQ", "NSE_FO", "NCD_FO", "NSE_INDEX", "BSE_EQ", "BSE_FO", "BSE_INDEX", "MCX_FO")
 INITIAL_FEED, LIVE_FEED, MARKET_INFO = 0, 1, 2
@@ -30,7 +30,7 @@ class MarketSession:
         self._greeted = False
 
     def received(self, message: bytes | str) -> None:
-        """Take sub, unsub and change_mode; Upstox reads binary frames only."""
+        """Take sub, unsub and change_mode. Upstox reads only binary frames."""
         self._greet()
         if isinstance(message, str):
             return
@@ -66,10 +66,10 @@ class MarketSession:
         self._send(LIVE_FEED, [key for key in keys if key in self._modes])
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        """Orders are on the other socket."""
+        """Does nothing: orders are on the other socket."""
 
     def beat(self) -> None:
-        """Between ticks there are websocket pings only, which are the host's."""
+        """Send the first frame if it is not sent yet. Between ticks there are only websocket pings, which the host sends."""
         self._greet()
 
     def _greet(self) -> None:
@@ -105,7 +105,7 @@ def market_info(now_milliseconds: int) -> bytes:
 
 
 def fill_feed(feed: Any, name: Name, market: Market, mode: str) -> None:
-    """Write one instrument's part of a frame in a mode."""
+    """Write one instrument's part of a frame, in a mode."""
     feed.requestMode = REQUEST_MODES[mode]
     units = name.units
     if mode == "ltpc":
@@ -150,7 +150,7 @@ def _day_bar(part: Any, market: Market, units: int) -> None:
 
 
 class PortfolioSession:
-    """One open portfolio socket; `kinds` are the update types asked for."""
+    """One open portfolio socket. `kinds` are the update types that the client asked for."""
 
     def __init__(self, account: AccountView, names: UpstoxNames, socket: Socket, kinds: Set[str]) -> None:
         self._account, self._names, self._kinds = account, names, kinds
@@ -158,10 +158,10 @@ class PortfolioSession:
         self._seen = {order.order_id for order in account.orders()}
 
     def received(self, message: bytes | str) -> None:
-        """It takes no messages."""
+        """Does nothing: the socket takes no messages."""
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        """Prices are on the other socket."""
+        """Does nothing: prices are on the other socket."""
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
         name = self._names.by_id[order.new.instrument_id]
@@ -176,7 +176,7 @@ class PortfolioSession:
             self._positions(name)
 
     def beat(self) -> None:
-        """Between updates there are websocket pings only, which are the host's."""
+        """Does nothing: between updates there are only websocket pings, which the host sends."""
 
     def _positions(self, name: Name) -> None:
         instrument_id = name.contract.instrument_id

@@ -1,4 +1,4 @@
-"""Reading what a client sends: JSON bodies into orders and changes, each refusal in Upstox' words."""
+"""Reads what a client sends: JSON bodies become orders and changes. Refusals are in Upstox' words."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -17,7 +17,7 @@ _Word = TypeVar("_Word", bound=str)
 
 
 class BadField(Exception):
-    """A field Upstox answers with one of its input codes."""
+    """A field that Upstox refuses with one of its input codes."""
 
     def __init__(self, code: str, message: str, field: str | None = None, value: object = None) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class BadField(Exception):
 
 
 def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return the order a place body asks for, in units; raise `BadField`."""
+    """Return the order that a place body asks for, in units. Raise `BadField`."""
     order_type = _word(body, "order_type", tuple(OrderType), "UDAPI1004", "UDAPI1056")
     _check_protection(body, order_type)
     product = _word(body, "product", _PRODUCTS, "UDAPI1006", "UDAPI1054")
@@ -46,7 +46,7 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def margin_orders(body: Mapping[str, object]) -> list[dict[str, object]]:
-    """Return the orders that a margin call names, each instrument once; raise `BadField`."""
+    """Return the orders that a margin call names, each instrument once. Raise `BadField`."""
     listed = body.get("instruments")
     if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
         raise BadField("UDAPI100036", "Invalid Input", "instruments")
@@ -59,7 +59,7 @@ def margin_orders(body: Mapping[str, object]) -> list[dict[str, object]]:
 
 
 def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return one order of a margin call, which has no order type: without a price it trades at the market. Raise `BadField`."""
+    """Return one order of a margin call. It has no order type: an order without a price is a market order. Raise `BadField`."""
     quantity = _quantity(body, "quantity") * name.units
     if quantity % name.contract.lot_size:
         raise BadField("UDAPI1104", "Quantity should be multiple of lot size", "quantity", body.get("quantity"))
@@ -68,7 +68,7 @@ def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def changes(body: Mapping[str, object], name: Name) -> dict[str, object]:
-    """Return the order as a modify body wants it to stand, quantities in units; raise `BadField`."""
+    """Return the order's fields as a modify body wants them, quantities in units. Raise `BadField`."""
     order_type = _word(body, "order_type", tuple(OrderType), "UDAPI1004", "UDAPI1056")
     _check_protection(body, order_type)
     wanted: dict[str, object] = {

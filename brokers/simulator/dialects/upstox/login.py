@@ -1,4 +1,4 @@
-"""Upstox' login: its page, the exchange of a code for a token, and who may call."""
+"""Upstox' login: its page, the exchange of a code for a token, and the check of callers."""
 
 import hmac
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from onebroker.brokers.simulator.dialects.upstox.envelopes import INVALID_INPUT,
 from onebroker.config.vocabulary import OrderType
 
 REGISTERED_REDIRECT = "https://127.0.0.1/onebroker"
-"""The app's redirect address, as a person would have registered it; the dialog accepts no other."""
+"""The app's redirect address, as a person would have registered it. The dialog accepts no other address."""
 
 
 class LoginDesk:
@@ -27,7 +27,7 @@ class LoginDesk:
             raise Refused(401, "UDAPI100050", "Invalid token used to access API")
 
     def page(self, request: DialectRequest) -> WireResponse:
-        """Stand in for the page where a person logs in: straight on to the app's registered address."""
+        """Stand in for the page where a person logs in: redirect at once to the app's registered address."""
         known = request.first("client_id") == self._credentials["api_key"]
         if (
             not known
@@ -41,7 +41,7 @@ class LoginDesk:
         return WireResponse(status=302, headers={"location": f"{REGISTERED_REDIRECT}?{urlencode(query)}"})
 
     def exchange(self, request: DialectRequest) -> WireResponse:
-        """Answer flat, without the envelope, as this one call does."""
+        """Exchange a code for a token. Only this call answers flat, without the envelope."""
         form = form_of(request)
         if form.get("grant_type") != "authorization_code":
             raise Refused(400, INVALID_INPUT, "Invalid 'grant_type'")

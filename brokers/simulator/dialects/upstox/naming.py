@@ -30,7 +30,7 @@ _ORDER_EXCHANGES = {
     "NSE_EQ": "NSE", "BSE_EQ": "BSE", "NSE_FO": "NFO", "BSE_FO": "BFO", "NCD_FO": "CDS", "BCD_FO": "BCD",
     "MCX_FO": "MCX", "NSE_COM": "NSE",
 }  # fmt: skip
-"""Segment -> what order, trade and position rows call the exchange."""
+"""Segment -> the exchange's name in order, trade and position rows."""
 
 _UNDERLYING_TYPES = {"equity": "EQUITY", "equity_index": "INDEX", "currency": "CUR", "commodity": "COM"}
 _LAST_SECOND = time(23, 59, 59)
@@ -38,7 +38,7 @@ _LAST_SECOND = time(23, 59, 59)
 
 @attrs.frozen(kw_only=True)
 class Name:
-    """One contract as Upstox calls it."""
+    """One contract under Upstox' names."""
 
     contract: Contract
     segment: str
@@ -56,7 +56,7 @@ class Name:
 
     @property
     def units(self) -> int:
-        """Units in one of Upstox' quantities: contracts of currency and commodity, units elsewhere."""
+        """Units in one of Upstox' quantities: a contract for currency and commodity, one unit elsewhere."""
         return self.contract.lot_size if self.contract.quoted_in_lots else 1
 
     @property
@@ -69,7 +69,7 @@ class Name:
 
 
 def name_of(contract: Contract) -> Name | None:
-    """Return Upstox' name of a contract, or None for one it does not list (ncdex)."""
+    """Return Upstox' name of a contract, or None for a contract that it does not list (ncdex)."""
     identity = contract.identity
     if identity.shape is Shape.SECURITY:
         return _security(contract)
@@ -125,7 +125,7 @@ def _file_row(name: Name) -> dict[str, object]:
     }
     if contract.is_index:
         return {**row, "name": contract.name}
-    # Currency rows count contracts (lot_size 1), commodity rows units; both say the contract's size beside it.
+    # Currency rows count contracts (lot_size 1), commodity rows count units. Both also give the contract's size.
     counted = name.units if contract.calendar == "currency" else 1
     freeze = None if contract.freeze_quantity is None else float(contract.freeze_quantity // counted)
     row |= {
@@ -157,7 +157,7 @@ def _derivative_fields(name: Name) -> dict[str, object]:
 
 
 class UpstoxNames(Listed[Name]):
-    """Upstox' names of one account, also by instrument key."""
+    """Upstox' names for one account, also by instrument key."""
 
     def __init__(self, account: AccountView) -> None:
         super().__init__(account, name_of)

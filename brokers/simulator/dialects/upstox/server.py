@@ -45,7 +45,7 @@ _REFUSALS: Mapping[RefusalReason, tuple[int, str]] = {
     RefusalReason.ORDER_FINISHED: (400, "UDAPI100040"),
     RefusalReason.FORCED: (400, INVALID_INPUT),
 }
-"""What the documents give no code for is `invalid input` with the exchange's sentence."""
+"""A reason without a code in the documents becomes `invalid input` with the exchange's sentence."""
 
 _QUOTE_KINDS: Mapping[str, Callable[[Name, Market], answers.Row]] = {
     "v2/quotes": answers.quote_row,
@@ -58,7 +58,7 @@ _CANDLES = r"([^/]+)/(minutes|hours|days)/(\d+)"
 
 
 _EXPIRY = time(3, 30)
-"""Access tokens die at night."""
+"""Access tokens end at night."""
 
 
 class UpstoxDialect:
@@ -129,14 +129,14 @@ class UpstoxDialect:
     # routes ---------------------------------------------------------------------------------------------------------
 
     def _table(self) -> Sequence[Route]:
-        """First match answers; what is fixed stands before what has a placeholder."""
+        """Return the routes. The first match answers, so fixed paths come before paths with a placeholder."""
 
         return (
             Route("GET", "/v2/login/authorization/dialog", self._login.page, is_open=True),
             Route("POST", "/v2/login/authorization/token", self._login.exchange, is_open=True),
             Route("DELETE", "/v2/logout", self._login.logout),
             Route("GET", r"/market-quote/instruments/exchange/(\w+)\.json\.gz", self._instruments, is_open=True),
-            # The official client sends no token with any candle call.
+            # The official client sends no token with candle calls.
             Route("GET", f"/v3/historical-candle/intraday/{_CANDLES}", self._today_candles, is_open=True),
             Route("GET", rf"/v3/historical-candle/{_CANDLES}/([^/]+)(?:/([^/]+))?", self._candles, is_open=True),
             Route("GET", "/v2/user/profile", self._login.profile),
@@ -171,7 +171,7 @@ class UpstoxDialect:
         return success(both if wanted is None else {wanted: both[wanted]})
 
     def _order_margins(self, request: DialectRequest) -> WireResponse:
-        """The orders stand side by side: what they would save each other is not worked out here."""
+        """Answer the margins. Each order is calculated by itself; savings between orders are not computed here."""
         blocked = []
         for order in forms.margin_orders(body_of(request)):
             name = self._tradable(order.get("instrument_key"))
@@ -189,7 +189,7 @@ class UpstoxDialect:
         )
 
     def _margin_trading(self, request: DialectRequest) -> WireResponse:
-        """The account trades nothing on margin."""
+        """Answer an empty list: the account trades nothing on margin."""
         return success([])
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
@@ -209,7 +209,7 @@ class UpstoxDialect:
         return success(self._order_row(self._known(request.first("order_id"))))
 
     def _order_history(self, request: DialectRequest) -> WireResponse:
-        """By order id the states it went through, after the one every order begins with; by tag those of all its orders."""
+        """Answer the states of an order by id, or of all orders with a tag. Each order starts with the state that every order begins with."""
         tag, order_id = request.first("tag"), request.first("order_id")
         if order_id is not None:
             wanted = [self._known(order_id)]
@@ -285,7 +285,7 @@ class UpstoxDialect:
         return WireResponse(status=200, headers={"content-type": "application/gzip"}, body=instrument_file(names))
 
     def _quotes(self, request: DialectRequest, version: str, kind: str) -> WireResponse:
-        """What is not known is left out of the answer."""
+        """Answer quotes. Unknown instruments are left out; if all are unknown, the call is refused."""
         asked = (request.first("instrument_key") or request.first("symbol") or "").split(",")
         if len(asked) > MOST_QUOTES:
             raise Refused(400, "UDAPI100076", f"At most {MOST_QUOTES} instrument keys are allowed.")
@@ -305,7 +305,7 @@ class UpstoxDialect:
     def _candles(
         self, request: DialectRequest, key: str, unit: str, count: str, to_date: str, from_date: str | None
     ) -> WireResponse:
-        """Complete days only: the running day is the intraday call's."""
+        """Answer complete days only. The running day comes from the intraday call."""
         first, last = candles.span(unit, int(count), to_date, from_date)
         return self._candle_rows(key, unit, int(count), first, min(last, self._clock.today() - timedelta(days=1)))
 

@@ -1,4 +1,4 @@
-"""How Upstox' two sockets are reached: one-time addresses under a live token, each opening one socket once."""
+"""How clients reach Upstox' two sockets: one-time addresses under a live token. Each address opens one socket once."""
 
 import hashlib
 import weakref
@@ -16,12 +16,12 @@ MARKET_SOCKET = "/market-data-feeder/v3/upstox-developer-api/feeds"
 PORTFOLIO_SOCKET = "/order-updates/feed"
 """Paths of the one-time socket addresses."""
 DOCUMENTED = frozenset({"/v3/feed/market-data-feed", "/v2/feed/portfolio-stream-feed"})
-"""These redirect to a one-time address."""
+"""These paths redirect to a one-time address."""
 UPDATE_TYPES = frozenset({"order", "position", "holding", "gtt_order"})
 
 
 class SocketDesk:
-    """Hands out one-time addresses and keeps what was opened with them."""
+    """Hands out one-time addresses and keeps the sockets opened with them."""
 
     def __init__(self, account: AccountView, names: UpstoxNames, clock: Clock, secret: str) -> None:
         self._account, self._names, self._clock, self._secret = account, names, clock, secret
@@ -37,7 +37,7 @@ class SocketDesk:
     def open(
         self, request: DialectRequest, socket: Socket, check: Callable[[DialectRequest], None]
     ) -> SocketSession | WireResponse:
-        """Open a socket at a one-time address; redirect a documented one there after `check`, which may raise."""
+        """Open a socket at a one-time address. A documented address is redirected to one after `check`, which may raise."""
         if request.path in (MARKET_SOCKET, PORTFOLIO_SOCKET):
             return self._open_once(request, socket)
         if request.path not in DOCUMENTED:
@@ -46,7 +46,7 @@ class SocketDesk:
         return WireResponse(status=302, headers={"location": self._one_time_address(request)})
 
     def close_all(self) -> None:
-        """End every open socket and every address not used yet."""
+        """End every open socket and every unused address."""
         self._codes.clear()
         for session in list(self._sessions):
             session.socket.close(1008, "access token expired")
@@ -79,6 +79,6 @@ class SocketDesk:
 
 
 def _update_types(request: DialectRequest) -> frozenset[str]:
-    """Return the wanted update types; orders when none is named."""
+    """Return the wanted update types; order updates if none is named."""
     named = frozenset((request.first("update_types") or "order").split(","))
     return named & UPDATE_TYPES

@@ -1,7 +1,7 @@
 """Kite Connect 3 as a server: REST routes, the instrument file, the ticker socket with order postbacks.
 
-Written from what is known of the Kite Connect 3 documentation (not re-read by us) and proved with the official SDK; shares no
-code with brokers/zerodha, so that the two cannot be wrong together.
+Written from what is known of the Kite Connect 3 documentation (we have not re-read it) and proved with the official SDK. It shares no code with
+brokers/zerodha, so the two cannot have the same error.
 """
 
 from onebroker.brokers.simulator.dialects.zerodha.server import build

@@ -1,4 +1,4 @@
-"""Kite's JSON rows made from the exchange's truth."""
+"""Kite's JSON rows, made from the exchange's truth."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -34,12 +34,12 @@ _DEPTH_LEVELS = 5
 
 
 def stamp(moment: datetime | None) -> str | None:
-    """Return a time as Kite writes it: Indian, naive."""
+    """Return a time as Kite writes it: Indian time without an offset."""
     return None if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
-    """Return one order of the book; an SDK's `order_history` row has the same fields."""
+    """Return one order of the book. A row of an SDK's `order_history` has the same fields."""
     units = name.units
     return {
         "placed_by": client_id,
@@ -101,7 +101,7 @@ def trade_row(fill: SimFill, name: Name) -> Row:
 
 
 def position_row(position: SimPosition, name: Name, market: Market, *, day_only: bool) -> Row:
-    """Return a row of the net view, or with `day_only` of the day view (which leaves the carried leg out)."""
+    """Return a row of the net view, or with `day_only` of the day view, which leaves the carried leg out."""
     carried = 0 if day_only else position.overnight_quantity
     buys, sells = position.day_buy_quantity + max(carried, 0), position.day_sell_quantity + max(-carried, 0)
     quantity = buys - sells
@@ -179,13 +179,13 @@ def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
 
 
 def margins(funds: SimFunds) -> dict[str, Row]:
-    """Return both purses; the account's money lies in the equity one."""
+    """Return both purses. All of the account's money is in the equity purse."""
     empty = SimFunds(**dict.fromkeys(SimFunds.__annotations__, Decimal(0)))
     return {"equity": _purse(funds), "commodity": _purse(empty)}
 
 
 def order_margin(name: Name, blocked: Blocked) -> Row:
-    """Return what one order needs; charges are not worked out here, and no part of the total at Kite either."""
+    """Return what one order needs. Charges are not computed here; at Kite they are not part of the total either."""
     return {
         "type": "commodity" if name.exchange == "MCX" else "equity",
         "tradingsymbol": name.tradingsymbol,
@@ -239,7 +239,7 @@ def ltp_row(name: Name, market: Market) -> Row:
 
 
 def ohlc_row(name: Name, market: Market) -> Row:
-    """Kite's close is the previous day's."""
+    """Return the OHLC row. Kite's close is the previous day's."""
     day = {
         "open": rupees(market.open),
         "high": rupees(market.high),

@@ -1,4 +1,4 @@
-"""Reading what a client sends: form fields into orders and changes, each refusal in Kite's words."""
+"""Reads what a client sends: form fields become orders and changes. Refusals are in Kite's words."""
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
@@ -19,7 +19,7 @@ _Word = TypeVar("_Word", bound=str)
 
 
 class BadField(Exception):
-    """A field Kite answers with an InputException."""
+    """A field that Kite refuses with an InputException."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class BadField(Exception):
 
 
 def order_list(body: bytes) -> list[dict[str, str]]:
-    """Return the orders of a JSON body, their values as a form writes them; raise `BadField`."""
+    """Return the orders of a JSON body, with values as a form writes them. Raise `BadField`."""
     try:
         rows = msgspec.json.decode(body, type=list[dict[str, str | int | float]])
     except msgspec.DecodeError as error:
@@ -36,7 +36,7 @@ def order_list(body: bytes) -> list[dict[str, str]]:
 
 
 def new_order(form: Mapping[str, str], name: Name, variety: str) -> NewOrder:
-    """Return the order a place form asks for, in units; raise `BadField`."""
+    """Return the order that a place form asks for, in units. Raise `BadField`."""
     order_type = _word(form, "order_type", tuple(OrderType))
     tag = form.get("tag") or None
     if tag is not None and (len(tag) > _TAG_LENGTH or not tag.isalnum()):
@@ -57,7 +57,7 @@ def new_order(form: Mapping[str, str], name: Name, variety: str) -> NewOrder:
 
 
 def changes(form: Mapping[str, str], name: Name) -> dict[str, object]:
-    """Return the new values of a modify form, quantities in units; raise `BadField`."""
+    """Return the new values of a modify form, quantities in units. Raise `BadField`."""
     wanted: dict[str, object] = {}
     if form.get("order_type"):
         wanted["order_type"] = _word(form, "order_type", tuple(OrderType))
@@ -67,7 +67,7 @@ def changes(form: Mapping[str, str], name: Name) -> dict[str, object]:
         if form.get(field):
             wanted[field] = _quantity(form, field) * name.units
     for field in ("price", "trigger_price"):
-        # Clients send zero for a price the order type has none of.
+        # Clients send zero for a price that the order type does not have.
         if form.get(field) and _price(form, field):
             wanted[field] = _price(form, field)
     return wanted

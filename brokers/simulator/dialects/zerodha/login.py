@@ -1,4 +1,4 @@
-"""Kite's login: its page, the exchange of tokens, and who may call."""
+"""Kite's login: its page, the exchange of tokens, and the check of callers."""
 
 import hashlib
 import hmac
@@ -31,8 +31,8 @@ class LoginDesk:
             raise Refused(403, "TokenException", "Incorrect `api_key` or `access_token`.")
 
     def page(self, request: DialectRequest) -> WireResponse:
-        """Stand in for the page where a person logs in: straight on to the app's registered address, which is the
-        simulator's own unless the call names another."""
+        """Stand in for the page where a person logs in: redirect at once to the app's registered address. This is the simulator's own address unless
+        the call names another."""
         if request.first("api_key") != self.credentials["api_key"]:
             raise Refused(400, "InputException", "Invalid `api_key`.")
         target = request.first("redirect_url") or f"{request.base}/connect/finish"
@@ -76,7 +76,7 @@ class LoginDesk:
             "access_token": access_token,
             "public_token": hashlib.sha256(access_token.encode()).hexdigest()[:32],
             "enctoken": "",
-            "refresh_token": "",  # only a few exempted platforms get one
+            "refresh_token": "",  # only a few exempted platforms get a refresh token
             "silo": "",
             "login_time": stamp(self._clock.now()),
         }

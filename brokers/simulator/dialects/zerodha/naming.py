@@ -37,7 +37,7 @@ _WEEKLY_MONTHS = "123456789OND"
 
 @attrs.frozen(kw_only=True)
 class Name:
-    """One contract as Kite calls it."""
+    """One contract under Kite's names."""
 
     contract: Contract
     exchange: str
@@ -56,7 +56,7 @@ class Name:
 
     @property
     def units(self) -> int:
-        """Units in one of Kite's quantities: lots on the currency and commodity exchanges, units elsewhere."""
+        """Units in one of Kite's quantities: a lot on the currency and commodity exchanges, one unit elsewhere."""
         return self.contract.lot_size if self.contract.quoted_in_lots else 1
 
     @property
@@ -65,7 +65,7 @@ class Name:
 
 
 def name_of(contract: Contract) -> Name | None:
-    """Return Kite's name of a contract, or None for one it does not list (ncdex)."""
+    """Return Kite's name of a contract, or None for a contract that it does not list (ncdex)."""
     identity = contract.identity
     if identity.shape is Shape.SECURITY:
         return _security(contract)
@@ -117,7 +117,7 @@ def _derivative_symbol(contract: Contract) -> str:
     year, month = f"{expiry.year % 100:02d}", _MONTHS[expiry.month - 1]
     if identity.shape is Shape.FUTURE:
         return f"{identity.underlying_symbol}{year}{month}FUT"
-    # Equity options may expire weekly; the last such day of a month carries the month's name.
+    # Equity options may expire weekly. The last weekly expiry of a month carries the month's name.
     weekly = contract.calendar == "equity" and (expiry + timedelta(days=7)).month == expiry.month
     when = f"{_WEEKLY_MONTHS[expiry.month - 1]}{expiry.day:02d}" if weekly else month
     return f"{identity.underlying_symbol}{year}{when}{strike_text(identity.strike_price or 0.0)}{identity.option_type}"
@@ -139,7 +139,7 @@ def rupees(value: Decimal | None) -> float:
 
 
 class KiteNames(Listed[Name]):
-    """Kite's names of one account, also by instrument_token and by `EXCHANGE:TRADINGSYMBOL`."""
+    """Kite's names for one account, also by instrument_token and by `EXCHANGE:TRADINGSYMBOL`."""
 
     def __init__(self, account: AccountView) -> None:
         super().__init__(account, name_of)

@@ -21,7 +21,7 @@ INTERVALS = {
     "minute": ("1minute", 60), "3minute": ("3minute", 100), "5minute": ("5minute", 100), "10minute": ("10minute", 100),
     "15minute": ("15minute", 200), "30minute": ("30minute", 200), "60minute": ("60minute", 400), "day": ("day", 2000),
 }  # fmt: skip
-"""Kite's interval -> the exchange's, and the most days of one call."""
+"""Kite's interval -> the exchange's interval, and the most days of one call."""
 
 _REFUSALS: Mapping[RefusalReason, tuple[int, str]] = {
     RefusalReason.UNKNOWN_INSTRUMENT: (400, "InputException"),
@@ -45,11 +45,11 @@ _QUOTE_KINDS: Mapping[str, tuple[Callable[[Name, Market], answers.Row], int]] = 
     "/ohlc": (answers.ohlc_row, 1000),
     "/ltp": (answers.ltp_row, 1000),
 }
-"""Tail of /quote -> its rows and the most instruments of one call."""
+"""Tail of /quote -> the function that makes its rows, and the most instruments of one call."""
 
 
 _EXPIRY = time(6, 0)
-"""Tokens die in the morning."""
+"""Tokens end in the morning."""
 
 
 class ZerodhaDialect:
@@ -125,7 +125,7 @@ class ZerodhaDialect:
     # routes ---------------------------------------------------------------------------------------------------------
 
     def _table(self) -> Sequence[Route]:
-        """First match answers; what is fixed stands before what has a placeholder."""
+        """Return the routes. The first match answers, so fixed paths come before paths with a placeholder."""
 
         return (
             Route("GET", "/connect/login", self._login.page, is_open=True),
@@ -176,7 +176,7 @@ class ZerodhaDialect:
         rows = [
             (each, names[each.instrument_id], self._account.market(each.instrument_id))
             for each in self._account.positions()
-            if each.instrument_id in names  # what has expired is settled and shown no more
+            if each.instrument_id in names  # an expired contract is settled and no longer shown
         ]
         return success(
             {
@@ -204,7 +204,7 @@ class ZerodhaDialect:
         return success([self._order_row(order) for order in self._account.orders()])
 
     def _order_history(self, request: DialectRequest, order_id: str) -> WireResponse:
-        """The states an order went through, after the one every order begins with."""
+        """Answer the states of an order. They start with the state that every order begins with."""
         self._known(order_id)
         rows = [self._order_row(order) for order in self._account.order_history(order_id)]
         first = {
@@ -228,7 +228,7 @@ class ZerodhaDialect:
         return answers.order_row(order, self._names.by_id[order.new.instrument_id], self._account.client_id)
 
     def _known(self, order_id: str) -> SimOrder:
-        """Return an order as it stands, also one that a late book does not show yet."""
+        """Return an order in its present state, even if a late book does not show it yet."""
         states = self._account.order_history(order_id)
         if not states:
             raise Refused(400, "OrderException", "Couldn't find that `order_id`.")
@@ -272,7 +272,7 @@ class ZerodhaDialect:
         return WireResponse(status=200, headers={"content-type": "text/csv"}, body=instrument_file(names))
 
     def _quote(self, request: DialectRequest, kind: str) -> WireResponse:
-        """What is not known is left out of the answer."""
+        """Answer quotes. Unknown instruments are left out of the answer."""
         row, most = _QUOTE_KINDS[kind]
         asked = [value for key, value in request.query if key == "i"]
         if not asked:

@@ -17,7 +17,7 @@ MODES = ("ltp", "quote", "full")
 MOST_INSTRUMENTS = 3000
 
 _SCALES = {3: 10_000_000, 6: 10_000, 12: 10_000}
-"""Segment id -> price units per rupee; 100 for all others."""
+"""Segment id -> number of price units in a rupee; 100 for all other segments."""
 _WRAP = 1 << 32
 
 
@@ -32,7 +32,7 @@ class TickerSession:
         self._modes: dict[int, str] = {}
 
     def received(self, message: bytes | str) -> None:
-        """Take subscribe, unsubscribe and mode; tokens must be numbers."""
+        """Take subscribe, unsubscribe and mode. Tokens must be numbers."""
         try:
             request = msgspec.json.decode(message, type=dict[str, object])
             action = request["a"]
@@ -93,7 +93,7 @@ class TickerSession:
 
 
 def frame(packets: list[bytes]) -> bytes:
-    """Return one message: the count, then each packet behind its length."""
+    """Return one message: the packet count, then each packet after its length."""
     parts = [struct.pack(">H", len(packets))]
     for one in packets:
         parts += [struct.pack(">H", len(one)), one]
