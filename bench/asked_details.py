@@ -1,4 +1,4 @@
-"""The instrument routes over a built catalogue on a loopback socket, and a client process that asks for many of them at once.
+"""Serves the instrument routes over a built catalogue on a loopback socket; as a program, asks them for many instruments in one POST.
 
 python -m bench.asked_details PORT FILE      posts the body in FILE (`bench.bench_catalogue` starts this)
 """
@@ -34,7 +34,7 @@ READ_BYTES = 1 << 16
 async def serve_instruments(
     catalogue: Published[CatalogueState], task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Serve the routes over what is mapped; starts with the port."""
+    """Serve the routes over the published catalogue. Reports started with the port."""
     clock = Clock()
     row = connected(AccessToken(token=None, last_login=None, expires_at=None), clock.now(), 86_400, lambda: TOKEN)
     book = open_mailbox("the quote book", capacity=8).address

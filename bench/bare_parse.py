@@ -1,11 +1,11 @@
-"""A bare parse of the brokers' instrument files into polars frames: what any build from them must spend at least.
+"""A bare parse of the brokers' instrument files into polars frames: the least that any build from these files must spend.
 
     python -m bench.bare_parse FOLDER
 
-unpacks and parses every file in its own format and drops the frame; prints one line of JSON: seconds of each broker, seconds of
-all, bytes read, peak memory of the process. Reading of the files is timed, starting the interpreter is not. CSV values stay
-texts, JSON values are typed by all their rows, since some fields are not in every one. Fyers' JSON masters are objects by ticker, which polars cannot read as rows:
-msgspec decodes them and polars makes the frame from the rows.
+Unpacks and parses every file in its own format and drops the frame. Prints one line of JSON: seconds of each broker, seconds of all, bytes read, peak
+memory of the process. Reading the files is timed; starting the interpreter is not. CSV values stay texts. JSON values are typed by all their rows,
+because some fields are not in every row. Fyers' JSON masters are objects by ticker, which polars cannot read as rows: msgspec decodes them, and
+polars makes the frame from the rows.
 """
 
 import argparse
@@ -26,7 +26,7 @@ _GZIP, _ZIP = b"\x1f\x8b", b"PK"
 
 
 def parse(body: bytes) -> int:
-    """Parse one file of any of the formats; return its rows."""
+    """Parse one file of any of the formats. Return the number of its rows."""
     if body.startswith(_GZIP):
         return parse(gzip.decompress(body))
     if body.startswith(_ZIP):

@@ -1,4 +1,4 @@
-"""The clients of `bench_beat`: GETs at fixed times, whether or not earlier answers came, and how old what they read is."""
+"""The clients of `bench_beat`: GETs at fixed times, whether or not earlier answers came. They also note how old the documents are."""
 
 import re
 import time
@@ -17,7 +17,7 @@ MIX = (
     *["/api/portfolio/funds"] * 6, *["/api/portfolio/positions"] * 6, *["/api/portfolio/holdings"] * 3,
     *["/api/orders/details?status=open&limit=100"] * 2, *["/api/orders/trades?limit=100"] * 2, "/api/orders/details",
 )  # fmt: skip
-"""Twenty GETs, asked again and again; the last is the whole order book (3.6 MB)."""
+"""Twenty GETs, repeated again and again. The last is the whole order book (3.6 MB)."""
 _AS_OF = re.compile(rb'"as_of":"([0-9T:-]+)"(?:,"page":\{[^}]*\})?\}$')
 
 
@@ -25,14 +25,14 @@ _AS_OF = re.compile(rb'"as_of":"([0-9T:-]+)"(?:,"page":\{[^}]*\})?\}$')
 class Read:
     latencies: list[float] = attrs.field(factory=list)
     ages: dict[str, float] = attrs.field(factory=dict)
-    """Path -> greatest age of an `as_of`, seconds."""
+    """Path -> greatest age of an `as_of`, in seconds."""
     statuses: Counter[str] = attrs.field(factory=Counter)
     late: int = 0
-    """Requests that left more than a second after their time."""
+    """Requests that left more than a second after their due time."""
     given_up: int = 0
-    """Requests that had not left when GRACE_SECONDS had passed after the last one's time."""
+    """Requests that had not left GRACE_SECONDS after the due time of the last request."""
     seconds: float = 0.0
-    """From the first request's time to the last answer."""
+    """From the first request's due time to the last answer."""
 
 
 async def load(port: int, seconds: float, rate: float) -> Read:
@@ -77,7 +77,7 @@ async def _client(
 
 
 async def _answer(stream: trio.SocketStream) -> tuple[bytes, bytes]:
-    """Read one whole answer; return its head and the end of its body."""
+    """Read one whole answer. Return its head and the end of its body."""
     data = b""
     while (end := data.find(b"\r\n\r\n")) < 0:
         data += await _some(stream)

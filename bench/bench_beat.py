@@ -1,19 +1,17 @@
-"""The beat of the documents under load: ten brokers of 500 orders of which 50 rows change a second, while 200 GETs a second are
-answered.
+"""The beat of the documents under load: ten brokers with 500 orders each, 50 changed rows a second, and 200 answered GETs a second.
 
-The server is a process of its own: the five document actors with the store in memory, fed as sessions feed them, behind `http.app` and
-`http.listener.accepting` on a loopback socket. Each tick of 20 ms changes one order of one broker; each second every broker is seen again, and one
-has new prices for all its positions. The clients of this process ask at fixed times, whether or not earlier answers came.
+The server is a separate process: the five document actors with the store in memory, behind `http.app` and `http.listener.accepting` on a loopback socket. They are
+fed as sessions feed them. Each tick of 20 ms changes one order of one broker. Each second every broker is seen again, and one broker has new prices
+for all its positions. The clients in this process send at fixed times, whether or not earlier answers came.
 
-*Gap* is between two publications of one document by the actor's own stamps (`onebroker_document_published_seconds`); *oldest* is the
-greatest age of an `as_of` that a client read, by the wall clock, and holds up to a second because it is written in whole seconds.
-Holdings are rewritten every 60 s and have no part in either. What is promised: the 99th percentile of the gaps at most 0.75 s, and no
-`as_of` older than 2 s.
+*Gap* is the time between two publications of one document by the actor's own stamps (`onebroker_document_published_seconds`). *Oldest* is the
+greatest age of an `as_of` that a client read, by the wall clock. It includes up to a second, because `as_of` has whole seconds. Holdings are
+rewritten every 60 s and are in neither figure. The promise: the 99th percentile of the gaps is at most 0.75 s, and no `as_of` is older than 2 s.
 
-What a shared machine takes is told apart where Linux says it: *waited* is how long the server's loop was ready to run while another
-thread had the core, *stolen* how long the host of a virtual machine took the cores away; *own* gaps are the gaps less both. Steps of
-the loop are told by the processor time of its thread, in which other programs have no part (stolen time may have); pauses of the
-garbage collector by the clock.
+The time that a shared machine takes is shown separately where Linux reports it. *Waited* is how long the server's loop was ready to run while another
+thread had the core. *Stolen* is how long the host of a virtual machine took the cores away. *Own* gaps are the gaps less both. Steps of the loop are
+measured by the processor time of its thread, which excludes other programs (it may include stolen time). Pauses of the garbage collector are measured
+by the clock.
 
     python -m bench.bench_beat [--seconds 60] [--rate 200]
 """
@@ -126,7 +124,7 @@ def _assemblers() -> dict[Resource, Assembler]:
 
 @attrs.define
 class _Brokers:
-    """What the ten sessions would tell."""
+    """Sends what the ten sessions would send."""
 
     clock: Clock
     boxes: dict[Resource, Mailbox[DocumentMessage]]
@@ -174,12 +172,12 @@ class _Brokers:
 
 @attrs.define(eq=False)
 class _Loop(trio.abc.Instrument):
-    """What keeps the loop: steps of tasks by the processor time they took, and rounds of the garbage collector."""
+    """Notes what occupies the loop: steps of tasks by their processor time, and rounds of the garbage collector."""
 
     steps: list[tuple[float, str]] = attrs.field(factory=list)
-    """(seconds, task) of the long ones."""
+    """(seconds, task) of the long steps."""
     pauses: list[tuple[float, int]] = attrs.field(factory=list)
-    """(seconds, generation)."""
+    """(seconds, generation) of each collection."""
     _began: float = 0.0
     _paused: float = 0.0
 
@@ -215,13 +213,13 @@ class _Loop(trio.abc.Instrument):
 
 @attrs.frozen
 class _Taken:
-    """What the machine gave the loop's thread since its start, and what it did not; zeros where the system does not say."""
+    """The time that the loop's thread had since its start, and the time that it lost. Zeros where the system does not report it."""
 
     ran: float = 0.0
     waited: float = 0.0
-    """Seconds it was ready to run and another thread had the core."""
+    """Seconds in which the thread was ready to run and another thread had the core."""
     stolen: float = 0.0
-    """Seconds the host of a virtual machine took a core away, whoever had it: the mean of the cores."""
+    """Seconds in which the host of a virtual machine took a core away, whichever thread had it. The mean of the cores."""
 
     @property
     def lost(self) -> float:
@@ -266,7 +264,7 @@ async def _serve(loop: _Loop) -> None:
                 nursery.start_soon(_watch, published[resource], gaps[resource])
             before, began = brokers.changed, _taken()
             loop.begin()
-            await standard_input.receive_some(64)  # and has ended
+            await standard_input.receive_some(64)  # the load has ended
         machine = {
             f"loop_{name}_s": round(getattr(_taken(), name) - getattr(began, name), 1)
             for name in ("ran", "waited", "stolen")
@@ -293,8 +291,8 @@ def _services(clock: Clock, published: dict[Resource, Published[DocumentState | 
 
 
 async def _watch(published: Published[DocumentState | None], gaps: list[tuple[float, float]]) -> None:
-    """Note the gaps between publications, by their stamps, and how much of each the machine took from the loop: also those of a
-    document that was replaced before it was seen."""
+    """Note the gaps between publications by their stamps, and how much of each gap the machine took from the loop. This includes documents that were
+    replaced before they were seen."""
     state = published.value
     before, lost_before = None if state is None else state.published_monotonic, _taken().lost
     while True:

@@ -1,14 +1,14 @@
-"""The daily catalogue build at full size: ten brokers' instrument files in their real formats, as the service goes about it.
+"""The daily catalogue build at full size, done as the service does it: ten brokers' instrument files in their real formats.
 
-A real catalogue actor fetches the files over the service's own transport (TLS, packed where its requests accept that) from a server
-in another process (`bench.file_server`), keeps them for its worker process, lets that build, maps what it wrote and swaps the
-snapshot; then a client process asks for 100,000 instruments in one POST. All the time the loop
-is watched (`bench.loop_watch`), its garbage collector being set as the service's. Beside the build, before and after, in a process of its own as well: a bare polars parse of the same files (`bench.bare_parse`). Ratios
-are also given for processor seconds, which other programs on the machine disturb less. The files are made anew in a temporary
-folder (`bench.instrument_files`, not measured) unless --files names a folder that holds some.
+A real catalogue actor fetches the files over the service's own transport (TLS, packed if its requests accept that) from a server in another process
+(`bench.file_server`). The actor stores the files, lets its worker process build, maps the built file and swaps the snapshot. Then a client process
+asks for 100,000 instruments in one POST. The loop is watched all the time (`bench.loop_watch`), with the garbage collector set as in the service. A
+bare polars parse of the same files (`bench.bare_parse`) runs before and after the build, in a separate process. Ratios are also given for processor
+seconds, which other programs on the machine disturb less. The files are made again in a temporary folder (`bench.instrument_files`, not measured),
+unless --files names a folder with files.
 
-Stalls are also told without what other programs on the machine take. With --ahead (root) the loop's thread alone is scheduled before
-all of them.
+Stalls are also given without the time that other programs on the machine take. With --ahead (root), only the loop's thread is scheduled before all
+other programs.
 
     python -m bench.bench_catalogue [--rows 150000] [--files FOLDER] [--ahead]
 """
@@ -60,15 +60,15 @@ from onebroker.http.listener.gc_pauses import settle_collector
 
 SETTLE_SECONDS = 2.0
 ASKED = 100_000
-"""Instruments in one POST."""
+"""Number of instruments in one POST."""
 READ_AFTERWARDS = 20_000
-"""Instruments read once from the mapped file when all is done."""
+"""Number of instruments read once from the mapped file at the end."""
 PACKAGES = ("trio", "polars", "msgspec")
 MB = 1024.0
 
 
 class NearTransport:
-    """The service's transport, to a server on this machine in the place of all brokers' hosts."""
+    """The service's transport, sending to a server on this machine instead of the brokers' hosts."""
 
     def __init__(self, transport: Transport, files: Mapping[str, str], port: int) -> None:
         self._transport = transport
@@ -83,12 +83,12 @@ class NearTransport:
         raise NotSent("there are no streams here")
 
     async def aclose(self) -> None:
-        """Who opened the transport closes it."""
+        """Does nothing: the code that opened the transport closes it."""
 
 
 @asynccontextmanager
 async def _serving(folder: Path) -> AsyncIterator[int]:
-    """Serve the files in a process of its own; give its port."""
+    """Serve the files in a separate process and yield its port."""
     async with trio.open_nursery() as nursery:
         command = [sys.executable, "-m", "bench.file_server", str(folder)]
         server = await nursery.start(partial(trio.run_process, command, stdout=subprocess.PIPE, check=False))
@@ -97,7 +97,7 @@ async def _serving(folder: Path) -> AsyncIterator[int]:
 
 
 class TimedBuilder(ProcessBuilder):
-    """The service's builder with its times, and what kept the loop meanwhile."""
+    """The service's builder, which also notes its times and the loop's stalls during them."""
 
     def __init__(self, folder: Path, watch: LoopWatch) -> None:
         super().__init__(folder)
@@ -130,7 +130,7 @@ class TimedBuilder(ProcessBuilder):
 
 @attrs.frozen
 class Spent:
-    """What this process' finished children used."""
+    """The resources that this process' finished children used."""
 
     cpu_seconds: float
     peak_mb: float
@@ -142,7 +142,7 @@ class Spent:
 
 
 def resident() -> dict[str, int]:
-    """Return this process' resident memory in MB: all of it, and the part that is not pages of files."""
+    """Return this process' resident memory in MB: the total, and the part that is not file pages."""
     lines = Path("/proc/self/status").read_text().splitlines()
     fields = dict(line.split(":", 1) for line in lines if line.startswith(("VmRSS", "RssAnon")))
     return {name: round(int(value.split()[0]) / MB) for name, value in fields.items()}
@@ -157,7 +157,7 @@ def _access(broker: Broker) -> Access:
 
 
 def _addresses(registry: Registry, folder: Path, clock: Clock) -> dict[str, str]:
-    """Return the address of every file a codec asks for -> the name of the file made for it."""
+    """Return the address of every file that a codec asks for -> the name of the file made for it."""
     found: dict[str, str] = {}
     for code, paths in files_in(folder).items():
         flow = registry[code].instruments.file_requests(_access(registry[code]), clock.now())
@@ -206,7 +206,7 @@ async def _built(
     published: Published[CatalogueState],
     watch: LoopWatch,
 ) -> list[dict[str, object]]:
-    """Have a catalogue actor fetch, build and publish, once."""
+    """Let a catalogue actor fetch, build and publish once."""
     mailbox: Mailbox[CatalogueMessage] = open_mailbox("the catalogue", capacity=8)
     actor = CatalogueActor(
         mailbox=mailbox, published=published,
@@ -253,7 +253,7 @@ async def _built(
 
 
 async def _ask(count: int, data: Path, published: Published[CatalogueState], watch: LoopWatch) -> dict[str, object]:
-    """Have a client ask for `count` instruments in one POST."""
+    """Let a client ask for `count` instruments in one POST."""
     snapshot = published.value.latest
     assert isinstance(snapshot, TableSnapshot)
     ids = [snapshot.at(number * 7 % snapshot.count).instrument_id for number in range(count)]
@@ -262,7 +262,7 @@ async def _ask(count: int, data: Path, published: Published[CatalogueState], wat
     del ids
     async with trio.open_nursery() as nursery:
         port = await nursery.start(serve_instruments, published)
-        settle_collector()  # as the service when it has started
+        settle_collector()  # as the service does after its start
         await trio.sleep(SETTLE_SECONDS)
         watch.lap()
         command = [sys.executable, "-m", "bench.asked_details", str(port), str(body)]
@@ -273,7 +273,7 @@ async def _ask(count: int, data: Path, published: Published[CatalogueState], wat
 
 
 def _read(snapshot: Snapshot | None) -> dict[str, object]:
-    """Find instruments all over the file by a token, each for the first time."""
+    """Find instruments from all parts of the file by a token, each for the first time."""
     assert snapshot is not None
     listings = snapshot.listings("zerodha")
     tokens = list(listings)[:: max(1, len(listings) // READ_AFTERWARDS)]
@@ -328,7 +328,7 @@ def main() -> None:
     parser.add_argument("--ahead", action="store_true", help="schedule the loop's thread before all other programs")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.measure:  # in a fresh process: what the files' making used is not in its figures
+    if options.measure:  # in a fresh process: the making of the files is not in its figures
         if options.ahead:
             os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
         _report(options.files, options.rows)

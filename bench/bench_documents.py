@@ -1,9 +1,8 @@
-"""Rebuild of the five documents: nothing rendered yet, every row of one broker changed, one row in ten of one broker
-changed, nothing changed.
+"""Rebuild of the five documents in four cases: nothing rendered yet, every row of one broker changed, one row in ten of one broker changed, nothing
+changed.
 
-For 2 and 10 brokers with 500 orders, 500 trades, 200 positions (each in both views) and 200 holdings each; every
-broker holds the same instruments, so that positions and holdings merge across all of them. Medians in milliseconds, from
-slices to the bytes that are published.
+For 2 and 10 brokers with 500 orders, 500 trades, 200 positions (each in both views) and 200 holdings each. Every broker holds the same instruments,
+so positions and holdings merge across all brokers. Medians in milliseconds, from slices to the published bytes.
 
     python -m bench.bench_documents
 """
@@ -51,7 +50,7 @@ NOW = 1_790_000_000.0
 
 
 class StocksSnapshot:
-    """HOLDINGS instruments, named by every broker by their number."""
+    """HOLDINGS instruments. Every broker names them by their number."""
 
     mapping_date = date(2026, 9, 21)
 
@@ -164,7 +163,7 @@ def _funds() -> Rows:
 
 
 def _touch(rows: Rows, step: int, every: int) -> Rows:
-    """Change one row in `every`."""
+    """Change one row in every `every` rows."""
     if isinstance(rows, FundsRow):
         return msgspec.structs.replace(rows, cash_balance=float(step * every))
     changed = list(rows)
@@ -218,7 +217,7 @@ def _timed(assembler: Assembler, slices: Mapping[str, Slice]) -> tuple[float, in
 
 
 def measure(resource: Resource, brokers: int, catalogue: Published[CatalogueState]) -> dict[str, object]:
-    """Measure one document; milliseconds."""
+    """Measure one document, in milliseconds."""
     codes = [f"broker{number}" for number in range(brokers)]
     slices = {
         code: Slice(broker=code, resource=resource, rows=MAKE[resource](), received_at=NOW - index / 10)

@@ -1,9 +1,9 @@
 """Streaming ticks: `GET /api/instruments/ticks` over a whole day of millions of ticks, from the history store to a client.
 
-The store, the application and its listener are one process; this process only reads. Printed: seconds to the first byte, megabytes
-and ticks a second of the stream, the same of the raw encoder over one frame in memory in the same run, their ratio, and the
-server's resident memory before, and at its highest while it streams each tenth of the answer. Ratios are given per second of the clock and
-per second a core was busy: on a machine that others use, the second says more.
+The store, the application and its listener are one process; this process only reads. It prints the seconds to the first byte, and the stream's
+megabytes and ticks a second. It prints the same for the raw encoder over one frame in memory in the same run, and their ratio. It also prints the
+server's resident memory before the stream, and the highest value while it streams each tenth of the answer. Ratios are given per second of the clock
+and per second of a busy core. On a machine that others use, the second ratio says more.
 
     python -m bench.bench_history [--ticks 5000000]
 """
@@ -47,13 +47,13 @@ SHARE = security("nse", "equities", "BENCH")
 DAY = date(2026, 11, 20)
 BATCH = 250_000
 STEP = 4_000
-"""Microseconds between two ticks: five millions fit into a day's trading."""
+"""Microseconds between two ticks. Five million ticks fit into a day's trading."""
 READ_BYTES = 256 * 1024
 PACKAGES = ("duckdb", "polars", "hypercorn", "quart", "trio")
 
 
 def _ticks(first: int, count: int) -> pl.DataFrame:
-    """Return ticks with a depth of five levels, every figure another."""
+    """Return ticks with a depth of five levels, with different figures in each."""
     number = pl.int_range(first, first + count, dtype=pl.Int64)
     price = (100_000 + number % 997).cast(pl.Float64) * 0.05
     levels = pl.concat_list(
@@ -130,13 +130,13 @@ def _resident(pid: int) -> float:
 
 
 def _busy(pid: int) -> float:
-    """Return the seconds a process has kept a core busy."""
+    """Return the seconds for which a process has kept a core busy."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def _stream(address: str, pid: int, count: int, end: str) -> dict[str, object]:
-    """Read a whole answer; return its figures."""
+    """Read a whole answer and return its figures."""
     place = urlsplit(address)
     stream = await trio.open_tcp_stream(place.hostname or "", place.port or 0)
     path = f"/api/instruments/ticks?instrument_id={SHARE.instrument_id}&start=2026-11-20&end={end}&adjusted=no"
@@ -149,7 +149,7 @@ async def _stream(address: str, pid: int, count: int, end: str) -> dict[str, obj
         if not size:
             first = time.perf_counter() - begun
         size += len(chunk)
-        ticks += chunk.count(b'"time"')  # of one cut in two by a chunk's end neither half counts
+        ticks += chunk.count(b'"time"')  # a tick cut in two by a chunk's end is not counted in either half
         place_in_answer = min(9, ticks * 10 // count)
         highest[place_in_answer] = max(highest[place_in_answer], _resident(pid))
     seconds = time.perf_counter() - begun
@@ -166,7 +166,7 @@ async def _stream(address: str, pid: int, count: int, end: str) -> dict[str, obj
 
 
 def _encoder(frames: int) -> dict[str, object]:
-    """Encode frames in memory as the stream does: what it could be at best, on one core."""
+    """Encode frames in memory as the stream does. This is the best possible result on one core."""
     frame = _ticks(0, MOST_TICKS).select(*TICK_VALUES)
     begun, busy = time.perf_counter(), time.process_time()
     size = sum(len(text) for _ in range(frames) for text in encode_ticks(frame, 2))

@@ -1,6 +1,6 @@
-"""The longest step of the listing routes over 300,000 instruments, which holds up everybody else for so long: pages, search, its records.
+"""The longest step of the listing routes over 300,000 instruments: pages, search, its records. A step blocks every other task of the loop.
 
-Processor milliseconds of the thread, so that what others do on the machine does not count; beside each its median step.
+Measured in processor milliseconds of the thread, so that other programs on the machine do not count. Each row also has the median step.
 """
 
 import gc
@@ -20,7 +20,7 @@ HALF = 150_000
 
 
 def listed() -> pl.DataFrame:
-    """150,000 shares of as many names, and as many options on 200 underlyings."""
+    """150,000 shares with different names, and 150,000 options on 200 underlyings."""
     half = pl.int_range(HALF, eager=True)
     names = {"symbol": pl.format("SHARE{}", half), "underlying_symbol": pl.format("NAME{}", half // 750)}
     kinds = (("equities", "security", "symbol"), ("equity_options", "option", "underlying_symbol"))

@@ -1,9 +1,9 @@
-"""Whether memory comes back: what the service holds at rest, during a mixed load, and afterwards.
+"""Whether memory is released: how much the service holds at rest, during a mixed load, and afterwards.
 
-The demo as it is, in real time. It rests, then clients read documents, candles, quotes and the catalogue, place and cancel orders, open and leave
-`/stream` sockets and break connections off in mid-body; then it rests again. *Resident* is the median of the service's process over the last
-30 s of each part, *peak* the most between two looks (Linux notes it). Promised: at the end at most 15 % more than before the load. The load
-is preceded by a tenth of it as warming, so that what is made once (pages of programs, pools, caches up to their bounds) stands in both.
+The unchanged demo, in real time. It rests; then there is load; then it rests again. Clients read documents, candles, quotes and the catalogue, place
+and cancel orders, open and leave `/stream` sockets, and break connections off in mid-body. *Resident* is the median of the service's process over the
+last 30 s of each part. *Peak* is the highest value between two looks (Linux notes it). The promise: at the end at most 15 % more than before the
+load. A tenth of the load runs first as warming, so that things made once (pages of programs, pools, caches up to their bounds) are in both figures.
 
     python -m bench.bench_memory [--minutes 18] [--rest-seconds 150] [--clients reads,masters]
 """
@@ -34,12 +34,12 @@ from tests.demo.conftest import LOST, Demo
 PROMISED_SHARE = 1.15
 LOOK_SECONDS = 1.0
 MEDIAN_OF = 30
-"""Looks."""
+"""Number of looks."""
 WARMING_SHARE = 0.1
 PAUSES = {"reads": 0.05, "orders": 1.5, "candles": 0.7, "masters": 4.0, "sockets": 0.8, "odd": 0.03}
-"""Seconds between two actions of each client."""
+"""Seconds between two actions, for each client."""
 START_SECONDS = 300.0
-"""A busy machine takes a minute to the first mapping."""
+"""A busy machine needs a minute until the first mapping."""
 MB = 1024
 
 
@@ -49,7 +49,7 @@ class _Look:
     resident: int
     """KB."""
     peak: int
-    """KB since the look before."""
+    """KB, highest since the previous look."""
 
 
 @attrs.define
@@ -85,9 +85,9 @@ class _Load:
     shares: Sequence[Mapping[str, Any]]
     clients: Sequence[str] = tuple(PAUSES)
     count: Counter[str] = attrs.field(factory=Counter)
-    """Actions, and what went wrong: answers other than 200, lost connections of the clients that behave; each by its client."""
+    """Actions and failures, each by its client. Failures are answers other than 200 and lost connections of clients that behave correctly."""
     served: set[str] = attrs.field(factory=set)
-    """Clients that got what they asked for at least once: a load whose requests are all refused is none."""
+    """Clients that were answered successfully at least once. A load whose requests are all refused is not a load."""
 
     def run(self, seconds: float) -> None:
         stop = threading.Event()
@@ -161,7 +161,7 @@ class _Load:
         )
 
     def _sockets(self, dice: random.Random) -> None:
-        """Open a stream and leave: now and then without a word."""
+        """Open a stream and leave without a closing frame."""
         with socket.create_connection(("127.0.0.1", self.demo.port), timeout=10) as client:
             client.sendall(
                 b"GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
@@ -253,7 +253,7 @@ def main() -> None:
         "--clients", type=lambda names: names.split(","), default=tuple(PAUSES), help="only these kinds of load"
     )
     parser.add_argument("--past", action="store_true", help="with the demo's two years of candles")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the demo is ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the demo is ended too
     row = _measure(parser.parse_args())
     for name, part in row["parts"].items():
         print(f"{name:>10}  resident {part['resident_mb']:7.1f} MB  peak {part['peak_mb']:7.1f} MB")

@@ -1,15 +1,13 @@
-"""How long an order waits inside the service: from the request being read to its bytes being handed to the broker.
+"""How long an order waits inside the service: from the moment the request is read until its bytes are handed to the broker.
 
-What `timing_ms.preparation` of `POST /api/orders/place` says: engine, choice of broker, rate budget and the write ahead that
-must be on disk. The trading day of the tests (real session and engine actors, the simulator's dialects in this process, no
-sockets) runs on the real clock, once over the store in memory and once over an embedded Redis server in a temporary folder
-(append-only file, `appendfsync always`), with the durable store in SQLite beside it. Orders rest below the market and are paced below the brokers' limits, so that no
-figure holds waiting for room. The simulated market moves twice a second on the same loop: the slowest figures hold its steps too,
-and a service on its own is a little faster than they say.
+This is `timing_ms.preparation` of `POST /api/orders/place`: engine, choice of broker, rate budget, and the write ahead that must be on disk. The
+tests' trading day (real session and engine actors, the simulator's dialects in this process, no sockets) runs on the real clock. It runs once over
+the store in memory, and once over an embedded Redis server in a temporary folder (append-only file, `appendfsync always`) with the durable store in
+SQLite. Orders rest below the market. They are paced below the brokers' limits, so no figure includes waiting for room. The simulated market moves
+twice a second on the same loop. So the slowest figures include its steps too, and a service by itself is a little faster than these figures.
 
-Beside it, in the same run, Zerodha's official SDK places the same kind of order at the simulator in another process
-(`sdk_place_driver.py`): from its call to its first bytes leaving, and its whole call. It checks nothing, chooses no broker, keeps no
-limit and writes nothing down.
+In the same run, Zerodha's official SDK places the same kind of order at the simulator in another process (`sdk_place_driver.py`). Measured are the
+time from its call to its first bytes leaving, and its whole call. The SDK checks nothing, chooses no broker, keeps no limit and writes nothing down.
 
     python -m bench.bench_order_preparation [--orders 200]
 """
@@ -38,7 +36,7 @@ from tests.support.day import Day
 
 ROOT = Path(__file__).resolve().parents[1]
 PACE_SECONDS = 0.15
-"""Between two orders: below 10 a second and, over two brokers, below 200 a minute each."""
+"""Seconds between two orders: below 10 orders a second and, over two brokers, below 200 a minute each."""
 WARM_UP_ORDERS = 5
 PACKAGES = ("trio", "redis", "hiredis", "msgspec", "attrs", "cattrs")
 
@@ -57,7 +55,7 @@ async def _redis_store(folder: Path) -> AsyncIterator[RedisStore]:
 
 
 async def _measure(kind: str, orders: int) -> dict[str, object]:
-    """Place `orders` orders one after the other; return the figures of their preparation."""
+    """Place `orders` orders one after the other. Return the figures of their preparation."""
     async with AsyncExitStack() as stack:
         day = Day(start=Clock().now().astimezone(IST))
         if kind == "redis":
@@ -84,7 +82,7 @@ def _row(what: str, brokers: str, milliseconds: list[float]) -> dict[str, object
 
 
 def _sdk(orders: int) -> list[dict[str, object]]:
-    """Return the figures of the SDK's calls, placed at a simulator of its own."""
+    """Return the figures of the SDK's calls, placed at a separate simulator."""
     python = ROOT / ".sdk" / "others" / "bin" / "python"
     if not python.exists():
         raise SystemExit(".sdk/others is missing: run `python tests/sdk/install.py`")
@@ -117,7 +115,7 @@ def _sdk(orders: int) -> list[dict[str, object]]:
 
 
 def _line_of(simulator: "subprocess.Popen[str]") -> dict[str, object]:
-    """Read the simulator's lines up to `ready`; return its broker's."""
+    """Read the simulator's lines up to `ready`. Return the line of its broker."""
     assert simulator.stdout is not None
     found: dict[str, object] = {}
     for text in simulator.stdout:

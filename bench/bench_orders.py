@@ -1,11 +1,11 @@
-"""How soon an acknowledged order, change or cancel stands in the order document, and how often each broker is called, while 500 orders
-go through the default choice in ten minutes.
+"""How soon an acknowledged order, change or cancel shows in the order document, and how often each broker is called, while 500 orders go through the
+default choice in ten minutes.
 
-The demo as it is (the service, its store and the ten simulated brokers are processes of their own, on loopback sockets and in real
-time). Orders, changes and cancels are those of `tests/support/order_mix.py`, most of them with no broker named; the dearer brokers
-get ten each by name, so that the way of every broker is measured. `GET /api/orders/details` is read all the time: a change stands when an
-answer has come that shows it, so a figure holds the time of up to two reads. Windows are counted from the simulators' own notes of when they
-were called, from the first order on, and held against what the brokers publish. Ends with exit code 1 when something was not kept.
+The unchanged demo: the service, its store and the ten simulated brokers are separate processes, on loopback sockets and in real time. Orders, changes
+and cancels are those of `tests/support/order_mix.py`. Most name no broker. The dearer brokers get ten orders each by name, so that every broker's
+path is measured. `GET /api/orders/details` is read all the time. A change counts as shown when an answer that contains it has arrived, so a figure
+includes the time of up to two reads. The call windows are counted from the simulators' own notes of their calls, from the first order on, and
+compared with the limits that the brokers publish. Exit code 1 if any promise was broken.
 
     python -m bench.bench_orders [--orders 500] [--seconds 600]
 """
@@ -39,11 +39,11 @@ from tests.support.published_limits import windows_of, worst_windows
 
 PROMISED_SECONDS = 1.0
 GIVEN_UP_SECONDS = 20.0
-"""What does not stand by then never does."""
+"""A change that does not show by then counts as never shown."""
 READ_SECONDS = 0.05
-"""Between two reads of the document."""
+"""Seconds between two reads of the document."""
 SETTLE_SECONDS = 20.0
-"""Before the first order: the calls of the start have left the brokers' windows of seconds."""
+"""Seconds before the first order. By then the calls of the start have left the brokers' windows of seconds."""
 SENDERS = 16
 VERBS = ("place", "price", "trigger", "quantity", "cancel")
 
@@ -61,14 +61,14 @@ class _Awaited:
 
 @attrs.define
 class _Document:
-    """The order document as clients read it, and what is waited for in it."""
+    """The order document as clients read it, and the changes that are awaited in it."""
 
     demo: Demo
     rows: dict[str, Row] = attrs.field(factory=dict)
     took: defaultdict[tuple[str, str], list[float]] = attrs.field(factory=lambda: defaultdict(list))
-    """(broker, verb) -> seconds from the acknowledgment; infinity for what never stood there."""
+    """(broker, verb) -> seconds from the acknowledgment; infinity for a change that never showed."""
     reads: list[float] = attrs.field(factory=list)
-    """Seconds that each read took."""
+    """Seconds of each read."""
     _awaited: list[_Awaited] = attrs.field(factory=list)
     _lock: threading.Lock = attrs.field(factory=threading.Lock)
 
@@ -101,7 +101,7 @@ class _Document:
 
 @attrs.define
 class _Load:
-    """Sends what is due, each order's steps one after the other."""
+    """Sends the due messages, each order's steps one after the other."""
 
     demo: Demo
     document: _Document
@@ -190,7 +190,7 @@ def _prices(share: Mapping[str, Any], order_type: str, percent: float) -> dict[s
 
 
 def _shows(row: Row, verb: str, values: Mapping[str, float]) -> bool:
-    """Whether a row shows a change, or that the order had traded by then."""
+    """Whether a row shows a change, or shows that the order had already traded."""
     if verb == "cancel":
         return bool(row["status"] == "CANCELLED")
     return is_finished(row["status"]) or all(row[name] == value for name, value in values.items())
@@ -318,7 +318,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--orders", type=int, default=ORDERS)
     parser.add_argument("--seconds", type=float, default=SECONDS)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the demo is ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the demo is ended too
     row = _measure(parser.parse_args())
     _print(row)
     machine = {"python": sys.version.split()[0], "system": platform.platform(), "cores": os.cpu_count()}

@@ -1,19 +1,19 @@
-"""What 500 open parents of two dozen kinds cost while their markets move, how long a trigger takes, and whether any is missed.
+"""The cost of 500 open parents of two dozen kinds while their markets move, the time of a trigger, and whether any trigger is missed.
 
-The demo as it is (the service, its Redis and the simulated brokers are processes of their own, on loopback sockets), but for the
-notes that `watched_service` takes. In one run:
+The unchanged demo (the service, its Redis and the simulated brokers are separate processes, on loopback sockets), except for the notes that
+`watched_service` takes. One run has four parts:
 
-1. every share stands still in turn at a price that this process sets, then moves a little about it, and the service has no parents;
-2. the parents are placed, most of them answered 202 with nothing sent, and the shares move as before: processor time and memory of
-   the service's process with and without parents, on the same market;
-3. the shares go up to 4.5 % either way more and more, in steps of up to 0.8 %, with touches of a level that last for 60 ms, and orders leave;
-4. the ticks that the service noted are replayed through rules that share no code with it (`parents_replay`): what had to leave is
-   compared with the simulator's ledger, and the trigger or price of what rests with where it should be.
+1. Each share in turn is held at a price that this process sets, then moves a little around it. The service has no parents.
+2. The parents are placed. Most are answered 202 with nothing sent. The shares move as before. Measured are processor time and memory of
+   the service's process with and without parents, on the same market.
+3. The shares move further and further, up to 4.5 % either way, in steps of up to 0.8 %, with touches of a level that last 60 ms. Orders leave.
+4. The ticks that the service noted are replayed through rules that share no code with it (`parents_replay`). The orders that had to leave
+   are compared with the simulator's ledger, and the trigger or price of each resting order with its correct value.
 
-*Latency* is from a tick's being decoded in its broker's session to the bytes of the order that it fired being handed to the socket; of
-parents for which nothing has to be asked or cancelled first. *Waited* are those whose order waited for room in a broker's rate limits
-(more than 0.9 s), which are in the maximum and not in the percentiles of the first row. *Overwritten*: ticks replaced by a newer one of
-their instrument and broker before the quote book came to them; a level touched by such a tick alone is *untold*, not due.
+*Latency* is the time from the moment a tick is decoded in its broker's session until the bytes of the order that it fired are handed to the socket.
+It covers parents that need no question and no cancel first. *Waited* counts parents whose order waited for room in a broker's rate limits (more than
+0.9 s). They are in the maximum, but not in the percentiles of the first row. *Overwritten* counts ticks that a newer tick of their instrument and
+broker replaced before the quote book read them. A level touched only by such a tick is *untold*, not due.
 
     python -m bench.bench_parents [--parents 500] [--shares 50] [--seconds 30] [--trigger-seconds 90]
 """
@@ -47,12 +47,12 @@ from onebroker.config.clock import IST, Clock
 from tests.demo.conftest import Demo, until
 
 OWN_SHARES = 12
-"""For parents that close a position."""
+"""Number of shares for parents that close a position."""
 CALM_PERCENT, WILD_PERCENT, STEP_PERCENT = 0.2, 4.5, 0.8
 SPIKE_SHARE, SPIKE_SECONDS = 0.15, 0.06
 HOLD_SECONDS = 7200
 READ_AGAIN_SECONDS = 15.0
-"""A share that was asked for stays on the feeds for longer than this."""
+"""A share that a client asked for stays on the feeds for longer than this."""
 WAITED_SECONDS = 0.9
 PLACING_THREADS, PLACING_TRIES = 2, 10
 LATE_SECONDS = 60.0
@@ -61,7 +61,7 @@ PACKAGES = ("trio", "msgspec", "attrs", "redis")
 
 
 class _Watched(Demo):
-    """A demo that notes what it receives and sends."""
+    """A demo that notes the ticks it receives and the orders it sends."""
 
     @property
     def notes(self) -> Path:
@@ -79,7 +79,7 @@ class _Watched(Demo):
         return self.process
 
     def read_if_there(self, path: str) -> dict[str, Any] | None:
-        """Return what an intent was answered, or None as long as it waits."""
+        """Return the answer to an intent, or None while the intent waits."""
         answer = self.ask("GET", path)
         return answer.json["response"] if answer.status == 200 else None
 
@@ -89,14 +89,14 @@ class _Watched(Demo):
 
 @attrs.define
 class _Market:
-    """Moves the shares from a thread of its own."""
+    """Moves the shares."""
 
     demo: _Watched
     shares: Sequence[Share]
     dice: random.Random
     moves: int = 0
     sent_at: dict[tuple[str, Decimal], list[float]] = attrs.field(factory=dict)
-    """(instrument, price) -> monotonic seconds at which it was asked for."""
+    """(instrument, price) -> monotonic seconds at which this process asked for the price."""
     _at: dict[str, float] = attrs.field(factory=dict)
     """Instrument -> percent from the base."""
 
@@ -105,7 +105,7 @@ class _Market:
             self._move(share, 0)
 
     def run(self, seconds: float, *, wild: bool, moves_per_second: float) -> float:
-        """Move one share after the other; return how many moves a second there were."""
+        """Move one share after the other. Return the number of moves a second."""
         began = time.monotonic()
         before = self.moves
         number = 0
@@ -120,7 +120,7 @@ class _Market:
         return (self.moves - before) / (time.monotonic() - began)
 
     def _wander(self, share: Share, most: float) -> None:
-        """Go a step, at most so many percent from the base, or touch a price and come back."""
+        """Move one step, staying within `most` percent of the base, or touch a price and come back."""
         now = self._at.get(share.instrument_id, 0.0)
         if self.dice.random() < SPIKE_SHARE:
             self._move(share, self.dice.uniform(-most, most))
@@ -139,7 +139,7 @@ class _Market:
 
 
 def _keep_quoted(demo: _Watched, shares: Sequence[Share], stop: threading.Event) -> None:
-    """Ask for every share's price now and then, so that the feeds carry them while nobody has a parent in them."""
+    """Ask for every share's price now and then, so that the feeds carry the shares while no parent needs them."""
     while not stop.is_set():
         for share in shares:
             demo.ask("GET", "/api/instruments/ltp", instrument_id=share.instrument_id)
@@ -155,7 +155,7 @@ class _Used:
     cpu_seconds: float
     resident_bytes: int
     waited_seconds: float
-    """How long its thread was ready to run while another had the core."""
+    """How long the process's thread was ready to run while another thread had the core."""
 
     @classmethod
     def now(cls, pid: int) -> "_Used":
@@ -175,7 +175,7 @@ def _waited(before: _Used, after: _Used) -> float:
 
 
 def _write_through(folder: Path, stop: threading.Event, took: list[float]) -> None:
-    """Note how long a page takes to the disk that the service's store writes to, which each order waits for once."""
+    """Note how long a page takes to reach the disk of the service's store. Each order waits for such a write once."""
     with (folder / "written-through").open("wb", buffering=0) as file:
         while not stop.wait(0.25):
             began = time.monotonic()
@@ -198,7 +198,7 @@ class _Run:
     phases: dict[str, tuple[_Used, _Used]] = attrs.field(factory=dict)
     moves: dict[str, float] = attrs.field(factory=dict)
     disk: list[float] = attrs.field(factory=list)
-    """Seconds that a page took to the disk while orders left."""
+    """Seconds that a page took to reach the disk while orders left."""
 
     def whole(self) -> dict[str, Any]:
         options = self.options
@@ -251,7 +251,8 @@ class _Run:
         sys.stderr.write(f"{len(self.parents)} parents are placed\n")
 
     def _place_one(self, parent: Parent) -> None:
-        """Place one; a 503 (a feed has just taken the share up and shows no depth yet) has sent nothing and is tried again."""
+        """Place one parent. A 503 means that a feed has just taken up the share and shows no depth yet. It has sent nothing, so placing is
+        retried."""
         for _ in range(PLACING_TRIES):
             parent.judged.armed_at = time.monotonic()
             answer = self.demo.ask("POST", "/api/orders/place", parent.body)
@@ -261,7 +262,7 @@ class _Run:
         told = answer.json
         if (
             answer.status == 504 and "parent_id" not in told
-        ):  # a busy machine; it may have been placed, and its answer is kept
+        ):  # a busy machine: the parent may have been placed, and its answer is kept
             path = f"/api/orders/intents/{told['intent_id']}"
             told = until(lambda: self.demo.read_if_there(path), f"the answer of {told['intent_id']}", LATE_SECONDS)
         if answer.status not in (200, 202, 504) or "parent_id" not in told:
@@ -351,7 +352,7 @@ def _percentiles(name: str, seconds: Sequence[float]) -> dict[str, float]:
 
 
 def _listed(demo: _Watched, count: int) -> Iterator[Share]:
-    """Shares that can go as far as the market here goes."""
+    """Shares that can move as far as this market moves."""
     for one in demo.shares()[:count]:
         yield Share(one["instrument_id"], Decimal(str(one["tick_size"])), Decimal(str(one["last_price"])))
 
@@ -396,7 +397,7 @@ def main() -> None:
     parser.add_argument("--moves", type=float, default=40.0, help="of shares, a second")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="copy the service's notes to this file")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the demo is ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the demo is ended too
     row = _measure(parser.parse_args())
     judge = row.pop("judge")
     _print(row, judge)

@@ -1,10 +1,10 @@
-"""What the quote book costs: microseconds a tick from a broker's frame to the folded quote, and milliseconds a plan.
+"""The cost of the quote book: microseconds a tick from a broker's frame to the folded quote, and milliseconds a plan.
 
-Ticks go the service's own way, without the socket: a broker's frame through its decoder, the session's message into the mailbox, the
-quote book's actor (catalogue, fold, changes, and every second the writing, planning and looking for stale quotes), over the store
-in memory. Zerodha's frames hold twenty packets of its fullest mode, Upstox' twenty instruments in protobuf. *Share of a core* is what
-`--instruments` at `--rate` ticks a second from both brokers take of one processor, all of it together; the load is paced in
-tenths of a second. Planning is from nothing, unchanged, and after the loss of the first broker.
+Ticks go the service's own way, without the socket: a broker's frame goes through its decoder, and the session's message into the mailbox. The quote
+book's actor does the rest: catalogue, fold, changes, and every second the writing, planning and looking for stale quotes. The store is in memory.
+Zerodha's frames hold twenty packets of its fullest mode, Upstox' twenty instruments in protobuf. *Share of a core* is the part of one processor that
+`--instruments` at `--rate` ticks a second from both brokers take in total. The load is paced in tenths of a second. Planning is measured from
+nothing, unchanged, and after the loss of the first broker.
 
     python -m bench.bench_quotes [--instruments 10000] [--rate 5] [--seconds 5]
 """
@@ -113,14 +113,14 @@ def _listing(token: str) -> Listing:
 
 @attrs.frozen
 class Feed:
-    """One broker's decoder and a second's frames."""
+    """One broker's decoder, and its frames with each instrument once."""
 
     code: str
     decoder: FeedDecoder
     frames: list[bytes]
 
     def tell(self, address: Address[QuoteMessage], frame: bytes, received_at: float) -> None:
-        """Do what a session does with a frame."""
+        """Handle a frame as a session does."""
         for event in self.decoder.receive(frame):
             if isinstance(event, Ticks):
                 for tick in event.ticks:
@@ -144,7 +144,7 @@ def feeds(count: int, at: int) -> list[Feed]:
 
 
 class _Every(dict[str, Listing]):
-    """Lists whatever is asked for."""
+    """Lists every token that is asked for."""
 
     def __missing__(self, token: str) -> Listing:
         listing = self[token] = _listing(token)
@@ -155,7 +155,7 @@ class _Every(dict[str, Listing]):
 
 
 def decoding(made: list[Feed]) -> dict[str, float]:
-    """Return the microseconds a tick of decoding alone, by broker."""
+    """Return the microseconds that decoding alone takes for a tick, by broker."""
     figures = {}
     for feed in made:
         runs = [_timed(lambda feed=feed: [feed.decoder.receive(frame) for frame in feed.frames]) for _ in range(5)]
@@ -170,7 +170,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 async def load(count: int, rate: int, seconds: int) -> dict[str, float]:
-    """Run the actor under the whole load; return the share of a core and the microseconds a tick."""
+    """Run the actor under the whole load. Return ticks a second, the share of a core and the microseconds a tick."""
     clock = Clock()
     made = feeds(count, int(clock.epoch()))
     snapshot = Snapshot(count)
@@ -196,7 +196,7 @@ async def load(count: int, rate: int, seconds: int) -> dict[str, float]:
 
 
 async def _rounds(made: list[Feed], address: Address[QuoteMessage], clock: Clock, rate: int, seconds: int) -> int:
-    """Tell every instrument `rate` times a second, each pace a part of the frames; return how many ticks were told."""
+    """Send every instrument's tick `rate` times a second, a part of the frames in each pace. Return the number of ticks sent."""
     told, began = 0, trio.current_time()
     for pace in range(seconds * PACES_PER_SECOND):
         for feed in made:

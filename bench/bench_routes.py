@@ -1,8 +1,8 @@
-"""Requests a second and latency of a document route, beside a bare hypercorn-trio application that answers the same bytes.
+"""Requests a second and latency of a document route, compared with a bare hypercorn-trio application that answers the same bytes.
 
-`ours` is `GET /api/portfolio/positions` (200 positions, one broker) through `http.app` and `http.listener.accepting`, token check and age
-check included; `bare` is an ASGI function on hypercorn's own trio worker. Each is a process of its own on a loopback socket;
-they are loaded in turns, round by round, by keep-alive clients in this process with one request in flight each.
+`ours` is `GET /api/portfolio/positions` (200 positions, one broker) through `http.app` and `http.listener.accepting`, including token check and age check. `bare`
+is an ASGI function on hypercorn's own trio worker. Each is a separate process on a loopback socket. They are loaded in turns, round by round, by
+keep-alive clients in this process. Each client has one request in flight.
 
     python -m bench.bench_routes [--seconds 3] [--rounds 3]
 """
@@ -48,7 +48,7 @@ TOKEN = "bench-token"
 CONNECTIONS = (1, 32)
 WARM_UP_SECONDS = 0.5
 BEAT_SECONDS = 0.5
-"""As the document actor's."""
+"""The document actor's beat."""
 PACKAGES = ("hypercorn", "quart", "quart-trio", "trio", "h11", "msgspec")
 
 
@@ -159,9 +159,9 @@ class _Server:
     port: int
     size: int
     latencies: dict[int, list[float]] = attrs.field(factory=dict)
-    """Number of connections -> seconds of each answer, all rounds."""
+    """Number of connections -> seconds of each answer, over all rounds."""
     rates: dict[int, list[float]] = attrs.field(factory=dict)
-    """Number of connections -> requests a second of each round."""
+    """Number of connections -> requests a second, for each round."""
 
 
 def _start(name: str) -> _Server:
@@ -179,7 +179,7 @@ def _start(name: str) -> _Server:
 
 
 async def _one_client(port: int, until: float, latencies: list[float]) -> None:
-    """Ask until `until`; open a new connection when the server ends one, as hypercorn does after 1,000 requests."""
+    """Send requests until `until`. Open a new connection when the server ends one, as hypercorn does after 1,000 requests."""
     request = f"GET {PATH} HTTP/1.1\r\nhost: localhost:{port}\r\naccess-token: {TOKEN}\r\n\r\n".encode()
     while time.perf_counter() < until:
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
@@ -191,7 +191,7 @@ async def _one_client(port: int, until: float, latencies: list[float]) -> None:
 
 
 async def _read_answer(stream: trio.SocketStream) -> bool:
-    """Read one whole answer; return whether the connection stays open."""
+    """Read one whole answer. Return whether the connection stays open."""
     data = b""
     while (end := data.find(b"\r\n\r\n")) < 0:
         data += await _some(stream)
@@ -213,7 +213,7 @@ async def _some(stream: trio.SocketStream) -> bytes:
 
 
 async def _load(server: _Server, connections: int, seconds: float) -> tuple[float, list[float]]:
-    """Return requests a second and the latencies in seconds."""
+    """Return the requests a second, and the latencies in seconds."""
     latencies: list[float] = []
     began = time.perf_counter()
     async with trio.open_nursery() as nursery:

@@ -1,9 +1,9 @@
-"""How `/stream` bears many clients: messages and quotes a second, time from a tick to the client, stalls of the loop, CPU and RSS.
+"""How `/stream` handles many clients: messages and quotes a second, time from a tick to the client, stalls of the loop, CPU and RSS.
 
-The service's side (`http.listener.accepting`, the application, the feeds, a quote book that takes made-up ticks) is a process of its own; 50
-clients with 200 instruments each are in this one, on loopback sockets. `shared`: all follow the same 200 instruments; `own`:
-each follows others, 10,000 in all. A further client that reads nothing is there in every case. The time from a tick to a
-client ends when the client has read the bytes, so it holds this process's own queueing, too.
+The service's side (`http.listener.accepting`, the application, the feeds, a quote book with made-up ticks) is a separate process. 50 clients with 200 instruments
+each are in this process, on loopback sockets. In the `shared` cases all clients follow the same 200 instruments. In the `own` cases each client
+follows different ones, 10,000 in all. Every case also has one client that reads nothing. The time from a tick to a client ends when the client has
+read the bytes, so it includes this process's own queueing.
 
     python -m bench.bench_stream [--seconds 10] [--clients 50] [--instruments 200]
 """
@@ -50,7 +50,7 @@ from onebroker.http.services import InstrumentServices, Services
 
 TOKEN = "bench-token"
 TICK_SECONDS = 0.01
-"""Ticks come in lumps this far apart, as frames of a broker bring them."""
+"""Seconds between two groups of ticks, because a broker's frames bring ticks in groups."""
 MOST_AT_ONCE = 25
 STALL_SECONDS = 0.001
 PACKAGES = ("hypercorn", "quart", "quart-trio", "trio", "wsproto", "msgspec")
@@ -163,7 +163,7 @@ async def _serve(count: int, ticks_per_second: int) -> None:
         stalls: list[tuple[float, float]] = []
         nursery.start_soon(_make_ticks, book, instruments, ticks_per_second, clock)
         nursery.start_soon(_measure_stalls, stalls)
-        await _told()  # the clients are there and have their snapshots: now it counts
+        await _told()  # the clients are connected and have their snapshots: counting begins
         began, cpu = time.perf_counter(), time.process_time()
         stalls.clear()
         await _told()
@@ -190,14 +190,14 @@ async def _make_ticks(book: QuoteBook, instruments: list[Instrument], ticks_per_
             book.take(
                 instruments[number * 7919 % len(instruments)].instrument_id, "zerodha", _tick(number), clock.epoch()
             )
-            if number % MOST_AT_ONCE == 0:  # the real book yields, too, when many have waited
+            if number % MOST_AT_ONCE == 0:  # the real book also yields when many ticks have waited
                 await trio.lowlevel.checkpoint()
         number = due
 
 
 async def _measure_stalls(stalls: list[tuple[float, float]]) -> None:
-    """Note by how much a sleep of a millisecond was longer, and how much of the processor the process used in it: the second
-    says what the service did to itself, the first also what other processes did."""
+    """Note how much longer than a millisecond a sleep was, and how much processor time the process used in it. The second figure shows the service's
+    own part; the first also includes other processes."""
     while True:
         began, cpu = time.perf_counter(), time.process_time()
         await trio.sleep(STALL_SECONDS)
@@ -235,7 +235,7 @@ class _Heard:
     quotes: int = 0
     bytes: int = 0
     seconds: list[float] = attrs.field(factory=list)
-    """From a tick to its arrival, each quote."""
+    """Seconds from a tick to its arrival, for each quote."""
 
 
 def _frame(message: object) -> bytes:
@@ -246,7 +246,7 @@ def _frame(message: object) -> bytes:
 
 
 def _frames(buffer: bytearray) -> Iterator[bytes]:
-    """Take whole frames of a server off the buffer."""
+    """Take complete frames of a server off the buffer."""
     while len(buffer) >= 2:
         size, start = buffer[1], 2
         if size == 126:

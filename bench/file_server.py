@@ -1,8 +1,8 @@
-"""The brokers' hosts as far as they give instrument files: a server of the files in a folder, over TLS on loopback.
+"""Stands in for the brokers' hosts of instrument files: serves the files of a folder, over TLS on loopback.
 
     python -m bench.file_server FOLDER      prints its port when it is ready, and serves until it is ended
 
-`/<name>` answers with the file of that name, packed with gzip where that is accepted. The files are packed and read before.
+`/<name>` answers with the file of that name, packed with gzip if the client accepts that. The files are read and packed beforehand.
 """
 
 import argparse
@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 CERTIFICATE = Path(__file__).parents[1] / "tests" / "data" / "transport" / "loopback.pem"
-"""Of the tests; for 127.0.0.1."""
+"""The tests' certificate, for 127.0.0.1."""
 PACKING = 6
-"""What servers use when they are not told otherwise."""
+"""The level that servers use by default."""
 
 
 class File:
@@ -43,7 +43,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class FileServer(ThreadingHTTPServer):

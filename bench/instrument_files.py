@@ -1,9 +1,9 @@
-"""The ten brokers' instrument files of a market of any size, written by the simulator's dialects, which know the real formats.
+"""The ten brokers' instrument files for a market of any size. The simulator's dialects, which know the real formats, write them.
 
     python -m bench.instrument_files FOLDER [--rows 150000]
 
-writes `FOLDER/<code>-<n>`: the bodies of a broker's files, unpacked from their transfer encoding, in the order in which its codec
-asks for them.
+Writes `FOLDER/<code>-<n>`: the bodies of a broker's files, unpacked from their transfer encoding, in the order in which the broker's codec asks for
+them.
 """
 
 import argparse
@@ -37,7 +37,7 @@ _Name = TypeVar("_Name")
 
 
 class _Account:
-    """What of an account ICICI's names need."""
+    """The part of an account that ICICI's names need."""
 
     def __init__(self, listed: Sequence[Contract]) -> None:
         self._listed = listed
@@ -47,11 +47,11 @@ class _Account:
 
 
 class Files:
-    """The files of one day's market; each broker lists its first `rows` contracts that it has a name for."""
+    """The files of one day's market. Each broker lists the first `rows` contracts for which it has a name."""
 
     def __init__(self, rows: int, day: date) -> None:
         self._rows, self._day = rows, day
-        # No broker leaves out a tenth of the market.
+        # No broker leaves out as much as a tenth of the market.
         self._contracts = list(islice(contracts(rows, day), rows + rows // 10 + 1000))
 
     def _names(self, name_of: Callable[[Contract], _Name | None]) -> list[_Name]:
@@ -117,7 +117,7 @@ CODES = (
 
 
 def _market(contract: Contract) -> Market:
-    """A quiet market: a file gives nothing of it but the day's limits."""
+    """A quiet market. A file contains nothing of it except the day's limits."""
     price = contract.base_price
     figures = ("last_quantity", "volume", "buy_quantity", "sell_quantity", "oi", "oi_day_high", "oi_day_low")
     return Market(

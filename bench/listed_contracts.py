@@ -1,7 +1,7 @@
 """A market as large as the real one, for benchmarks: contracts in the proportions of the exchanges' own lists.
 
-Names, prices and ISINs are invented; lots, ticks and expiries are the simulator's conventions. Made from nothing but a number
-and a day, so that two runs of one day list the same.
+Names, prices and ISINs are invented. Lots, ticks and expiries are the simulator's conventions. The market depends only on a number and a day, so two
+runs of one day list the same contracts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,15 +27,15 @@ from onebroker.config.instruments import Identity, future, option, security
 from onebroker.config.money import snap
 
 FULL = 150_000
-"""Rows of one broker's list at which the numbers below hold; another size has its part of each."""
+"""The length of one broker's list for which the numbers below hold. Another size has a proportional part of each."""
 NSE_SHARES, BOTH_SHARES, BSE_SHARES = 800, 1_900, 2_600
-"""Listed on NSE alone, on both, on BSE alone."""
+"""Listed only on NSE, on both, only on BSE."""
 FUNDS, TRUSTS, MUTUAL_FUNDS, NSE_BONDS, BSE_BONDS = 260, 30, 100, 3_000, 3_600
 THEME_INDICES = 90
 NSE_UNDERLYINGS, BSE_UNDERLYINGS = 210, 120
-"""Shares with futures and options."""
+"""Number of shares with futures and options."""
 INDEX_STRIKES, GOODS_STRIKES, CURRENCY_STRIKES = 150, 120, 40
-"""Of one expiry; shares have as many as it takes."""
+"""Strikes of one expiry. Shares have as many as are needed."""
 INDEX_EXPIRIES, CURRENCY_EXPIRIES = 14, 12
 
 _SYLLABLES = (
@@ -63,7 +63,7 @@ _ISSUERS = 26 * 26
 
 @attrs.frozen(kw_only=True)
 class _Security:
-    """How one kind of paper is listed."""
+    """How one kind of security is listed."""
 
     bare: str
     ending: str
@@ -97,7 +97,7 @@ class _Exchanges:
     def security(self, exchange: str, kind: _Security, number: int) -> Contract:
         stem, trade = _stem(number), _TRADES[number % len(_TRADES)]
         symbol, name = stem + kind.ending, f"{stem.title()} {trade} Limited"
-        if kind.bare == "fixed_income":  # paper begins with its rate and ends with its year
+        if kind.bare == "fixed_income":  # a bond's symbol begins with its rate and ends with its year
             rate = 700 + number % 500
             symbol, name = f"{rate}{symbol}", f"{rate / 100}% {stem.title()} {trade} 20{kind.ending}"
         return _contract(
@@ -140,9 +140,9 @@ def _contract(
 
 
 def contracts(rows: int, today: date) -> Iterator[Contract]:
-    """Yield what is listed on `today`, without end: the last kind, options on shares, goes on from the money outwards.
+    """Yield the contracts listed on `today`, without end. The last kind, options on shares, continues from the money outwards.
 
-    A list that is cut after `rows` contracts holds every kind in the proportion of a broker's file of `FULL` rows.
+    A list that is cut after `rows` contracts has every kind in the proportion of a broker's file of `FULL` rows.
     """
     exchanges = _Exchanges()
     securities = list(_securities(exchanges, rows / FULL))
@@ -180,7 +180,7 @@ def _securities(exchanges: _Exchanges, scale: float) -> Iterator[Contract]:
 
 
 def _fewer(scale: float, stocks: Sequence[Convention], today: date) -> Iterator[tuple[Convention, Identity]]:
-    """Futures, then options of indices, goods and currencies, then options of shares without end."""
+    """Futures, then options on indices, goods and currencies, then options on shares without end."""
     three = {each.symbol: each.expiries(today) for each in COMMODITIES}
     three |= {each.symbol: monthly(each.expiries(today)[0].weekday())(today) for each in INDEX_UNDERLYINGS}
     months = monthly(TUESDAY)(today)
@@ -213,7 +213,7 @@ def _in_turn(
 
 
 def _options(each: Convention, expiries: Sequence[date]) -> Iterator[tuple[Convention, Identity]]:
-    """Strikes from the money outwards, as long as they are prices; then upwards."""
+    """Strikes from the money outwards, while they are above zero; after that only upwards."""
     money = snap(each.base_price, each.strike_step, "nearest")
     for ring in count():
         offset = (ring + 1) // 2 if ring % 2 else -(ring // 2)
@@ -234,7 +234,7 @@ def _convention(share: Contract) -> Convention:
 
 
 def _days(each: Convention, today: date, number: int) -> tuple[date, ...]:
-    """Weekly expiries of the next weeks, then the last of each month; an index without weekly ones has months only."""
+    """Weekly expiries of the next weeks, then the last expiry of each month. An index without weekly expiries has only months."""
     first, second, *_ = each.expiries(today)
     weeks = [first + timedelta(days=7 * n) for n in range(5)] if (second - first).days == 7 else []
     months = [last_weekday(*month, first.weekday()) for month in _months(today, number)]
@@ -242,13 +242,13 @@ def _days(each: Convention, today: date, number: int) -> tuple[date, ...]:
 
 
 def _months(today: date, number: int) -> list[tuple[int, int]]:
-    """This month's successors, so that no last weekday lies before today."""
+    """The months after this one, so that no last weekday is before today."""
     first = today.year * 12 + today.month
     return [((first + n) // 12, (first + n) % 12 + 1) for n in range(number)]
 
 
 def _stem(number: int) -> str:
-    """Four syllables or more that no other number has."""
+    """A stem of syllables that no other number has; at least four syllables."""
     stem = ""
     rest = number * 7 + 4_369  # spreads the first syllables
     while rest:

@@ -1,13 +1,12 @@
-"""How long a trio loop is held up, and by whom: by its own steps, by other threads of the process, or by other programs.
+"""How long a trio loop is held up, and by what: its own steps, other threads of the process, or other programs.
 
-A task wants to run every millisecond. How late it comes is its *stall*. Linux says how long the loop's thread was ready to run
-while something else had the core (run delay): *own* is the stall without that, so what a busy machine takes is not in it. It holds
-what the loop computes, and what it waits for while another thread of the process has the interpreter (a file opened in a worker
-thread, a polars call's end). The longest *step* of a task and the longest *pause* of the garbage collector are told by the processor
-time of the loop's thread, in which other programs have no part.
+A task wants to run every millisecond. Its lateness is its *stall*. Linux reports how long the loop's thread was ready to run while something else had
+the core (run delay). *Own* is the stall without that delay, so it excludes the time that a busy machine takes. It includes the loop's computing, and
+its waiting while another thread of the process has the interpreter (a file opened in a worker thread, the end of a polars call). The longest *step*
+of a task and the longest *pause* of the garbage collector are measured by the processor time of the loop's thread, which excludes other programs.
 
-While the host of a virtual machine takes a core away (it says so in hundredths of a second), all of these clocks go on: an own stall
-or a step that was long in such a moment tells nothing and is left out.
+All these clocks go on while the host of a virtual machine takes a core away (it reports that in hundredths of a second). An own stall or a long step
+at such a moment proves nothing and is left out.
 """
 
 import gc
@@ -21,16 +20,16 @@ import trio
 TICK_SECONDS = 0.001
 STALL_SECONDS = 0.01
 TELLING_SECONDS = 0.005
-"""A stall of this length is worth a look at what was stolen; else it is looked at now and then, since a look takes a while."""
+"""After an own stall of this length, stolen time is looked at. Otherwise it is looked at now and then, because a look takes a while."""
 TICKS_A_LOOK = 20
 UNTIL_SAID_SECONDS = 0.03
-"""A core says what was stolen of it at its next ticks."""
+"""A core reports its stolen time at its next ticks."""
 _STEAL = 8
 """Column of a core's line in /proc/stat; hundredths of a second."""
 
 
 class LoopWatch(trio.abc.Instrument):
-    """Watches the loop in whose thread it was made, once `run` is started and it was added to trio's instruments."""
+    """Watches the loop of the thread in which it was made. Needs `run` to be started, and itself to be among trio's instruments."""
 
     def __init__(self) -> None:
         self._schedstat = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
@@ -72,7 +71,7 @@ class LoopWatch(trio.abc.Instrument):
             self._longest_step = (took, task.name.rpartition(".")[2])
 
     def collecting(self, phase: str, about: dict[str, int]) -> None:
-        """For `gc.callbacks`."""
+        """Callback for `gc.callbacks`."""
         if phase == "start":
             self._pause_began = time.thread_time()
         else:
@@ -100,15 +99,15 @@ class LoopWatch(trio.abc.Instrument):
         return figures
 
     def _run_delay(self) -> float:
-        """Return the seconds that the loop's thread has been ready to run while something else had the core."""
+        """Return the seconds for which the loop's thread has been ready to run while something else had the core."""
         return int(os.pread(self._schedstat, 100, 0).split()[1]) / 1e9
 
     def _stolen_since_last_look(self) -> float:
-        """Return the seconds that a core was taken away in the last `TICKS_A_LOOK` ticks or less."""
+        """Return the most seconds for which a core was taken away since the last look, at most `TICKS_A_LOOK` ticks ago."""
         return max(now - before for now, before in zip(self._steal(), self._steal_seen, strict=True))
 
     def _steal(self) -> list[float]:
-        """Return the seconds that each core was taken away since the machine's start."""
+        """Return the seconds for which each core was taken away since the machine's start."""
         lines = os.pread(self._stat, 1 << 14, 0).splitlines()
         return [int(line.split()[_STEAL]) / 100 for line in lines if line.startswith(b"cpu") and line[3:4].isdigit()]
 

@@ -2,11 +2,10 @@
 
     python -m bench.mutants --seed 9 --number 40 --further
 
-Run it in a clean clone of its own: it writes into the checkout and puts every file back. Which changes are made is the seed's alone: the
-same seed makes the same ones in the same code. Each is run against the first command's tests of its area, up to the first failure;
-with `--further` what survives is run against the further command's too. One line of JSON a mutant tells what killed it, and the last
-line the sums. `--known FILE` takes such lines of an earlier run: the same changes are made, and a test that killed one there is tried
-first.
+Run it in a separate clean clone: it writes into the checkout, and puts every file back. The seed alone decides the changes: the same seed makes the
+same changes in the same code. Each change is run against its area's tests of the first command, up to the first failure. With `--further`, a
+surviving change is run against the further command's tests too. One line of JSON per mutant says which test killed it. The last line has the sums.
+`--known FILE` takes such lines of an earlier run: the same changes are made, and the test that killed a change there is tried first.
 """
 
 import argparse
@@ -30,7 +29,7 @@ AREAS = {
     "sessions": ("actors/sessions", ("tests/actors/sessions", "tests/actors/test_tree.py", "tests/actors/portfolio")),
     "codecs": ("brokers", ()),
 }
-"""Area -> (folder of its code, its tests); a codec's are those of its broker."""
+"""Area -> (folder of its code, its tests). A codec's tests are those of its broker."""
 NOT_CODECS = frozenset({"simulator", "transport"})
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -57,7 +56,7 @@ class Mutant:
 
 
 def changed(node: ast.AST) -> ast.AST | None:
-    """Return a node that means something else, or None where there is nothing to change."""
+    """Return a node with another meaning, or None if there is nothing to change."""
     other = copy.deepcopy(node)
     match other:
         case ast.Compare(ops=[operator]) if type(operator) in COMPARISONS:
@@ -84,7 +83,7 @@ def changed(node: ast.AST) -> ast.AST | None:
 
 
 def expressions(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the expressions inside functions; annotations, f-strings and defaults of classes are left out."""
+    """Yield the expressions inside functions. Annotations, f-strings and defaults of classes are left out."""
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for statement in function.body:
@@ -138,7 +137,7 @@ def tests_of(root: Path, area: str, file: str) -> list[str]:
 
 
 def chosen(root: Path, seed: int, number: int) -> list[tuple[str, Mutant]]:
-    """Return so many mutants, half of them of the engine, by chance over files first: a long file is not more important."""
+    """Return `number` mutants, half of them in the engine. Files are chosen by chance first, so a long file is not more important."""
     chance = random.Random(seed)
     shares = {"engine": number // 2, "sessions": number // 4, "codecs": number - number // 2 - number // 4}
     found = []
@@ -149,7 +148,7 @@ def chosen(root: Path, seed: int, number: int) -> list[tuple[str, Mutant]]:
 
 
 def failing(root: Path, arguments: list[str], workers: int) -> str | None:
-    """Run tests up to the first failure; return its name, `ends with N` where no test of the run says why, or None when all pass."""
+    """Run tests up to the first failure. Return its name, or `ends with N` if no test of the run explains the end, or None if all pass."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", str(workers), *arguments]
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=RUN_SECONDS, check=False)
@@ -162,7 +161,7 @@ def failing(root: Path, arguments: list[str], workers: int) -> str | None:
 
 
 def killer(root: Path, tests: list[str], options: list[str], workers: int, known: str | None) -> str | None:
-    """Return a test that fails: the known one, else the first of the quick ones, else the first of the others."""
+    """Return a test that fails: the known test, else the first of the quick tests, else the first of the others."""
     if known and "::" in known and failing(root, [*options, known], 0):
         return known
     for marks in ("unit", "not unit"):
@@ -172,7 +171,7 @@ def killer(root: Path, tests: list[str], options: list[str], workers: int, known
 
 
 def end(number: int, frame: object) -> None:
-    """End in order, so that the file in hand is put back."""
+    """End in order, so that the changed file is put back."""
     raise SystemExit(128 + number)
 
 

@@ -1,4 +1,4 @@
-"""What the service noted while `bench_parents` ran, and whether each parent did what the replay of its ticks says it had to."""
+"""The service's notes of a `bench_parents` run, and whether each parent did what the replay of its ticks requires."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -13,22 +13,22 @@ from bench.parents_mix import Parent
 from bench.parents_replay import Fires, Follows, Judged, Quoted, Touch
 
 SETTLE_SECONDS = 12.0
-"""Stops move once a second, and an order may wait for room."""
+"""Stops move once a second, and an order may wait for room in a rate limit."""
 LAG_SECONDS = 6.0
-"""How far behind the replay a resting order that has ended may have been."""
+"""How many seconds an ended resting order may have been behind the replay."""
 
 
 @attrs.define
 class Notes:
     quotes: list[Quoted]
     ticks: list[float]
-    """When each was received."""
+    """The moment each tick was received."""
     sent: list[tuple[float, str]]
     """(when, request)."""
     overwritten: list[tuple[float, str, Decimal]]
     """(when, instrument, price) of ticks that were never folded in."""
     clock_ahead: float
-    """Epoch seconds of the service less monotonic ones."""
+    """The service's epoch seconds less its monotonic seconds."""
 
     @classmethod
     def read(cls, file: Path) -> "Notes":
@@ -45,7 +45,7 @@ class Notes:
                 case ["quoted", at, epoch, instrument_id, broker, token, last, bid, offer]:
                     key = broker, token
                     ticks = [one for one in waiting[key] if one[1] <= epoch]
-                    waiting[key] = waiting[key][len(ticks) :]  # a newer one may have come while this one was taken
+                    waiting[key] = waiting[key][len(ticks) :]  # a newer tick may have come while this one was taken
                     lost += [(earlier, key, price) for earlier, _, price in ticks[:-1]]
                     instruments[key] = instrument_id
                     prices = [None if price is None else Decimal(repr(price)) for price in (last, bid, offer)]
@@ -63,7 +63,7 @@ class Notes:
 
 
 def sent_at(notes: Notes, messages: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-    """Return (broker, order id) -> when the bytes of its place message left, found by the engine's own tag in them."""
+    """Return (broker, order id) -> when the bytes of its place message left. The engine's own tag in the bytes identifies the message."""
     found = {}
     for message in messages:
         if message["verb"] == "place" and message["order_id"] and message["tag"]:
@@ -84,9 +84,9 @@ class Tally:
     missed: int = 0
     false: int = 0
     gave_up: int = 0
-    """Was due, sent nothing, and its record says why."""
+    """The parent was due and sent nothing, and its record says why."""
     late: int = 0
-    """Ended where it should have been before; its last moves waited for room."""
+    """The order ended at a value that was right earlier; its last moves waited for room."""
     uncertain: int = 0
 
 
@@ -97,11 +97,11 @@ class Judge:
     orders: Mapping[tuple[str, str], Mapping[str, Any]]
     ended_at: float
     moved: Mapping[tuple[str, Decimal], Sequence[float]]
-    """(instrument, price) -> when this process asked for it."""
+    """(instrument, price) -> when this process asked for the price."""
     tallies: dict[str, Tally] = attrs.field(factory=dict)
     latencies: list[float] = attrs.field(factory=list)
     from_moves: list[float] = attrs.field(factory=list)
-    """From this process' asking for a price to the bytes of the order."""
+    """Seconds from the moment this process asks for a price to the bytes of the order."""
     wrong: list[str] = attrs.field(factory=list)
 
     def take(self, parent: Parent, record: Mapping[str, Any]) -> None:
@@ -114,7 +114,7 @@ class Judge:
             self._follows(parent, rule, record, tally)
 
     def _legs(self, record: Mapping[str, Any], part: str | None) -> list[Mapping[str, Any]]:
-        """Legs whose order is on the ledger, the first that was sent first."""
+        """Legs whose order is on the ledger, in the order of sending."""
         legs = [
             leg
             for leg in record["legs"]
@@ -149,7 +149,8 @@ class Judge:
                 self.from_moves.append(at - moved_at)
 
     def _follows(self, parent: Parent, rule: Follows, record: Mapping[str, Any], tally: Tally) -> None:
-        """A resting order had to move when its wanted value changed; it is where it should be, or ended where it was just before."""
+        """Judge a resting order, which had to move when its wanted value changed. It must be at its right value, or have ended at a value that was
+        right shortly before."""
         legs = self._legs(record, rule.part)
         due = len(rule.wanted) > 1
         tally.due += due
@@ -187,7 +188,7 @@ class Judge:
 
 
 def untold(judged: Judged, notes: Notes) -> bool:
-    """Whether a level was touched by ticks alone that were overwritten."""
+    """Whether only overwritten ticks touched a level."""
     rule = judged.rule
     if not isinstance(rule, Fires) or rule.due is not None or not isinstance(touch := rule.stages[0], Touch):
         return False

@@ -1,7 +1,7 @@
 """Five hundred parents of two dozen kinds, each with the rule by which `parents_replay` judges it.
 
-Their levels lie 0.6 to 6 % from where the share stands when they are placed, so that a market that goes 4.5 % either way reaches most
-of them and leaves the rest.
+Their levels are 0.6 to 6 % away from the share's price at the time of placing. So a market that moves 4.5 % either way reaches most of them and
+leaves the rest.
 """
 
 import random
@@ -37,16 +37,16 @@ class Share:
     instrument_id: str
     tick: Decimal
     base: Decimal
-    """Rupees; where it stands while parents are placed."""
+    """The share's price in rupees while parents are placed."""
 
     def at(self, percent: float) -> Decimal:
-        """Return the price so many percent away, on its tick."""
+        """Return the price that is `percent` away, rounded down to a tick."""
         return snapped(self.base * (100 + Decimal(repr(round(percent, 4)))) / 100, self.tick, up=False)
 
 
 @attrs.define
 class Parent:
-    """One order of the mix, and what became of it."""
+    """One order of the mix, and its outcome."""
 
     kind: str
     body: Mapping[str, Any]
@@ -58,7 +58,7 @@ class Parent:
 
 @attrs.frozen
 class Making:
-    """What a kind is made of."""
+    """The inputs of one parent."""
 
     share: Share
     other: Share
@@ -68,7 +68,7 @@ class Making:
         return self.dice.uniform(NEAREST_PERCENT, FARTHEST_PERCENT)
 
     def level(self) -> tuple[bool, Decimal]:
-        """Return a side of the market, true for above, and a price on it."""
+        """Return a side of the market (true for above), and a price on that side."""
         above = self.dice.random() < 0.5
         return above, self.share.at(self.far() if above else -self.far())
 
@@ -85,7 +85,7 @@ class Making:
         return Touch(self.share.instrument_id, level, above)
 
     def held(self, limit: Decimal, *, buy: bool) -> Either:
-        """What lets a held limit go: the other side's best price or the last one at it or better."""
+        """The condition that releases a held limit: the other side's best price, or the last price, is at the limit or better."""
         touch = Touch(self.share.instrument_id, limit, not buy, "offer" if buy else "bid")
         return Either([touch, Touch(self.share.instrument_id, limit, not buy)])
 
@@ -105,7 +105,7 @@ def _market_if_touched(make: Making) -> Parent:
 
 
 def _limit_if_touched(make: Making) -> Parent:
-    """The limit lies beyond the trigger now and then, and is then held."""
+    """The limit is sometimes beyond the trigger, and is then held."""
     level = make.share.at(-make.far())
     limit = level - make.dice.choice((0, 0, 10)) * make.share.tick
     rule = Fires([make.touch(False, level), make.held(limit, buy=True)])
@@ -135,7 +135,7 @@ def _hidden_stop(make: Making) -> Parent:
 
 
 def _backstopped(make: Making) -> Parent:
-    """Its backstop has to be cancelled first."""
+    """The backstop has to be cancelled first."""
     level = make.share.at(-make.far())
     settings = {
         "trigger_price": level,
@@ -155,7 +155,7 @@ def _virtual_limit(make: Making) -> Parent:
 
 
 def _cross_instrument(make: Making) -> Parent:
-    """Watches another share; its own limit is far enough to be reached at once."""
+    """Watches another share. Its own limit is far enough away to be reached at once."""
     above = make.dice.random() < 0.5
     level, limit = make.other.at(make.far() if above else -make.far()), make.share.at(6)
     watch = make.other.instrument_id
@@ -194,7 +194,7 @@ def _bracket(make: Making) -> Parent:
 
 
 def _oco(make: Making) -> Parent:
-    """The target is held."""
+    """The target is a held limit."""
     target = make.share.at(make.far())
     settings = {
         "stop_price": make.share.at(-6.2), "stop_limit_price": make.share.at(-6.8), "target_price": target, "hold_limits": True,
@@ -204,7 +204,7 @@ def _oco(make: Making) -> Parent:
 
 
 def _activated_trail(make: Making) -> Parent:
-    """Sent when its activation is reached."""
+    """Sent when the activation price is reached."""
     activate_at = make.share.at(make.far())
     settings = {"trail_percent": 4, "stop_limit_offset": 1, "activate_at": activate_at}
     return make.parent("trailing_stop", settings, Fires([make.touch(True, activate_at)]), transaction_type="SELL")
@@ -249,13 +249,13 @@ def _underlying_peg(make: Making) -> Parent:
 
 
 def _chaser(make: Making) -> Parent:
-    """Steps by the clock."""
+    """Its price steps by the clock."""
     settings = {"step_seconds": 20, "cap_price": make.share.at(-5)}
     return make.parent("chaser", settings, None, order_type="LIMIT", price=make.share.at(-5.5))
 
 
 def _discretionary(make: Making) -> Parent:
-    """Whether it moved is not told apart from the exchange's having filled it where it rested."""
+    """Not judged: a move cannot be told apart from a fill by the exchange at the resting price."""
     price = make.share.at(-make.far())
     return make.parent(
         "discretionary", {"discretion_points": 10 * make.share.tick}, None, order_type="LIMIT", price=price
@@ -263,7 +263,7 @@ def _discretionary(make: Making) -> Parent:
 
 
 def _two_sided_breakout(make: Making) -> Parent:
-    """Two stops at the exchange; what the service does comes of their fills."""
+    """Two stops at the exchange. The service acts only after their fills."""
     at = make.share.at
     settings = {
         "buy_trigger": at(5), "buy_limit": at(6), "sell_trigger": at(-5), "sell_limit": at(-6),
@@ -279,7 +279,7 @@ def _liquidity_seeking(make: Making) -> Parent:
 
 
 def _plan(make: Making) -> Parent:
-    """Either of two levels, one of them of another share."""
+    """Either of two levels, one of them on another share."""
     above, level = make.level()
     low = make.other.at(-make.far())
     prices = [
@@ -326,12 +326,12 @@ KINDS: Mapping[str, tuple[int, Kind]] = {
     "liquidity_seeking": (15, _liquidity_seeking),
     "plan": (20, _plan),
 }
-"""Name -> how many of 560 or so, and how one is made."""
+"""Name -> (its number in a total of about 560, its maker)."""
 OF_POSITIONS: Mapping[str, Kind] = {
     "close_on_trigger": _of_position("close_on_trigger"),
     "stop_and_reverse": _of_position("stop_and_reverse"),
 }
-"""They need a position, close all of it, and cancel what else would: each has a share for itself."""
+"""These need a position, close all of it, and cancel other orders that would close it. So each has its own share."""
 
 
 def make_parents(count: int, shares: Sequence[Share], own_shares: Sequence[Share], seed: int) -> list[Parent]:
@@ -344,7 +344,7 @@ def make_parents(count: int, shares: Sequence[Share], own_shares: Sequence[Share
         parents.append(attrs.evolve(kind(Making(share, shares[0], dice)), kind=name))
     names = [name for name, (weight, _) in KINDS.items() for _ in range(weight)]
     dice.shuffle(names)
-    first = list(KINDS) if count >= len(KINDS) + len(parents) else []  # one of each, whatever chance says
+    first = list(KINDS) if count >= len(KINDS) + len(parents) else []  # one of each kind, whatever chance gives
     for number, name in enumerate([*first, *names * (count // len(names) + 1)][: count - len(parents)]):
         share, other = shares[number % len(shares)], shares[(number * 7 + 1) % len(shares)]
         other = other if other is not share else shares[(number + 1) % len(shares)]

@@ -1,7 +1,7 @@
-"""What open parents had to do by the ticks that the service received, worked out again by rules of a few lines each.
+"""What open parents had to do, by the ticks that the service received. Rules of a few lines each compute it independently.
 
-They share no code with the engine. A rule sees every quote of the service in its order (`watched_service`), with the latest of every
-instrument beside it; `Fires` says when an order had to leave, `Follows` where a resting order had to be.
+The rules share no code with the engine. A rule sees every quote of the service in order (`watched_service`), and the latest quote of every
+instrument. `Fires` says when an order had to leave; `Follows` says where a resting order had to be.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 import attrs
 
 BAR_EDGE_SECONDS = 0.1
-"""A tick this near to the end of a bar may be looked at on either side of it."""
+"""A tick this near to the end of a bar may be counted on either side of it."""
 
 
 @attrs.frozen
@@ -29,14 +29,14 @@ class Quoted:
 
 
 Latest: TypeAlias = Mapping[str, Quoted]
-"""Instrument -> its quote now."""
+"""Instrument -> its present quote."""
 
 
 class Condition(Protocol):
-    """One thing that is waited for."""
+    """One awaited condition."""
 
     def true(self, latest: Latest, now: Quoted) -> bool:
-        """Called with every quote, whatever it is of."""
+        """Tell whether the condition is true. Called with every quote, of any instrument."""
 
 
 @attrs.frozen
@@ -65,17 +65,17 @@ class Either:
 
 @attrs.define
 class BarPast:
-    """A whole bar's last price past a level; bars begin at whole multiples of their length."""
+    """The last price of a complete bar past a level. Bars begin at whole multiples of their length."""
 
     instrument_id: str
     level: Decimal
     above: bool
     seconds: int
     uncertain: bool = False
-    """Whether it hung on a tick at the very edge of a bar."""
+    """Whether the result depended on a tick at the very edge of a bar."""
     _began: float | None = None
     _closes: set[Decimal] = attrs.field(factory=set)
-    """What the bar may have closed at."""
+    """The prices at which the bar may have closed."""
     _whole: bool = False
 
     def true(self, latest: Latest, now: Quoted) -> bool:
@@ -98,13 +98,13 @@ class BarPast:
 
 @attrs.define
 class Fires:
-    """An order that leaves once all of the stages came true, one after the other; one quote may be enough for several."""
+    """An order that leaves once all stages came true, one after the other. One quote may be enough for several stages."""
 
     stages: Sequence[Condition]
     part: str | None = None
-    """Path of the part that sends it; None = the parent's first order."""
+    """Path of the part that sends the order; None = the parent's first order."""
     immediate: bool = True
-    """Whether nothing has to be asked or cancelled before it leaves, so that the time it takes is the service's own."""
+    """Whether the order needs no question and no cancel before it leaves, so that its latency is the service's own."""
     due: Quoted | None = None
     _done: int = 0
 
@@ -116,8 +116,8 @@ class Fires:
 
     @property
     def earliest(self) -> float:
-        """Monotonic seconds before which nothing may leave: a bar, which holds what was received in it, is over before the next tick
-        shows it, and that may be folded in a while after it was received."""
+        """Monotonic seconds before which no order may leave. A bar holds the ticks received in it. It is over before the next tick shows that, and
+        that tick may be folded in a while after it was received."""
         assert self.due is not None
         bars = [one.seconds for one in self.stages if isinstance(one, BarPast)]
         return self.due.received_at - self.due.epoch % bars[0] if bars else self.due.at
@@ -129,14 +129,14 @@ class Fires:
 
 @attrs.define
 class Follows:
-    """A resting order whose price or trigger is worked out anew at every quote."""
+    """A resting order whose price or trigger is computed again at every quote."""
 
     price: "Price"
     field: str
-    """Of the exchange's order: `price`, or `trigger_price`."""
+    """Field of the exchange's order: `price` or `trigger_price`."""
     part: str | None = None
     wanted: list[tuple[float, Decimal]] = attrs.field(factory=list)
-    """(monotonic seconds, value), each change."""
+    """(monotonic seconds, value) of each change."""
 
     def see(self, latest: Latest, now: Quoted) -> None:
         value = self.price.at(latest, now)
@@ -144,14 +144,14 @@ class Follows:
             self.wanted.append((now.at, value))
 
     def within(self, first: float, last: float) -> set[Decimal]:
-        """Return the values that were wanted at some time between two moments."""
+        """Return the values that were wanted at some moment between `first` and `last`."""
         before = [value for at, value in self.wanted if at <= first][-1:]
         return {*before, *(value for at, value in self.wanted if first < at <= last)}
 
 
 class Price(Protocol):
     def at(self, latest: Latest, now: Quoted) -> Decimal | None:
-        """Return where the order should be; None = unknown, or none is wanted yet."""
+        """Return the order's right price; None = unknown, or no price is wanted yet."""
 
 
 def snapped(price: Decimal, tick: Decimal, *, up: bool) -> Decimal:
@@ -161,7 +161,7 @@ def snapped(price: Decimal, tick: Decimal, *, up: bool) -> Decimal:
 
 @attrs.define
 class Trailed:
-    """A stop so far behind the best last price; it never goes back."""
+    """A stop at a given distance behind the best last price. It never moves back."""
 
     instrument_id: str
     tick: Decimal
@@ -189,7 +189,7 @@ class Trailed:
 
 @attrs.define
 class Stepped:
-    """A sell stop that is moved by milestones: (gain, stop at this gain) or, the last, (gain, trail by so many rupees)."""
+    """A sell stop that milestones move: (gain, stop at this gain) or, as the last, (gain, trail by a number of rupees)."""
 
     instrument_id: str
     tick: Decimal
@@ -213,7 +213,7 @@ class Stepped:
 
 @attrs.frozen
 class BehindBid:
-    """A buy so far below the best bid."""
+    """A buy at a fixed distance below the best bid."""
 
     instrument_id: str
     away: Decimal
@@ -225,7 +225,7 @@ class BehindBid:
 
 @attrs.define
 class FollowsOther:
-    """A buy that moves with another instrument, by so much a rupee from where that stood at the start."""
+    """A buy that moves with another instrument: by `delta` for each rupee that the other has moved since the start."""
 
     watched: str
     tick: Decimal
@@ -243,23 +243,23 @@ class FollowsOther:
 
 
 Rule: TypeAlias = Fires | Follows | None
-"""None: not judged; it is there for its work."""
+"""None: not judged; the parent is there only for its load."""
 
 
 @attrs.define
 class Judged:
-    """A rule with what it looks at."""
+    """A rule, and the instruments that it watches."""
 
     watches: frozenset[str]
     """Instruments."""
     rule: Rule
     armed_at: float = 0.0
-    """Monotonic seconds; quotes of before were never its business."""
+    """Monotonic seconds. Earlier quotes do not concern the rule."""
     ends_at: float = float("inf")
 
 
 def replay(quotes: Sequence[Quoted], judged: Sequence[Judged]) -> None:
-    """Show every rule the quotes of what it watches, in their order, from its beginning to its end."""
+    """Show every rule the quotes of its watched instruments, in order, from its beginning to its end."""
     latest: dict[str, Quoted] = {}
     of: dict[str, list[Judged]] = {}
     for one in judged:

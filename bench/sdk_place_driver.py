@@ -1,7 +1,7 @@
-"""Places orders through Zerodha's official SDK and says how long each call took. Runs in the SDK's environment, by `tests/sdk/runner.py`.
+"""Places orders through Zerodha's official SDK and reports how long each call took. Runs in the SDK's environment, by `tests/sdk/runner.py`.
 
-Reads one JSON line, the simulator's with `orders` added; writes one: milliseconds of each call as a whole, and from its beginning
-to its first bytes leaving.
+Reads one JSON line: the simulator's line with `orders` added. Writes one line with the milliseconds of each whole call, and of the time from its
+beginning until its first bytes leave.
 """
 
 import json

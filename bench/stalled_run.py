@@ -1,14 +1,13 @@
-"""Run a command while random processes of it are stopped for some seconds, again and again: does a stall change a verdict?
+"""Runs a command while random processes of it are stopped for some seconds, again and again. Does a stall change a verdict?
 
     python -m bench.stalled_run --seed 1 -- .venv/bin/pytest -n 2
 
-A virtual machine whose host takes its cores away stops its processes in the same way. The command and all that it starts are
-candidates, orphans too; most stops take one of them, some take all at once, and all are let go at the end, also when this run itself
-is ended by a signal. The exit code is the command's; the seed, the number of stops and how many seconds processes were stopped are
-printed. Linux only: it reads /proc.
+A virtual machine whose host takes its cores away stops its processes in the same way. The command and all processes that it starts are candidates,
+including orphans. Most stops take one process; some take all at once. At the end all are continued, even if a signal ends this run. The exit code is
+the command's. The seed, the number of stops and the stopped seconds are printed. Linux only: it reads /proc.
 
-A process that is stopped already is left alone: a test holds it, and to let it go would be to change the test. (A test that stops a
-process while this run has it stopped loses its stop all the same: signals are not counted. Such a test is run again.)
+A process that is already stopped is left alone: a test holds it, and continuing it would change the test. (If a test stops a process while this run
+has it stopped, the test's stop is lost, because signals are not counted. Such a test is run again.)
 """
 
 import argparse
@@ -25,7 +24,7 @@ STOPPED_SECONDS = (3.0, 5.0)
 PAUSE_SECONDS = (0.2, 1.0)
 STEP_SECONDS = 0.05
 ALL_AT_ONCE = 0.15
-"""How many of the stops take all processes, as a machine that stands still does."""
+"""The share of stops that take all processes, as a halted machine does."""
 _NOT_TO_STOP = frozenset("TtZX")
 """States of processes that are stopped, traced or dead."""
 
@@ -44,7 +43,7 @@ def processes() -> dict[int, tuple[int, str]]:
 
 
 def is_marked(pid: int, word: bytes) -> bool:
-    """Tell whether a process has in its environment what this run put into that of its command."""
+    """Tell whether a process's environment contains the mark that this run put into its command's environment."""
     try:
         return word in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
@@ -52,8 +51,8 @@ def is_marked(pid: int, word: bytes) -> bool:
 
 
 def members(root: int, word: bytes) -> list[int]:
-    """Return the processes of this run that can be stopped: the descendants of the command, and whoever has the word in its
-    environment: a server that outlives its service has no parent of ours."""
+    """Return the processes of this run that can be stopped. These are the descendants of the command, and every process with the mark in its
+    environment: a server that outlives its service is no longer a descendant."""
     known = processes()
     ours = {pid for pid in known if is_marked(pid, word)} | ({root} & known.keys())
     while more := {pid for pid, (parent, _) in known.items() if parent in ours} - ours:
@@ -71,7 +70,7 @@ def command_of(pid: int) -> str:
 
 
 def send(pid: int, number: int) -> bool:
-    """Send a signal; return whether the process was there."""
+    """Send a signal. Return whether the process existed."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
@@ -80,7 +79,7 @@ def send(pid: int, number: int) -> bool:
 
 
 def stop(pids: list[int], seconds: float, child: "subprocess.Popen[bytes]") -> list[int]:
-    """Stop processes for so long, or until the command has ended; return those that were there."""
+    """Stop processes for `seconds`, or until the command has ended. Return the processes that existed."""
     stopped: list[int] = []
     try:
         stopped.extend(pid for pid in pids if send(pid, signal.SIGSTOP))
@@ -94,7 +93,7 @@ def stop(pids: list[int], seconds: float, child: "subprocess.Popen[bytes]") -> l
 
 
 def end(number: int, frame: object) -> None:
-    """End this run in order, so that whoever is stopped is let go."""
+    """End this run in order, so that stopped processes are continued."""
     raise SystemExit(128 + number)
 
 
@@ -103,7 +102,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("command", nargs="+")
     given = parser.parse_args()
-    # A shell ignores SIGINT in what it starts in the background, and so would every process of the command.
+    # A shell ignores SIGINT in programs that it starts in the background, and every process of the command would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGHUP, end)

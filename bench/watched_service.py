@@ -1,13 +1,13 @@
-"""The service as it is, with what it received and sent noted in a file: `python -m bench.watched_service FILE demo --port P ...`.
+"""The unchanged service, noting ticks and order messages in a file: `python -m bench.watched_service FILE demo --port P ...`.
 
-One JSON array a line, monotonic seconds of the machine second, so that lines of several processes can be compared:
+One JSON array a line. Its second value is the machine's monotonic seconds, so that lines of several processes can be compared:
 
     ["received", at, epoch, broker, token, last]                     a tick as its session decoded it
     ["quoted", at, epoch, instrument_id, broker, token, last, bid, offer]
-                                                                     a tick folded in, and the quote as everybody reads it from then on
+                                                                     a folded tick, and the quote as every reader sees it from then on
     ["sent", at, request]                                            an order message, the moment before its bytes go to the socket
 
-A tick costs about three microseconds more than without; figures taken with and without parents both hold them.
+The notes cost about three microseconds a tick. Figures with and without parents both include that.
 """
 
 import sys
@@ -32,7 +32,7 @@ _is_order: ContextVar[bool] = ContextVar("is_order", default=False)
 
 
 class Notes:
-    """Writes the lines; they are on disk once it is closed."""
+    """Writes the lines. They are on disk once the file is closed."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._encoder = file, msgspec.json.Encoder()
@@ -42,7 +42,7 @@ class Notes:
 
 
 def watch(notes: Notes) -> None:
-    """Have everything noted from now on."""
+    """Note everything from now on."""
     _watch_received(notes)
     _watch_quoted(notes)
     _watch_sent(notes)
