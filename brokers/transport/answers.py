@@ -1,8 +1,8 @@
-"""One HTTP/1.1 exchange without I/O: the bytes of a request, and the reading of its answer as bytes come in.
+"""One HTTP/1.1 exchange without I/O: makes the bytes of a request, and reads its answer as the bytes arrive.
 
-No socket and no pool here; `rest.py` and `websocket.py` feed it. The framing rules (content-length, chunked,
-close-delimited, informational answers) are h11's; the decoding of the body's content encoding is ours. A body comes out in
-pieces, and is nowhere joined here, so that a large file never holds up the loop.
+This module has no socket and no pool; `rest.py` and `websocket.py` feed it. h11 applies the framing rules
+(content-length, chunked, close-delimited, informational answers). We decode the body's content encoding ourselves. The
+body is yielded in pieces and never joined here, so that a large file never blocks the loop.
 """
 
 import zlib
@@ -15,10 +15,10 @@ import h11
 from onebroker.brokers.requests import WireRequest, WireResponse
 
 MOST_HEAD_BYTES = 64 * 1024
-"""Status line and headers of an answer; longer ones are refused."""
+"""Limit for the status line and headers of an answer; larger ones are refused."""
 
 PIECE_BYTES = 32 * 1024
-"""Most that is decoded at a time: well packed data holds a thousand times its length."""
+"""Most bytes decoded at a time: well packed data can decode to a thousand times its length."""
 
 DEFAULT_HEADERS = {
     "Connection": "keep-alive",
@@ -26,18 +26,18 @@ DEFAULT_HEADERS = {
     "Accept-Encoding": "gzip, deflate",
     "User-Agent": "onebroker",
 }
-"""Sent where the request does not say otherwise."""
+"""Sent unless the request gives its own value."""
 
 METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
-"""They state their length even when it is 0."""
+"""Requests of these methods state their body length even when it is 0."""
 
 
 class BrokenAnswer(Exception):
-    """The bytes are not one whole HTTP answer."""
+    """The bytes are not one complete HTTP answer."""
 
 
 class BodyDecoder:
-    """Undoes one content coding, piece by piece; raises `BrokenAnswer` on corrupt data."""
+    """Decodes one content coding, piece by piece; raises `BrokenAnswer` on corrupt data."""
 
     def __init__(self, coding: str) -> None:
         # 32 + MAX_WBITS tells gzip and zlib apart by their first bytes.
@@ -47,13 +47,13 @@ class BodyDecoder:
         self._held = b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what `data` decodes to, in pieces of at most `PIECE_BYTES`; to be gone through to the end."""
+        """Yield the decoded `data` in pieces of at most `PIECE_BYTES`. The caller must read the iterator to its end."""
         data, self._held = self._held + data, b""
-        if not self._started and len(data) == 1:  # two bytes tell the kinds apart
+        if not self._started and len(data) == 1:  # gzip and zlib differ in the first two bytes
             self._held = data
             return
         piece = b""
-        while data or len(piece) == PIECE_BYTES:  # after a full piece more may wait in zlib itself
+        while data or len(piece) == PIECE_BYTES:  # after a full piece, zlib itself may hold more
             piece = self._decompress(data)
             data = self._zlib.unconsumed_tail or self._zlib.unused_data
             if self._zlib.unused_data:  # gzip allows several members in a row (RFC 1952 section 2.2)
@@ -62,7 +62,7 @@ class BodyDecoder:
                 yield piece
 
     def finish(self) -> None:
-        """Raise when the data was cut short. An empty body is whole (answers to HEAD, 204, 304)."""
+        """Raise when the data was cut short. An empty body is complete (answers to HEAD, 204, 304)."""
         if self._held or (self._started and not self._zlib.eof):
             raise BrokenAnswer(f"the {self._coding} body ends too early")
 
@@ -82,7 +82,7 @@ class BodyDecoder:
 
 
 def body_decoders(content_encoding: str) -> list[BodyDecoder]:
-    """Return decoders for a Content-Encoding value, in the order they are to be applied; raise `BrokenAnswer`."""
+    """Return the decoders for a Content-Encoding value, in the order in which to apply them; raise `BrokenAnswer`."""
     codings = [coding.strip().lower() for coding in content_encoding.split(",")]
     wanted = [coding.removeprefix("x-") for coding in codings if coding not in {"", "identity"}]
     unknown = [coding for coding in wanted if coding not in {"gzip", "deflate"}]
@@ -92,7 +92,7 @@ def body_decoders(content_encoding: str) -> list[BodyDecoder]:
 
 
 class Exchange:
-    """One request and the reading of its one answer."""
+    """One request and the reading of its answer."""
 
     def __init__(self, most_body_bytes: int) -> None:
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD_BYTES)
@@ -124,10 +124,11 @@ class Exchange:
             raise ValueError("the request cannot be written as HTTP") from None
 
     def receive(self, data: bytes) -> Iterator[bytes]:
-        """Take bytes off the wire (b"" = the peer has closed) and yield what of the body is in them, decoded, in pieces of at most
-        `PIECE_BYTES` where it was encoded. Takes nothing unless it is gone through, to the end.
+        """Take bytes from the wire (b"" = the peer has closed) and yield the body in them, decoded. The pieces of an
+        encoded body have at most `PIECE_BYTES`. Nothing is taken until the caller reads the iterator, which it must read
+        to the end.
 
-        Raises `BrokenAnswer`, also when the peer closed before the answer was whole.
+        Raises `BrokenAnswer`, also when the peer closed before the answer was complete.
         """
         self._peer_closed = self._peer_closed or not data
         try:
@@ -142,25 +143,25 @@ class Exchange:
 
     @property
     def whole(self) -> bool:
-        """Whether the answer has come to its end."""
+        """Whether the answer is complete."""
         return self._whole
 
     def answer(self, body: bytes) -> WireResponse:
-        """Return the answer with the `body` that was made of its pieces; raise `BrokenAnswer` unless it is whole."""
+        """Return the answer with the `body` joined from its pieces; raise `BrokenAnswer` unless it is complete."""
         if self._response is None or not self._whole:
             raise BrokenAnswer("the peer closed without an answer")
         return WireResponse(status=self._response.status_code, headers=_combined(self._response), body=body)
 
     @property
     def reusable(self) -> bool:
-        """Whether the connection may carry another request: both sides are done and there, nothing is left over."""
+        """Whether the connection may carry another request: both sides are done and still connected, and no bytes are left over."""
         done = self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE
         return done and not self._peer_closed and not self._h11.trailing_data[0]
 
     def _take(self, event: object) -> Iterator[bytes]:
         match event:
             case h11.InformationalResponse():
-                pass  # 100 or 103: the answer proper follows
+                pass  # 100 or 103: the final answer follows
             case h11.Response():
                 self._response = event
                 self._decoders = body_decoders(_combined(event).get("content-encoding", ""))

@@ -1,16 +1,16 @@
 """A broker's rate budget: how many messages may still be sent (architecture 5; order-engine 4.5, 4.6).
 
-A message counts from when it is sent. The broker counts it when it arrives, which may be any time until its answer: one
-that is on its way is held as if it arrived `flight_seconds` after it left, and once answered counts at its answer, so that
-two sent a second apart never arrive in one of the broker's seconds.
+We count a message when it is sent. The broker counts it when it arrives, at any time up to its answer. So a message
+without an answer counts as if it arrived `flight_seconds` after it left; an answered message counts at the time of its
+answer. Two messages sent a second apart thus never arrive in the same second of the broker.
 
-No more than the limit in *any* window of its length: send times are kept exactly for as long as the longest window, so
-what is kept is bounded by that window's own limit. Order messages count against the order windows and the call windows,
-every other call against the call windows only; files do not count. In each window the last share is kept for exits; whose share of
-the call windows is whose besides stands in `shares.py`. A call whose kind has windows of its own (quotes, history) counts against these as
-well; they keep nothing for exits.
+*Any* window of its length holds at most the limit. Send times are stored exactly, for as long as the longest window; that
+window's own limit bounds their number. Order messages count against the order windows and the call windows. Every other
+call counts against the call windows only; files do not count. Each window keeps its last share for exits; `shares.py`
+says how the rest of the call windows is divided. A call whose kind has windows of its own (quotes, history) also counts
+against these; they keep nothing for exits.
 
-`Budget` is pure: it is told the time. The queue in front of it is `gate.py`.
+`Budget` is pure: the caller passes the time. `gate.py` is the queue in front of it.
 """
 
 import math
@@ -29,11 +29,11 @@ from onebroker.brokers.transport.shares import KEPT_FOR_ALL_OTHERS, CallShares
 from onebroker.config.clock import Clock, latest_boundary
 
 KEPT_MINUTES = 61
-"""Per-minute counts reach back over the longest window and the minute that is running."""
+"""Counts per minute cover the longest window and the current minute."""
 
 
 class BudgetFull(Exception):
-    """There was no room before the deadline, or too many were waiting already."""
+    """There was no room before the deadline, or too many messages were already waiting."""
 
 
 class DailyCapReached(BudgetFull):
@@ -51,24 +51,24 @@ class Moment:
     """One instant on both clocks."""
 
     monotonic: float
-    """Seconds; rolling windows are measured on it."""
+    """Seconds; rolling windows are measured on this clock."""
     wall: datetime
-    """Aware; the day turns on it, at 07:00 IST."""
+    """Aware; the day changes on this clock, at 07:00 IST."""
 
     @classmethod
     def of(cls, clock: Clock) -> "Moment":
-        """Return the instant that is now."""
+        """Return the present instant."""
         return cls(monotonic=clock.monotonic(), wall=clock.now())
 
 
 @attrs.frozen(kw_only=True)
 class Place:
-    """One message counted; handed back with `give_back` when its connection never opened."""
+    """One counted message; returned with `give_back` when its connection never opened."""
 
     kind: CallKind
     at: Moment
     counted_at: float
-    """Monotonic seconds; where it stands in the rolling windows until it is answered."""
+    """Monotonic seconds; the message's time in the rolling windows until it is answered."""
 
 
 @attrs.frozen(kw_only=True)
@@ -86,43 +86,43 @@ class MinuteCount:
 
     @property
     def calls(self) -> int:
-        """All of them, order messages among them."""
+        """All messages, order messages included."""
         return sum(self.kinds.values())
 
 
 @attrs.frozen(kw_only=True)
 class BudgetCounts:
-    """What is stored so that a restart keeps the counts."""
+    """The stored counts; they survive a restart."""
 
     dumped_at: float
     """Epoch seconds."""
     minutes: tuple[MinuteCount, ...]
     """The last hour, oldest first."""
     day: str
-    """`YYYY-MM-DD`, the India date of the 07:00 the day began at."""
+    """`YYYY-MM-DD`, the India date of the 07:00 at which the day began."""
     day_orders: int
     day_calls: int
 
 
 @attrs.frozen(kw_only=True)
 class BudgetRoom:
-    """What others see: messages that could be sent at once, and the day's count of order messages."""
+    """What other modules see: the messages that could be sent at once, and the day's count of order messages."""
 
     entry_room: int | None
-    """Order messages outside the reserve; None = no limit."""
+    """Order messages possible without the reserve; None = no limit."""
     exit_room: int | None
-    """Order messages with the reserve; None = no limit."""
+    """Order messages possible with the reserve; None = no limit."""
     order_windows: Mapping[str, int]
-    """Window name -> order messages left in it, the reserve included."""
+    """Window name -> order messages left in it, including the reserve."""
     call_windows: Mapping[str, int]
-    """The same for all calls; with `day` where calls a day are capped."""
+    """The same for all calls; includes `day` where the calls of a day are capped."""
     closed_seconds: float
-    """How long the broker's own refusal still closes the budget."""
+    """Seconds for which the broker's own refusal still closes the budget."""
     order_messages_today: int
     daily_cap: int | None
     exit_reserve: int
     free_share: float = 1.0
-    """The least share, 0 to 1, that is left of any window that an order message counts in, and of the daily cap."""
+    """The smallest share, 0 to 1, left in any window that an order message counts in, or in the daily cap."""
 
 
 class Budget:
@@ -138,11 +138,11 @@ class Budget:
         exit_reserve: int | None = None,
         flight_seconds: float = 0.0,
     ) -> None:
-        """`order_windows.day` is the daily cap of order messages (never waited for), `call_windows.day` a window from
-        07:00 IST. `exit_reserve` is of the daily cap; None = a tenth of it, at least 1.
-        `flight_seconds` is how long a message without an answer is held to be on its way.
+        """`order_windows.day` is the daily cap of order messages; no message waits for it. `call_windows.day` is a window
+        from 07:00 IST. `exit_reserve` is a part of the daily cap; None = a tenth of the cap, at least 1. `flight_seconds`
+        is how long a message without an answer is assumed to be on its way.
 
-        Raises ValueError for a kind's window of a day, which is not counted.
+        Raises ValueError when a kind has a `day` window, because such windows are not counted.
         """
         if any(windows.day is not None for windows in kind_windows.values()):
             raise ValueError("a kind of call has no window of a day")
@@ -161,11 +161,11 @@ class Budget:
         self._day_calls = 0
 
     def room(self, kind: CallKind, priority: Priority, now: Moment) -> bool:
-        """Whether a message may leave now. The daily cap of order messages is asked with `daily_room`."""
+        """Whether a message may leave now. For the daily cap of order messages use `daily_room`."""
         return self.wait_seconds(kind, priority, now) <= 0
 
     def wait_seconds(self, kind: CallKind, priority: Priority, now: Moment) -> float:
-        """Return the least wait until there is room, as counted now; 0 = now, infinity = never."""
+        """Return the shortest wait until there is room, by the present counts; 0 = now, infinity = never."""
         if kind is CallKind.FILE:
             return 0.0
         share = of_reserve(priority)
@@ -182,9 +182,9 @@ class Budget:
         return max(0.0, *waits)
 
     def take(self, kind: CallKind, priority: Priority, now: Moment) -> Place:
-        """Count a message that leaves now, so call it right before sending.
+        """Count a message that leaves now; call this right before sending.
 
-        Raises `DailyCapReached` when the day has no room for it, `BudgetFull` when the windows have none now.
+        Raises `DailyCapReached` when the day has no room for it, `BudgetFull` when the windows have no room now.
         """
         if kind is CallKind.ORDER and self.daily_cap is not None and self.daily_room(priority, now) == 0:
             raise DailyCapReached(self._day_orders, self.daily_cap, self.exit_reserve)
@@ -199,7 +199,7 @@ class Budget:
         self._count(place, -1)
 
     def landed(self, place: Place, now: Moment) -> None:
-        """Count a message at its answer: it cannot arrive later than now."""
+        """Count a message at the time of its answer: it cannot arrive later than now."""
         if place.kind is not CallKind.FILE and now.monotonic < place.counted_at:
             for ledger in self._ledgers(place.kind):
                 ledger.move(place.counted_at, now.monotonic)
@@ -209,7 +209,7 @@ class Budget:
         self._closed_until = max(self._closed_until, now.monotonic + seconds)
 
     def scarce(self, now: Moment) -> bool:
-        """Whether so much of a window of all calls is used that reads are to be spaced out, so that their share of it lasts."""
+        """Whether a window of all calls is so full that reads must be spaced out, so that their share of it lasts."""
         return self._calls.scarce(now.monotonic)
 
     def order_messages_today(self, now: Moment) -> int:
@@ -220,7 +220,8 @@ class Budget:
     def daily_room(self, priority: Priority, now: Moment) -> int | None:
         """Return how many order messages of this priority the daily cap still allows; None = any number.
 
-        Cancels are never refused for the cap; exits may use the whole of it, moves of stops half the reserve, the rest all but the reserve.
+        Cancels are never refused because of the cap. Exits may use the whole cap; moves of stops may use half the
+        reserve; all others none of the reserve.
         """
         if self.daily_cap is None or priority is Priority.CANCEL:
             return None
@@ -228,7 +229,7 @@ class Budget:
         return max(0, self.daily_cap - kept - self.order_messages_today(now))
 
     def published(self, now: Moment) -> BudgetRoom:
-        """Return the room left, for those who choose a broker and for health."""
+        """Return the room left, for the choice of a broker and for health."""
         closed_seconds = max(0.0, self._closed_until - now.monotonic)
         orders = self._orders.room(now.monotonic, of_reserve=1.0)
         calls = self._with_day(self._calls.left(now.monotonic), now, of_reserve=1.0)
@@ -245,7 +246,7 @@ class Budget:
         )
 
     def dump(self, now: Moment) -> BudgetCounts:
-        """Return the counts of the last hour by minute, and the day's."""
+        """Return the counts of the last hour by minute, and the counts of the day."""
         self._turn_day(now)
         minute = _minute(now)
         return BudgetCounts(
@@ -261,8 +262,8 @@ class Budget:
         )
 
     def load(self, counts: BudgetCounts, now: Moment) -> None:
-        """Add what was counted before a restart. Each minute's messages then stand at that minute's end (or at the dump,
-        when that was earlier): later than they were sent, so never more is allowed than without the restart."""
+        """Add the counts from before a restart. Each minute's messages count at the end of that minute, or at the dump
+        when that was earlier. That is later than they were sent, so the restart never allows more messages."""
         self._turn_day(now)
         if counts.day == _day(now).isoformat():
             self._day_orders += counts.day_orders
@@ -296,7 +297,7 @@ class Budget:
         self._count_minute(_minute(place.at), place.kind, change)
 
     def _ledgers(self, kind: CallKind) -> list[Ledger]:
-        """Return all that a call of this kind counts against."""
+        """Return all ledgers that a call of this kind counts against."""
         orders = [self._orders] if kind is CallKind.ORDER else []
         own = [self._kinds[kind]] if kind in self._kinds else []
         return [*self._calls.ledgers(kind), *orders, *own]
@@ -324,7 +325,7 @@ class Budget:
         return room
 
     def _free_share(self, orders: Mapping[str, int], calls: Mapping[str, int]) -> float:
-        """Return the least share that is left of anything an order message counts in."""
+        """Return the smallest share left in anything that an order message counts in."""
         shares = [left / self._orders.limits[name] for name, left in orders.items()]
         shares += [left / (self._calls.limits.get(name) or self._call_cap or 1) for name, left in calls.items()]
         if self.daily_cap is not None:
@@ -339,7 +340,7 @@ class Budget:
 
 
 def _left_of(kept: int, of_reserve: float) -> int:
-    """Return what of a reserve stays kept from one who may use a share of it."""
+    """Return how much of a reserve is out of reach for a message that may use the share `of_reserve`."""
     return kept - math.floor(kept * of_reserve)
 
 

@@ -1,7 +1,7 @@
-"""By which address family or local address the connections to a broker leave, where a setting says so.
+"""The address family or local address from which the connections to a broker leave, where a setting fixes it.
 
-Brokers take orders only from the public address that the account has registered. A host with IPv4 and IPv6 leaves by either, as
-the system chooses; the setting fixes it. No broker known here.
+Brokers take orders only from the public address that the account has registered. On a host with IPv4 and IPv6 the system
+chooses between the two; the setting fixes the choice. This module knows no broker.
 """
 
 import ipaddress
@@ -16,10 +16,10 @@ from onebroker.brokers.requests import NotSent
 Family = Literal["any", "ipv4", "ipv6"]
 
 _WILDCARDS: Final = {"ipv4": "0.0.0.0", "ipv6": "::"}
-"""Binding to the wildcard of a family leaves the system the choice of the address, but not of the family."""
+"""Binding to the wildcard of a family fixes the family; the system still chooses the address."""
 _NAMES: Final = {"ipv4": "IPv4", "ipv6": "IPv6"}
 _DISCARD: Final = 9
-"""Any port will do to ask for a route: nothing is sent."""
+"""Any port works for a route lookup: nothing is sent."""
 
 
 @attrs.frozen(kw_only=True)
@@ -37,7 +37,7 @@ class Egress:
 
     @property
     def local_address(self) -> str | None:
-        """What a socket is bound to before it connects; None = to nothing. It decides the family of what is connected to."""
+        """The address that a socket is bound to before it connects; None = not bound. It fixes the family of the remote address."""
         return self.source_address or _WILDCARDS.get(self.family)
 
     @property
@@ -49,8 +49,8 @@ class Egress:
         return family_of(local)
 
     def require(self, host: str) -> None:
-        """Raise `NotSent` when nothing can leave for `host` so: the source address is not this machine's, or the host is an
-        address of the other family."""
+        """Raise `NotSent` when this egress cannot reach `host`: the source address is not this machine's, or the host is
+        an address of the other family."""
         local, family = self.local_address, self.bound_family
         if local is None or family is None:
             return
@@ -63,7 +63,7 @@ class Egress:
             raise NotSent(f"no connection can leave by {self}: {error.strerror or type(error).__name__}") from error
 
     def leaves_by(self, remote: str) -> str | None:
-        """Return the local address by which a connection to the address `remote` leaves, None when none can. Sends nothing."""
+        """Return the local address from which a connection to the address `remote` leaves; None when no connection can. Sends nothing."""
         family = family_of(remote)
         if self.bound_family not in (None, family):
             return None
@@ -79,9 +79,10 @@ class Egress:
 
 
 async def local_addresses(egress: Egress, host: str) -> tuple[str, ...]:
-    """Return the local addresses by which connections to `host` leave, one for each family it has. Sends nothing to it.
+    """Return the local addresses from which connections to `host` leave, one for each family of the host. Sends nothing
+    to it.
 
-    Raises `NotSent` when the host has no address, or none that can be reached so.
+    Raises `NotSent` when the host has no address, or none that this egress can reach.
     """
     egress.require(host)
     try:
@@ -101,7 +102,7 @@ def family_of(address: str) -> socket.AddressFamily:
 
 
 def _literal_family(host: str) -> socket.AddressFamily | None:
-    """Return the family of a host that is an address, None for a name."""
+    """Return the family of a host that is an address; None for a name."""
     try:
         return family_of(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The queue in front of a broker's rate budget (order-engine 4.5): who waits, in which order, and until when."""
+"""The queue in front of a broker's rate budget (order-engine 4.5): which messages wait, in which order, and until when."""
 
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -13,7 +13,7 @@ from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 
 _Sort: TypeAlias = tuple[CallKind, Priority]
-"""Those of one sort find room in the same moments, one after the other."""
+"""Messages of one sort get room at the same moments, one after the other."""
 
 
 @attrs.define(eq=False)
@@ -21,7 +21,7 @@ class _Waiting:
     kind: CallKind
     priority: Priority
     number: int
-    """Of arrival; first come, first served within a priority."""
+    """Arrival number: first come, first served within a priority."""
     place: Place | None = None
     refusal: DailyCapReached | None = None
     called: trio.Event = attrs.field(factory=trio.Event)
@@ -42,8 +42,8 @@ class _Waiting:
 class BudgetGate:
     """The bounded queue in front of one budget: by priority, then first come, first served.
 
-    The first of each sort keeps its time for those behind it: hundreds that all woke for each message that leaves would keep the
-    process from everything else.
+    Only the first waiter of each sort sets a timer, for all waiters behind it. If hundreds woke for each message that
+    leaves, the process could do nothing else.
     """
 
     def __init__(self, budget: Budget, clock: Clock, *, most_waiting: int) -> None:
@@ -51,15 +51,15 @@ class BudgetGate:
         self._clock = clock
         self._most_waiting = most_waiting
         self._waiting: dict[_Sort, list[_Waiting]] = {}
-        """By sort, first come first; none of the lists is empty."""
+        """By sort, first come first; no list is empty."""
         self._count = 0
         self._arrivals = 0
 
     async def acquire(self, kind: CallKind, priority: Priority, deadline: float) -> Place:
-        """Wait for room until `deadline` (monotonic seconds), take it and return it.
+        """Wait until `deadline` (monotonic seconds) for room, take it and return it.
 
-        Raises `BudgetFull` at the deadline, or at once when `most_waiting` wait already; `DailyCapReached` as soon as
-        the day has no room for it.
+        Raises `BudgetFull` at the deadline, or at once when `most_waiting` messages already wait; `DailyCapReached` as
+        soon as the day has no room for the message.
         """
         if self._count >= self._most_waiting:
             raise BudgetFull
@@ -82,12 +82,12 @@ class BudgetGate:
         return mine.place
 
     def give_back(self, place: Place) -> None:
-        """Uncount a message whose connection never opened, and let the next one through."""
+        """Uncount a message whose connection never opened, and let the next message through."""
         self.budget.give_back(place)
         self._serve()
 
     def landed(self, place: Place) -> None:
-        """Count a message at its answer, and let those who waited for it see how much sooner their turn comes."""
+        """Count a message at its answer, and wake the waiters so that they see whether their turn comes sooner."""
         self.budget.landed(place, Moment.of(self._clock))
         self._serve()
         for first in tuple(self._firsts()):
@@ -106,14 +106,14 @@ class BudgetGate:
                 return
             wait = deadline - now.monotonic
             if self._waiting[mine.sort][0] is mine:
-                # Only those ahead can make it later than this; they call `_serve` when their own time has come.
+                # Only waiters ahead of this one can make its turn later; they call `_serve` when their own time has come.
                 wait = min(wait, max(self.budget.wait_seconds(mine.kind, mine.priority, now), MARGIN_SECONDS))
             with trio.move_on_after(wait):
                 await mine.called.wait()
 
     def _serve(self) -> None:
-        """Give room to all who can have it, the first in rank first. Whoever finds none never holds up those behind it
-        that count against other windows."""
+        """Give room to all waiters that can have it, lowest rank first. A waiter that finds no room never blocks waiters
+        behind it that count against other windows."""
         now, full = Moment.of(self._clock), set[_Sort]()
         while waiting := min(
             (first for first in self._firsts() if first.sort not in full), key=lambda first: first.rank, default=None
@@ -129,11 +129,11 @@ class BudgetGate:
             waiting.called.set()
 
     def _firsts(self) -> Iterator[_Waiting]:
-        """Iterate over the first of each sort."""
+        """Iterate over the first waiter of each sort."""
         return (waiting[0] for waiting in self._waiting.values())
 
     def _leave(self, mine: _Waiting) -> None:
-        """Take out of the queue; nothing for one that was served."""
+        """Take the waiter out of the queue; do nothing if it was already served."""
         same = self._waiting.get(mine.sort, [])
         if mine in same:
             same.remove(mine)

@@ -1,6 +1,7 @@
-"""The door to a broker's servers: one HTTP request with its answer, and sockets of whole messages. No broker known here.
+"""The door to a broker's servers: one HTTP request with its answer, and sockets of whole messages. This module knows no
+broker.
 
-Who talks to a broker holds a `Transport`; tests hand over one that answers in-process.
+Code that talks to a broker holds a `Transport`; tests pass one that answers in-process.
 """
 
 from typing import Protocol, runtime_checkable
@@ -12,37 +13,37 @@ from onebroker.brokers.transport.egress import Egress
 
 
 class StreamRefusedHandshake(BrokerError):
-    """The broker answered a socket's opening with an HTTP status instead of opening it; such as 401, 403 or 429."""
+    """The broker answered a socket's opening with an HTTP status (such as 401, 403 or 429) instead of opening it."""
 
     def __init__(self, status: int, body: bytes) -> None:
         super().__init__(f"the stream was refused with HTTP {status}")
         self.status = status
         self.body = body
-        """Decoded from its content encoding; empty when the answer had none."""
+        """Decoded from its content encoding; empty when the answer had no body."""
 
 
 class StreamClosed(BrokerError):
-    """The socket is closed, by the broker, by us or by a cut connection; nothing more comes."""
+    """The socket is closed, by the broker, by us or by a cut connection; no more messages come."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(f"the stream is closed ({code} {reason})".replace(" )", ")"))
         self.code = code
-        """RFC 6455 section 7.4.1; 1006 when the connection went without a close frame."""
+        """RFC 6455 section 7.4.1; 1006 when the connection ended without a close frame."""
         self.reason = reason
         """The broker's own words, often empty."""
 
 
 class FrameStream(Protocol):
-    """One open socket. One task receives; any task may send. Pings of the broker are answered unseen."""
+    """One open socket. One task receives; any task may send. The broker's pings are answered inside."""
 
     async def send(self, frame: bytes | str) -> None:
         """Send one whole message: text for `str`, binary for `bytes`. Raise `StreamClosed` when it is closed."""
 
     async def receive(self) -> bytes | str:
-        """Return the next whole message; wait for it without limit. Raise `StreamClosed` when none can come."""
+        """Return the next whole message; wait for it without limit. Raise `StreamClosed` when no message can come."""
 
     async def ping(self, within_seconds: float) -> None:
-        """Send a websocket ping and wait for its pong; raise `StreamClosed` when none comes in time."""
+        """Send a websocket ping and wait for its pong; raise `StreamClosed` when no pong comes in time."""
 
     async def aclose(self) -> None:
         """Close the socket within a few seconds; closing twice is allowed."""
@@ -54,16 +55,15 @@ class Transport(Protocol):
     async def send(self, request: WireRequest, timeout_seconds: float) -> WireResponse:
         """Send `request` once and return its whole answer, whatever its status; redirects are answers too.
 
-        Nothing is ever repeated here. Raises `NotSent` (the broker cannot have seen it) or `OutcomeUnknown` (it may
-        have) and nothing else but what the request's `body_to` raised; `timeout_seconds` spans everything, the wait for
-        a free connection included.
-        `trio.Cancelled` passes through, and the connection it was on is not used again.
+        Nothing is ever repeated here. Raises `NotSent` (the broker cannot have seen the request), `OutcomeUnknown` (it
+        may have), or what the request's `body_to` raised, and nothing else. `timeout_seconds` covers everything,
+        including the wait for a free connection. `trio.Cancelled` passes through, and its connection is not used again.
         """
 
     async def connect(self, address: StreamAddress, timeout_seconds: float) -> FrameStream:
-        """Open a socket, redirects of the handshake followed, within `timeout_seconds`.
+        """Open a socket within `timeout_seconds`; redirects of the handshake are followed.
 
-        Raises `StreamRefusedHandshake` when the broker answered no, `NotSent` when there is no connection.
+        Raises `StreamRefusedHandshake` when the broker refused, `NotSent` when there is no connection.
         """
 
     async def aclose(self) -> None:
@@ -72,20 +72,22 @@ class Transport(Protocol):
 
 @runtime_checkable
 class RoutedTransport(Protocol):
-    """A transport over the network, which can say by which way its connections leave this machine."""
+    """A transport over the network that can say how its connections leave this machine."""
 
     @property
     def egress(self) -> Egress: ...
 
     async def local_addresses(self, url: str) -> tuple[str, ...]:
-        """Return the local addresses by which connections to the URL's host leave, one a family. Sends nothing to it.
+        """Return the local addresses from which connections to the URL's host leave, one per family. Sends nothing to the
+        host.
 
-        Raises `NotSent` when the host has no address, or none that can be reached by the egress.
+        Raises `NotSent` when the host has no address, or none that the egress can reach.
         """
 
 
 async def handed_on(request: WireRequest, response: WireResponse) -> WireResponse:
-    """Return `response` as `Transport.send` promises it where its body was whole from the start: given to `body_to`, if there is one."""
+    """Return `response` as `Transport.send` promises it, for a body that was whole from the start: the body goes to
+    `body_to`, if given."""
     if request.body_to is None:
         return response
     await request.body_to.take(response.body)

@@ -1,7 +1,7 @@
-"""Send times of one sort of message against rolling windows (order-engine 4.5): the counting under `budget.py`.
+"""Send times of one sort of message, counted in rolling windows (order-engine 4.5): the counting under `budget.py`.
 
-Exact, not by buckets: a time is kept until the longest window has passed it, so at most that window's limit of times is
-kept. Nothing here knows priorities, days or brokers.
+The count is exact, without buckets. A time is stored until the longest window has passed it, so at most that window's
+limit of times is stored. This module knows no priorities, days or brokers.
 """
 
 import math
@@ -10,14 +10,14 @@ from bisect import bisect_left, bisect_right, insort
 from onebroker.brokers.broker import Windows
 
 WINDOW_SECONDS = {"second": 1.0, "minute": 60.0, "half_hour": 1800.0, "hour": 3600.0}
-"""Fields of `Windows` that are rolling windows, and their lengths."""
+"""The fields of `Windows` that are rolling windows, and their lengths."""
 
 MARGIN_SECONDS = 0.001
-"""Added to every wait, so that rounding of floats never ends it a moment too early."""
+"""Added to every wait, so that float rounding never ends a wait a moment too early."""
 
 
 class Ledger:
-    """Send times of one sort of message (orders, or all calls) against its windows."""
+    """Send times of one sort of message (orders, or all calls), counted in its windows."""
 
     def __init__(self, windows: Windows, exit_share: float) -> None:
         self.limits: dict[str, int] = {
@@ -25,7 +25,7 @@ class Ledger:
         }
         """Window name -> limit."""
         self.kept: dict[str, int] = {name: kept_for_exits(limit, exit_share) for name, limit in self.limits.items()}
-        """Window name -> how much of it is kept for exits."""
+        """Window name -> how many messages of it are kept for exits."""
         self._longest = max((WINDOW_SECONDS[name] for name in self.limits), default=0.0)
         self._times: list[float] = []  # ascending
 
@@ -37,7 +37,7 @@ class Ledger:
             insort(self._times, at)
 
     def remove(self, at: float) -> bool:
-        """Uncount one message counted at `at`; False when it is forgotten already."""
+        """Uncount one message counted at `at`; return False when its time is already forgotten."""
         place = bisect_left(self._times, at)
         found = place < len(self._times) and self._times[place] == at
         if found:
@@ -45,22 +45,22 @@ class Ledger:
         return found
 
     def move(self, at: float, to: float) -> None:
-        """Count one message at `to` instead of `at`, unless it is forgotten already."""
+        """Count one message at `to` instead of `at`, unless its time is already forgotten."""
         if self.remove(at):
             insort(self._times, to)
 
     def room(self, now: float, *, of_reserve: float) -> dict[str, int]:
-        """Return what is left in each window, never below 0; `of_reserve` is the share of what is kept for exits that may be used."""
+        """Return what is left in each window, never below 0. `of_reserve` is the usable share of the messages kept for exits."""
         self.forget(now)
         return {
             name: max(0, self._usable(name, of_reserve) - self.count(now, WINDOW_SECONDS[name])) for name in self.limits
         }
 
     def wait_seconds(self, now: float, *, of_reserve: float, also_kept: float = 0.0) -> float:
-        """Return how long until every window has room for one more; 0 = now.
+        """Return how long until every window has room for one more message; 0 = now.
 
-        `of_reserve` is the share of what is kept for exits that may be used, `also_kept` a share of each window that this one
-        leaves to others besides.
+        `of_reserve` is the usable share of the messages kept for exits. `also_kept` is a further share of each window
+        that this message leaves to others.
         """
         self.forget(now)
         wait = 0.0
@@ -83,12 +83,12 @@ class Ledger:
         return [at + length for at in self._times[bisect_right(self._times, now - length) :]]
 
     def count(self, now: float, length: float) -> int:
-        """Return how many stand in a window of this length that ends now."""
-        # The window reaches back to, but not over, now - length: two messages exactly that far apart never share one.
+        """Return how many messages are in a window of this length that ends now."""
+        # The window excludes the instant now - length itself: two messages exactly that far apart never share a window.
         return len(self._times) - bisect_right(self._times, now - length)
 
     def forget(self, now: float) -> None:
-        """Drop what no window reaches back to any more."""
+        """Drop the times that every window has passed."""
         del self._times[: bisect_right(self._times, now - self._longest)]
 
 

@@ -1,6 +1,6 @@
 """The real transport: requests over `rest.py`, sockets over `websocket.py`, one nursery for the sockets' tasks.
 
-What failed reaches callers under the broker's name; the host it failed at is named in the log only.
+An error names the broker to the caller; the host that failed is named in the log only.
 """
 
 import logging
@@ -20,18 +20,18 @@ from onebroker.brokers.transport.websocket import MOST_MESSAGE_BYTES, StreamOpen
 from onebroker.config.clock import Clock
 
 REPEAT_SECONDS: Final = 60.0
-"""The same failure at the same host is written into the log once in this long: reads go on while a host is away."""
+"""The same failure at the same host is logged once in this time, because reads go on while a host is away."""
 
 _log = logging.getLogger("onebroker.transport")
 
 
 class _FailureLog:
-    """Names the host of each failure, without repeating itself."""
+    """Logs the host of each failure, without repeating itself."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._last: dict[tuple[str, str], float] = {}
-        """Host and reason -> when it was written, monotonic seconds."""
+        """Host and reason -> when it was logged, monotonic seconds."""
 
     def note(self, host: str, text: str) -> None:
         now = self._clock.monotonic()
@@ -96,10 +96,10 @@ async def open_transport(
     limits: RestLimits | None = None,
     most_message_bytes: int = MOST_MESSAGE_BYTES,
 ) -> AsyncIterator[Transport]:
-    """Open a transport for the length of the block; leaving it closes everything it opened.
+    """Open a transport for the length of the block; leaving the block closes everything that the transport opened.
 
-    `name` is whom what failed is said of. `ssl_context` None = the machine's trusted authorities, names verified. The sockets'
-    tasks run in a nursery here, so what the block raises leaves it in an exception group.
+    Errors name `name` as the party that failed. `ssl_context` None = the machine's trusted authorities, names verified.
+    The sockets' tasks run in a nursery here, so an exception raised in the block leaves it in an exception group.
     """
     async with open_transports(
         clock, {name: egress}, ssl_context=ssl_context, limits=limits, most_message_bytes=most_message_bytes
@@ -116,7 +116,7 @@ async def open_transports(
     limits: RestLimits | None = None,
     most_message_bytes: int = MOST_MESSAGE_BYTES,
 ) -> AsyncIterator[Mapping[str, Transport]]:
-    """Open one transport for each broker (by code), by the egress of each; otherwise as `open_transport`."""
+    """Open one transport for each broker (by code), each with its own egress; otherwise like `open_transport`."""
     context = ssl_context or ssl.create_default_context()
     async with trio.open_nursery() as nursery:
         transports = {
@@ -134,11 +134,11 @@ async def open_transports(
         finally:
             for transport in transports.values():
                 await transport.aclose()
-            nursery.cancel_scope.cancel()  # handshakes under way
+            nursery.cancel_scope.cancel()  # ends handshakes in progress
 
 
 def _host_of(url: str) -> str:
-    """Return host and port only: paths and queries may hold tokens."""
+    """Return only host and port: paths and queries may hold tokens."""
     try:
         return urlsplit(url).netloc.rpartition("@")[2] or "no host"
     except ValueError:

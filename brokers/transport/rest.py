@@ -1,11 +1,11 @@
 """HTTP requests to brokers over asks: the only module that imports it. Each request leaves at most once.
 
-asks opens connections, does TLS and keeps the pool. Its own request loop is not used: it repeats a request after a
-broken answer or a redirect and turns an odd cookie in a good answer into an error, which for an order means sent twice or
-its outcome lost. What the connection is asked and what it answers is read by `answers.Exchange` instead.
+asks opens connections, does TLS and keeps the pool. We do not use its request loop. That loop repeats a request after a
+broken answer or a redirect, and turns an odd cookie in a good answer into an error. For an order this would mean a second
+send, or a lost outcome. `answers.Exchange` builds the request's bytes and reads the answer instead.
 
-The rule of architecture 12: once a usable connection is in hand the request counts as *reached*. Any failure before that
-is `NotSent`, any failure after it is `OutcomeUnknown`; which exception it was decides nothing.
+The rule of architecture 12: once a usable connection is in hand, the request counts as *reached*. Any failure before that
+is `NotSent`, any failure after it is `OutcomeUnknown`; the type of the exception decides nothing.
 """
 
 import io
@@ -43,30 +43,30 @@ class _NeverRaised(Exception):
     pass
 
 
-# asks 3.0.0 needs anyio 3, whose trio backend (by itself loaded at the first connection) derives from a name that current trio
-# no longer has. A class that nothing raises is right: trio raises the built-in groups, which pass through unchanged.
+# asks 3.0.0 needs anyio 3. Its trio backend (normally loaded at the first connection) derives from a name that current
+# trio no longer has. A class that nothing raises is right: trio raises the built-in groups, which pass through unchanged.
 vars(trio).setdefault("MultiError", _NeverRaised)
-import_module("anyio._backends._trio")  # now: loading it holds up the loop for some milliseconds
+import_module("anyio._backends._trio")  # now, because loading it blocks the loop for some milliseconds
 
 ORDER_IDLE_SECONDS = 5.0
-"""An order message never goes on a connection idle for longer (order-engine 2.7)."""
+"""An order message never uses a connection that has been idle for longer (order-engine 2.7)."""
 CLOSE_SECONDS = 2.0
 
 
 @attrs.frozen(kw_only=True)
 class RestLimits:
-    """Bounds of one server (scheme, host, port)."""
+    """Limits for one server (scheme, host, port)."""
 
     connections: int = 16
-    """Most sockets open at once, idle ones included."""
+    """Most sockets open at once, including idle ones."""
     order_connections: int = 8
-    """Of these, how many only order messages may use, so that slow reads never hold up an order."""
+    """How many of these only order messages may use, so that slow reads never delay an order."""
     waiting: int = 256
-    """Most requests waiting for a connection, orders and others each; one more is refused at once."""
+    """Most requests that wait for a connection, counted separately for orders and others; one more is refused at once."""
     answer_bytes: int = 16 * 1024 * 1024
     """Largest decoded body of an answer that is decoded on the loop: a book of 10,000 orders is 10 MB."""
     file_bytes: int = 256 * 1024 * 1024
-    """Largest decoded instrument file; they are tens of megabytes, and go to the disk."""
+    """Largest decoded instrument file; real files are tens of megabytes, and go to the disk."""
 
     def __attrs_post_init__(self) -> None:
         if not 0 < self.order_connections < self.connections:
@@ -74,7 +74,7 @@ class RestLimits:
 
 
 class _Connection(Protocol):
-    """What we use of an open connection of asks: an anyio stream on which asks sets `host` and `port`, and we the rest."""
+    """What we use of an asks connection: an anyio stream. asks sets `host` and `port` on it, we set the rest."""
 
     idle_since: float
 
@@ -88,7 +88,7 @@ class _Connection(Protocol):
 
 
 class _Session(asks.Session):  # type: ignore[misc]  # asks has no types
-    """The connections to one server: asks' pool, with our rules for taking out of it and putting back."""
+    """The connections to one server: asks' pool, with our rules for taking connections out and putting them back."""
 
     def __init__(self, clock: Clock, ssl_context: ssl.SSLContext | None, limits: RestLimits, egress: Egress) -> None:
         super().__init__(ssl_context=ssl_context, connections=limits.connections, persist_cookies=None)
@@ -102,7 +102,7 @@ class _Session(asks.Session):  # type: ignore[misc]  # asks has no types
 
     @asynccontextmanager
     async def place(self, kind: CallKind) -> AsyncIterator[None]:
-        """Hold one of the places for a connection, first come first served; raise `NotSent` when too many wait."""
+        """Hold one of the places for a connection, first come first served; raise `NotSent` when too many requests wait."""
         places = self._order_places if kind is CallKind.ORDER else self._other_places
         if places.statistics().tasks_waiting >= self._limits.waiting:
             raise NotSent(f"{self._limits.waiting} requests are already waiting for a connection")
@@ -110,12 +110,12 @@ class _Session(asks.Session):  # type: ignore[misc]  # asks has no types
             yield
 
     async def _grab_connection(self, url: str, most_idle_seconds: float = math.inf) -> _Connection:
-        """Return a usable connection: the one used last that is alive and not idle too long, else a new one."""
+        """Return a usable connection: the last used one that is alive and not idle too long, else a new one."""
         now = self._clock.monotonic()
         for connection in [pooled for pooled in self._conn_pool if _is_dead(pooled)]:
             self._conn_pool.remove(connection)
             await close_connection(connection)
-        for connection in self._conn_pool:  # the one used last stands first
+        for connection in self._conn_pool:  # the last used connection is first
             if now - connection.idle_since <= most_idle_seconds:
                 self._conn_pool.remove(connection)
                 return connection  # type: ignore[no-any-return]  # asks has no types
@@ -134,7 +134,7 @@ class _Session(asks.Session):  # type: ignore[misc]  # asks has no types
         self._conn_pool.appendleft(sock)
 
     async def close(self) -> None:
-        """Close what is idle now, and what is in use when it comes back."""
+        """Close the idle connections now, and those in use when they come back."""
         self._closed = True
         while self._conn_pool:
             await close_connection(self._conn_pool.pop())
@@ -174,7 +174,7 @@ class RestTransport:
             raise (OutcomeUnknown if progress.reached else NotSent)(_reason(error, timeout_seconds)) from error
 
     async def aclose(self) -> None:
-        """Close the pooled connections; requests under way end as they would have."""
+        """Close the pooled connections; requests in progress end normally."""
         self._closed = True
         for session in self._sessions.values():
             await session.close()
@@ -213,10 +213,10 @@ class RestTransport:
 
 
 class _Memory:
-    """Where a body goes that nobody takes piece by piece."""
+    """Takes a body that has no other sink."""
 
     def __init__(self) -> None:
-        self.body = io.BytesIO()  # grows in place: joining pieces of a large answer would hold up the loop
+        self.body = io.BytesIO()  # grows in place: joining the pieces of a large answer would block the loop
 
     async def take(self, piece: bytes) -> None:
         self.body.write(piece)
@@ -240,13 +240,13 @@ async def _received(connection: _Connection) -> bytes:
 
 
 async def close_connection(connection: _Connection) -> None:
-    """Close without the peer's help, also while being cancelled."""
+    """Close without waiting long for the peer, also while being cancelled."""
     with trio.move_on_after(CLOSE_SECONDS, shield=True):
         await connection.aclose()
 
 
 def _is_dead(connection: _Connection) -> bool:
-    """Whether an idle connection has anything to read: the peer's close, or bytes nobody asked for."""
+    """Whether an idle connection has anything to read: the peer's close, or unexpected bytes."""
     raw_socket = connection.extra(SocketAttribute.raw_socket)
     descriptor: int = raw_socket.fileno()  # type: ignore[attr-defined]  # a socket.socket
     if descriptor < 0:
@@ -255,7 +255,7 @@ def _is_dead(connection: _Connection) -> bool:
     poll.register(descriptor, select.POLLIN)
     if poll.poll(0):
         return True
-    # A TLS close that came together with the last answer is already in our memory, not in the socket.
+    # A TLS close that arrived together with the last answer is already in our memory, not in the socket.
     ssl_object = connection.extra(TLSAttribute.ssl_object, None)
     unread = getattr(connection, "_read_bio", None)
     return ssl_object is not None and (ssl_object.pending() > 0 or (unread is not None and unread.pending > 0))  # type: ignore[attr-defined]  # an ssl.SSLObject

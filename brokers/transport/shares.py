@@ -1,20 +1,23 @@
-"""The windows that count all calls, and whose share of them is whose (order-engine 4.5): counting under `budget.py`.
+"""The windows that count all calls, and how their room is shared (order-engine 4.5): counting under `budget.py`.
 
-Some brokers' orders and reads share a few hundred calls a minute. None of them may starve another: an order that nobody can
-read about holds up the next one, a cancel that nobody sees end holds up the very exit. In windows longer than a second, whose room comes
-back late:
+Some brokers' orders and reads share a few hundred calls a minute. Neither may starve the other. If an order cannot be
+read back, the next order waits; if the end of a cancel is not seen, even the exit waits. The rules in windows longer than
+a second, whose room comes back late:
 
-- entries and moves leave the last fifth to exits, more than half to all others together, and the floor of books untouched;
-- moves of stops may use half of what is kept for exits and a little more than entries; exits and cancels take all but the floor of
-  books, for money at risk comes first;
-- books may use what entries leave, their own share of a third behind that, and their floor whatever others did; a sixth of the floor in
-  each sixth of the window whatever they used themselves before. What somebody waits for may use all that is not kept for exits;
-- quotes and the like leave the entries' quarter and the floor of books; candles of the past half of everything.
+- Entries and moves leave the last fifth to exits, more than half to all other calls together, and the floor of books
+  untouched.
+- Moves of stops may use half of the room kept for exits, and a little more than entries. Exits and cancels may use all
+  but the floor of books, because money at risk comes first.
+- Books may use what entries leave. Beyond that they have a share of their own, a third, and their floor whatever others
+  used. In each sixth of the window they have a sixth of the floor, whatever they used before. A read that somebody waits
+  for may use all room that is not kept for exits.
+- Quotes and similar calls leave the entries' quarter and the floor of books; historical candles leave half of everything.
 
-In a second one call of those kept for exits may be a book's where two or more are kept: a list of hundreds of entries takes all others, and
-its orders are heard of meanwhile. Reads leave a fifth to the reads that somebody waits for (what a future needs, before a broker is chosen):
-all books are read at once when the service starts, or after a fill, and who waits for an answer does not wait until their second is over.
-Who else is first in a second is a matter of the queue.
+In one-second windows a book may use one of the calls kept for exits, where two or more are kept. So while a list of
+hundreds of entries takes all other calls, its orders are still read. Reads leave a fifth to the reads that somebody waits
+for (what a future needs, before a broker is chosen). All books are read at once when the service starts, or after a fill;
+a caller that waits for an answer does not also wait for that second to end. Within one second the queue's order decides
+the rest.
 """
 
 import math
@@ -27,21 +30,23 @@ from onebroker.brokers.transport.ledger import MARGIN_SECONDS, WINDOW_SECONDS, L
 from onebroker.brokers.transport.priorities import Priority, of_reserve
 
 MOST_ORDERS = {Priority.ENTRY: 0.45, Priority.MOVE: 0.45, Priority.TIGHTEN: 0.55}
-"""Share of a window that order messages may have filled when one more of this priority leaves; exits and cancels know none."""
+"""Share of a window that order messages may fill, including a new message of this priority; exits and cancels have no such limit."""
 KEPT_FOR_ENTRIES = 0.25
-"""Share that reads leave to entries and moves, beside the exits'."""
+"""Share that reads leave to entries and moves, in addition to the exits' share."""
 SHARE_OF_BOOKS = 0.35
-"""Share that books may use although others took the rest: more than they use at their cadence at most brokers."""
+"""Share that books may use even when others took the rest: more than books need at their cadence at most brokers."""
 FLOOR_OF_BOOKS = 0.15
-"""Share that is left to books by everything else. Of 300 calls a minute it is 45: the orders every two seconds, the positions every four."""
+"""Share that all other calls leave to books. Of 300 calls a minute it is 45: the orders every two seconds, the positions every four."""
 SPANS = 6
-"""Of a window. Books that used much at its beginning still have a sixth of their floor in each, so that nothing goes unheard for long."""
+"""Parts of a window. Books that used much at its beginning still have a sixth of their floor in each part, so that no
+change stays unread for long."""
 KEPT_FOR_AWAITED = 0.2
-"""Share of a second that reads leave to those that somebody waits for."""
+"""Share of a second that reads leave to the reads that somebody waits for."""
 KEPT_FOR_ALL_OTHERS = 0.5
-"""Share, also of the seconds and the day, that candles of the past leave to everything else."""
+"""Share that historical candles leave to everything else; also of one-second windows and of the day."""
 SCARCE_SHARE = 0.4
-"""Of a minute: more than books read at their cadence use by themselves. Reads that are spaced out from here on keep within their share."""
+"""Share of a minute: more than books use by themselves at their cadence. When this share is used, reads are spaced out
+and so stay within their share."""
 _OF_BOOKS = frozenset({Priority.BOOK, Priority.AWAITED})
 
 
@@ -54,11 +59,11 @@ class CallShares:
 
     @property
     def limits(self) -> Mapping[str, int]:
-        """Window name -> calls it allows."""
+        """Window name -> calls that it allows."""
         return self._all.limits
 
     def ledgers(self, kind: CallKind) -> list[Ledger]:
-        """Return all that a call of this kind counts against."""
+        """Return all ledgers that a call of this kind counts against."""
         return [self._all, *([self._of_kind[kind]] if kind in self._of_kind else [])]
 
     def wait_seconds(self, kind: CallKind, priority: Priority, now: float) -> float:
@@ -74,11 +79,11 @@ class CallShares:
         return {name: max(0, self._left(kind, priority, name, now)) for name in self._all.limits}
 
     def left(self, now: float) -> dict[str, int]:
-        """Return what is left in each window for all together."""
+        """Return what is left in each window for all calls together."""
         return self._all.room(now, of_reserve=1.0)
 
     def scarce(self, now: float) -> bool:
-        """Whether so much of the minute is used that reads are to be spaced out."""
+        """Whether so much of the minute is used that reads must be spaced out."""
         limit = self._all.limits.get("minute")
         return limit is not None and self._all.count(now, WINDOW_SECONDS["minute"]) >= limit * SCARCE_SHARE
 
@@ -89,7 +94,7 @@ class CallShares:
     def _wait(self, kind: CallKind, priority: Priority, name: str, now: float) -> float:
         if self._left(kind, priority, name, now) > 0:
             return 0.0
-        # A call that leaves the window never makes room smaller: the first whose leaving makes some is sought.
+        # A call that leaves the window never reduces the room: find the first call whose leaving makes room.
         ends = [at + MARGIN_SECONDS for at in self._ends(priority, WINDOW_SECONDS[name], now)]
         first = bisect_left(ends, True, key=lambda end: self._left(kind, priority, name, end) > 0)
         return ends[first] - now if first < len(ends) else math.inf
@@ -102,7 +107,7 @@ class CallShares:
         return ends
 
     def _left(self, kind: CallKind, priority: Priority, name: str, now: float) -> int:
-        """Return what is left for a call in one window, negative where others took what would be left to them."""
+        """Return what is left for a call in one window; negative where others used room that was meant for it."""
         limit, kept, length = self._all.limits[name], self._all.kept[name], WINDOW_SECONDS[name]
         used = self._all.count(now, length)
         reads = self._of_kind[CallKind.READ].count(now, length)
@@ -145,5 +150,5 @@ def _left_in_a_second(kind: CallKind, priority: Priority, limit: int, kept: int,
 
 
 def _at_least_one(share: float) -> int:
-    """Return a share in whole calls: rounded down, but nobody is shut out for good."""
+    """Return a share in whole calls, rounded down but at least 1: no call is shut out for good."""
     return max(1, math.floor(share + 1e-9))

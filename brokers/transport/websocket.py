@@ -1,8 +1,8 @@
-"""Sockets to brokers over trio-websocket. Each open socket is one task of a nursery the caller owns.
+"""Sockets to brokers over trio-websocket. Each open socket is one task of a nursery that the caller owns.
 
-trio-websocket leaves a caller waiting when the broker hangs up during the opening handshake, and loses the status of a
-refusal whose body ends with the connection. So what comes in during the handshake is read along here (`_Wire`), and a
-handshake that does not succeed is judged by those bytes.
+trio-websocket lets a caller wait when the broker hangs up during the opening handshake. It also loses the status of a
+refusal whose body ends with the connection. So `_Wire` records the bytes received during the handshake, and a failed
+handshake is judged by those bytes.
 """
 
 import logging
@@ -23,24 +23,24 @@ from onebroker.brokers.transport.egress import ANY_EGRESS, Egress
 from onebroker.brokers.transport.interface import FrameStream, StreamClosed, StreamRefusedHandshake
 
 MOST_HOPS: Final = 3
-"""Redirects followed while opening (Upstox answers 302 to a one-time address)."""
+"""Redirects followed while opening (Upstox answers 302 with a one-time address)."""
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 MOST_MESSAGE_BYTES: Final = 16 * 1024 * 1024
 MOST_REFUSAL_BYTES: Final = 1024 * 1024
-"""Answers to a handshake are small; more is not one."""
+"""Answers to a handshake are small; a larger one is not an answer."""
 
 RECEIVE_BYTES: Final = 64 * 1024
 QUEUED_MESSAGES: Final = 64
-"""Whole messages read ahead of the receiver; then TCP holds the broker back."""
+"""Whole messages read ahead of the receiver; beyond that, TCP makes the broker wait."""
 
 CLOSE_SECONDS: Final = 2.0
 ABNORMAL: Final = 1006
-"""RFC 6455 section 7.4.1: gone without a close frame."""
+"""RFC 6455 section 7.4.1: closed without a close frame."""
 
 KEPT_ACROSS_SERVERS: Final = frozenset({"accept", "origin", "user-agent"})
-"""Headers that go along when a redirect leads to another server; all others may be tokens."""
+"""Headers that are also sent when a redirect leads to another server; all others may be tokens."""
 
 SCHEMES: Final = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 
@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Wire(trio.abc.Stream):
-    """The connection under a socket; during the handshake it keeps what comes in and tells when nothing more will."""
+    """The connection under a socket. During the handshake it keeps the received bytes and reports when no more will come."""
 
     def __init__(self, stream: trio.abc.Stream, on_end: Callable[[], None]) -> None:
         self._stream = stream
@@ -93,8 +93,8 @@ class WebSocketStream:
         self._cut = cut
 
     async def send(self, frame: bytes | str) -> None:
-        """Send one whole message; raise `StreamClosed`. A send that is cancelled closes the socket: half a message may
-        be out, and nothing sensible can follow it."""
+        """Send one whole message; raise `StreamClosed`. A cancelled send closes the socket: half a message may be out,
+        and nothing useful can follow it."""
         try:
             await self._connection.send_message(frame)
         except ConnectionClosed as error:
@@ -110,7 +110,7 @@ class WebSocketStream:
         try:
             return await self._connection.get_message()
         except ConnectionClosed as error:
-            self._cut()  # after a broken frame the library would go on waiting for the broker to hang up
+            self._cut()  # after a broken frame the library would keep waiting for the broker to hang up
             raise _closed(error) from error
 
     async def ping(self, within_seconds: float) -> None:
@@ -125,7 +125,7 @@ class WebSocketStream:
             raise StreamClosed(ABNORMAL, "no pong came") from error
 
     async def aclose(self) -> None:
-        """Say goodbye, then close."""
+        """Send a close frame, then close."""
         try:
             with trio.move_on_after(CLOSE_SECONDS, shield=True):
                 await self._connection.aclose()
@@ -174,7 +174,7 @@ class StreamOpener:
             raise NotSent(f"the stream could not be opened ({type(error).__name__})") from error
 
     def close(self) -> None:
-        """Cut every open socket and open none any more."""
+        """Cut every open socket and open no more."""
         self._closed = True
         for life in tuple(self._open):
             life.cancel()
@@ -192,7 +192,7 @@ class StreamOpener:
         raise StreamRefusedHandshake(answer.status, answer.body)
 
     async def _hold(self, opening: _Opening, *, task_status: trio.TaskStatus[WebSocketStream | WireResponse]) -> None:
-        """Live through one connection: start with the open socket or the broker's HTTP answer, end when it is closed."""
+        """Hold one connection: start with the open socket or the broker's HTTP answer, end when the connection is closed."""
         handshake = trio.CancelScope()
         wire = _Wire(await _dial(opening.url, self._ssl_context, self._egress), handshake.cancel)
         opened = False
@@ -207,10 +207,10 @@ class StreamOpener:
                 if self._closed or not opened:
                     life.cancel_scope.cancel()
         except* HandshakeError:
-            pass  # refused; what the broker said is in the wire's bytes
+            pass  # refused; the broker's answer is in the wire's bytes
         except* Exception:
-            # Not a websocket, or broken off in a way the library did not foresee: the receiver learns it from the closed
-            # message queue, and the other sockets must not.
+            # Not a websocket, or it broke in a way that the library did not foresee. The receiver learns this from the
+            # closed message queue; the other sockets must not be affected.
             logger.debug("a stream's reader failed", exc_info=True)
         finally:
             self._open.discard(life.cancel_scope)
@@ -268,7 +268,7 @@ def _redirected(opening: _Opening, location: str) -> _Opening:
 
 
 def _http_answer(received: bytes) -> WireResponse:
-    """Read the HTTP answer to a handshake, the end of the connection included; raise `BrokenAnswer`."""
+    """Read the HTTP answer to a handshake, up to the end of the connection; raise `BrokenAnswer`."""
     exchange = Exchange(MOST_REFUSAL_BYTES)
     handshake = WireRequest(kind=CallKind.LOGIN, method="GET", url="http://stream/")
     exchange.request_bytes(handshake, urlsplit(handshake.url))
