@@ -1,9 +1,10 @@
-"""Whose account an answer or a message of an order stream is about: one of another account is a failed read, or a corrupt frame, and
-never data (lesson 10).
+"""Which account an answer, or a message of an order stream, is about. An answer about another account is a failed read;
+such a message is a corrupt frame. Neither is ever data (lesson 10).
 
-Where a broker's answers name the account, `Broker.account_field` says under which field, and `Broker.event_account_field` for the
-order stream. It is looked for at any depth, in the bytes: the answers of one broker hold it in rows, in envelopes and beside lists. A broker's own user of an order (Kite's and
-Upstox' `placed_by`) is no account: a dealer may have placed it.
+Where a broker's answers name the account, `Broker.account_field` gives the field; `Broker.event_account_field` does so
+for the order stream. The field is searched in the bytes, at any depth: one broker's answers hold it in rows, in envelopes
+and next to lists. A broker's own user of an order (Kite's and Upstox' `placed_by`) is not an account: a dealer may have
+placed the order.
 """
 
 import re
@@ -13,17 +14,17 @@ from onebroker.brokers.broker import Access, AccountField, ReadFlow
 from onebroker.brokers.requests import BadAnswer, WireResponse
 
 MASKED = "*"
-"""Documents print accounts as `X******`; a masked one names nobody."""
+"""Documents print accounts as `X******`; a masked account names nobody."""
 
 
 def same_account(named: object, own: str | None) -> bool:
-    """Tell whether an account that an answer names may be `own`: it is, or one of the two is blank or masked."""
+    """Tell whether the account that an answer names may be `own`: the two are equal, or one of them is blank or masked."""
     said, ours = str(named or "").strip().upper(), str(own or "").strip().upper()
     return said == ours or not said or not ours or MASKED in said
 
 
 def of_account(calls: ReadFlow, field: AccountField | None, access: Access) -> ReadFlow:
-    """Return the calls of a read, each answer checked as it comes; raise `BadAnswer` at one about another account."""
+    """Yield the calls of a read and check each answer as it comes; raise `BadAnswer` for an answer about another account."""
     if field is None:
         yield from calls
         return
@@ -40,14 +41,14 @@ def of_account(calls: ReadFlow, field: AccountField | None, access: Access) -> R
 
 
 def check(answer: WireResponse, field: AccountField, access: Access) -> None:
-    """Raise `BadAnswer` for an answer that names another account than the login's, or (where the login's name of it is not
-    known) two accounts."""
+    """Raise `BadAnswer` for an answer that names another account than the login's. Where the login's account is not
+    known, raise it for an answer that names two accounts."""
     if _about_another(answer.body, field, access):
         raise BadAnswer("the answer is about another account")
 
 
 def heard_of_another(frame: bytes | str, field: AccountField, access: Access) -> bool:
-    """Tell whether a frame of the order stream names another account than the login's; what is not JSON text names none."""
+    """Tell whether a frame of the order stream names another account than the login's; a frame that is not JSON text names none."""
     message = frame.encode("utf-8", "replace") if isinstance(frame, str) else frame
     return message[:1] in _JSON_BEGINS and _about_another(message, field, access)
 
@@ -65,5 +66,5 @@ def _about_another(body: bytes, field: AccountField, access: Access) -> bool:
 
 @cache
 def _pattern(name: str) -> "re.Pattern[bytes]":
-    # A text that quotes the field escapes its quotes, and does not fit. Dhan's documents and its frames differ in case.
+    # A text that quotes the field escapes its quotes, and does not match. Dhan's documents and its frames differ in case.
     return re.compile(rb'"' + re.escape(name).encode() + rb'"\s*:\s*(?:"([^"\\]*)"|([0-9]+))', re.IGNORECASE)

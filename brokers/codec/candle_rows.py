@@ -1,4 +1,4 @@
-"""Reading candles that come as rows `[time, open, high, low, close, volume, oi]`, and cutting a span of days into calls."""
+"""Reads candles that come as rows `[time, open, high, low, close, volume, oi]`, and cuts a span of days into calls."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
@@ -28,11 +28,11 @@ def spans(first: date, last: date, most_days: int) -> list[tuple[date, date]]:
 def read_candles(
     answers: Iterable[object], units: int | None, start_of: Callable[[object], float | None]
 ) -> list[Candle]:
-    """Return the rows under `candles` in all answers, oldest first; those without a price are left out.
+    """Return the rows under `candles` in all answers, oldest first; rows without a price are left out.
 
-    `start_of` reads the broker's time as epoch seconds, None when it is no time. Volume and oi are multiplied with `units`,
-    and None where these are None. Raises `BadAnswer` for an answer without rows, and as `read_series` does for a row without time or
-    prices.
+    `start_of` reads the broker's time as epoch seconds, None when it is no time. Volume and oi are multiplied by `units`;
+    both are None where `units` is None. Raises `BadAnswer` for an answer without rows; for a row without time or prices
+    it raises as `read_series` does.
     """
     rows = []
     for answer in answers:
@@ -46,13 +46,14 @@ def read_candles(
 def read_series(rows: Sequence[Row], read: Callable[[Row], Candle]) -> list[Candle]:
     """Return the candles that `read` makes of the rows, oldest first, without those that have no price.
 
-    Raise `OddRows` with the others when a row cannot be read: a series with a hole in it, which is for who asks to judge.
+    When a row cannot be read, raise `OddRows` with the other candles: the series then has a hole, and the caller decides
+    about it.
     """
     return made_of(lambda: read_some(rows, lambda row: _priced(read(row))), _in_order)
 
 
 def _priced(candle: Candle) -> Candle | None:
-    """Return a candle that has its four prices: zero is how brokers write a minute without a trade, or a price they do not know."""
+    """Return a candle that has all four prices, else None. Brokers write zero for a minute without a trade, or for an unknown price."""
     return None if 0 in (candle.open, candle.high, candle.low, candle.close) else candle
 
 

@@ -1,8 +1,8 @@
-"""What a codec raises without declaring it becomes the declared error that it should have been: an answer that cannot be read.
+"""Turns an exception that a codec raises undeclared into the declared error: an answer that cannot be read.
 
-A broker may say tomorrow what no codec foresaw. That costs the answer, or where rows stand by themselves the row, and never the
-session that holds the broker's logins, books and orders. Which exception it was and where the codec raised it is told; the words
-of the exception are not, because they may quote the answer.
+A broker may some day send what no codec foresaw. That costs the answer, or only the row where rows are independent. It
+never costs the session that holds the broker's logins, books and orders. The error text names the exception's type and
+where the codec raised it. It leaves out the exception's own words, because they may quote the answer.
 """
 
 import contextlib
@@ -30,34 +30,34 @@ class Unforeseen(BadAnswer):
 
 @attrs.frozen
 class OddName:
-    """What can be read of whose a row is that cannot be read otherwise."""
+    """The names that can be read in an order's row that is otherwise unreadable."""
 
     order_id: str | None = None
     """None where it cannot be read."""
     tag: str | None = None
-    """Empty where the row says that there is none; None where it does not say."""
+    """Empty where the row says that it has no tag; None where the row does not say."""
 
 
 class OddRows(BadAnswer, Generic[T]):
-    """Some rows of a book cannot be read; each is named in the text."""
+    """Some rows of a book cannot be read; the text names each of them."""
 
     def __init__(self, odd: Sequence[str], of: int, readable: Iterable[T], names: Sequence[OddName] = ()) -> None:
         super().__init__(f"{len(odd)} of {of} rows could not be read: {'; '.join(odd)}")
         self.odd = tuple(odd)
         self.of = of
         self.readable = tuple(readable)
-        """The others, in their order."""
+        """The readable rows, in their order."""
         self.names = tuple(names) or (OddName(),) * len(odd)
-        """Of orders: which these are, as far as it can be read."""
+        """For orders: the names of the odd rows, as far as they can be read."""
 
     def beside(self, readable: Iterable[U]) -> "OddRows[U]":
-        """Return the same trouble with what became of the readable rows."""
+        """Return the same error with what was made of the readable rows."""
         return OddRows(self.odd, self.of, readable, self.names)
 
 
 @contextlib.contextmanager
 def contained(*declared: type[Exception]) -> Iterator[None]:
-    """Run a codec: a `BrokerError` and what else it `declared` pass, any other exception becomes `Unforeseen`."""
+    """Run a codec: a `BrokerError` and the exceptions in `declared` pass, any other exception becomes `Unforeseen`."""
     passing: tuple[type[Exception], ...] = (BrokerError, *declared)
     try:
         yield
@@ -69,8 +69,7 @@ def contained(*declared: type[Exception]) -> Iterator[None]:
 
 
 def read_rows(rows: Iterable[Row], read: Callable[[Row], T], name: Callable[[Row], OddName] | None = None) -> list[T]:
-    """Read rows that stand by themselves, each on its own. Raise `OddRows`, with the readable ones and the names of the others, when any
-    cannot be read."""
+    """Read independent rows one by one. When any cannot be read, raise `OddRows` with the readable rows and the names of the odd ones."""
     readable, odd = _read_each(rows, read)
     if odd:
         names = () if name is None else tuple(_named(row, name) for row, _ in odd)
@@ -81,7 +80,7 @@ def read_rows(rows: Iterable[Row], read: Callable[[Row], T], name: Callable[[Row
 def order_names(
     ids: Sequence[str], tags: Sequence[str], tag: Callable[[object], str | None]
 ) -> Callable[[Mapping[str, object]], OddName]:
-    """Return how to name an order's row: by the first of the fields `ids` that is filled, and by its tag, which `tag` reads."""
+    """Return a function that names an order's row: by the first filled field of `ids`, and by its tag, which `tag` reads."""
 
     def name(row: Mapping[str, object]) -> OddName:
         given = next((row[one] for one in ids if row.get(one)), None)
@@ -103,9 +102,9 @@ def _named(row: Row, name: Callable[[Row], OddName]) -> OddName:
 
 
 def read_views(rows: Iterable[Row], read: Callable[[Row], Sequence[T]]) -> list[T]:
-    """Read rows of which each is shown in one or several views: return the first view of every row, then the second ones.
+    """Read rows that each appear in one or several views: return the first view of every row, then the second views.
 
-    A row of which one view cannot be read is unreadable in all of them. Raise `OddRows` as `read_rows` does.
+    A row with one unreadable view is unreadable in all its views. Raise `OddRows` as `read_rows` does.
     """
     readable, odd = _read_each(rows, read)
     views = [view for each in itertools.zip_longest(*readable) for view in each if view is not None]
@@ -115,7 +114,7 @@ def read_views(rows: Iterable[Row], read: Callable[[Row], Sequence[T]]) -> list[
 
 
 def read_some(rows: Iterable[Row], read: Callable[[Row], T | None]) -> list[T]:
-    """Read rows as `read_rows` does; those of which `read` returns None are left out."""
+    """Read rows as `read_rows` does; rows for which `read` returns None are left out."""
     readable, odd = _read_each(rows, read)
     kept = [each for each in readable if each is not None]
     if odd:
@@ -124,7 +123,8 @@ def read_some(rows: Iterable[Row], read: Callable[[Row], T | None]) -> list[T]:
 
 
 def made_of(read: Callable[[], Sequence[T]], make: Callable[[Sequence[T]], list[U]]) -> list[U]:
-    """Return what `make` makes of the rows that `read` reads. Where `read` raises `OddRows`, raise it with what is made of the others."""
+    """Return what `make` makes of the rows that `read` reads. Where `read` raises `OddRows`, raise it with what `make`
+    makes of the readable rows."""
     try:
         rows = read()
     except OddRows as error:
@@ -133,16 +133,17 @@ def made_of(read: Callable[[], Sequence[T]], make: Callable[[Sequence[T]], list[
 
 
 def read_quotes(rows: Iterable[Row], read: Callable[[Row], Tick | None]) -> dict[str, Tick]:
-    """Read quotes, each on its own; `read` returns None for one that has no price or was not asked for.
+    """Read quotes one by one; `read` returns None for a quote that has no price or was not asked for.
 
-    Return the ticks by broker_token. Raise `OddRows` with the other ticks when a quote cannot be read, or is about another
-    instrument than it stands for: a quote that is checked against its own name is right beside one that is not.
+    Return the ticks by broker_token. When a quote cannot be read, or is about another instrument than its name says,
+    raise `OddRows` with the other ticks. Each quote is checked against its own name, so one bad quote does not make the
+    others wrong.
     """
     return {tick.broker_token: tick for tick in read_some(rows, read)}
 
 
 def _read_each(rows: Iterable[Row], read: Callable[[Row], T]) -> tuple[list[T], list[tuple[Row, str]]]:
-    """Return what could be read, and each of the others with why it could not."""
+    """Return the readable rows, and each unreadable row with the reason."""
     readable: list[T] = []
     odd: list[tuple[Row, str]] = []
     for number, row in enumerate(rows, start=1):
@@ -155,7 +156,7 @@ def _read_each(rows: Iterable[Row], read: Callable[[Row], T]) -> tuple[list[T], 
 
 
 def place_of(error: Exception) -> str:
-    """Return where an exception was raised, as `<code>/portfolio.py:294`: the innermost line of a codec, or of anything."""
+    """Return where an exception was raised, as `<code>/portfolio.py:294`: the innermost line of a codec, or else the innermost line."""
     place = "an unknown place"
     in_codec = False
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -168,7 +169,7 @@ def place_of(error: Exception) -> str:
 
 
 def _innermost(error: Exception) -> Exception:
-    """Return the first exception of a group of one or more."""
+    """Return the first exception inside an exception group; return any other exception itself."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error

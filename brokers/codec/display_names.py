@@ -1,5 +1,5 @@
-"""The brokers' display names, as an imported broker document gives them, and the codes they stand for (rules 1.4.3,
-architecture 11). Fixed; a broker that is none of the ten brings its own name along in the registry.
+"""The brokers' display names, as an imported broker document gives them, and their broker codes (rules 1.4.3,
+architecture 11). The table is fixed; a broker that is not one of the ten brings its own name in the registry.
 """
 
 from onebroker.brokers.broker import Registry
@@ -20,5 +20,5 @@ CODES_BY_DISPLAY_NAME: dict[str, str] = {
 
 
 def display_names(registry: Registry) -> dict[str, str]:
-    """Return display name -> code for every broker there can be: the ten, and what else the registry holds."""
+    """Return display name -> code for every possible broker: the ten, and any others in the registry."""
     return {**{broker.name: code for code, broker in registry.items()}, **CODES_BY_DISPLAY_NAME}

@@ -1,8 +1,8 @@
-"""Reading a broker's fields: numbers, texts, times, rows, units and depth, out of values that may be anything.
+"""Reads a broker's fields: numbers, texts, times, rows, units and depth, from values of any type.
 
-Every codec reads through here, so that "no number" or "no such field" means the same for all brokers. A value nobody gave is
-None, never zero, unless a function says otherwise; what a missing one means is decided where it is used. A broker's own
-words (its tables, its segments, its lots) are in its folder's `values.py`.
+Every codec reads through this module, so that "no number" or "no such field" means the same for all brokers. A value that
+is not given is None, never zero, unless a function says otherwise; the code that uses the value decides what that means.
+A broker's own words (its tables, segments, lots) are in its folder's `values.py`.
 """
 
 import math
@@ -21,11 +21,11 @@ from onebroker.config.vocabulary import OrderStatus, is_finished, pass_through
 
 _DATE_LENGTH: Final = len("2026-11-20")
 _LATEST: Final = 4_102_444_800.0
-"""The year 2100 in epoch seconds: what is later is no time."""
+"""The year 2100 in epoch seconds: a later value is not a time."""
 _NOT_GIVEN = frozenset({"", "NA", "N/A", "N.A.", "-", "--", "NULL", "NONE"})
 """How brokers write that they give no figure."""
 _MOST = 2**53
-"""Beyond it a JSON number is not exact, and no quantity is that large."""
+"""Above this a JSON number is not exact, and no quantity is that large."""
 _JSON_KINDS: Final = {
     type(None): "null",
     bool: "a truth value",
@@ -53,20 +53,20 @@ def number(value: object) -> float | None:
     try:
         if isinstance(value, (int, float)) and math.isfinite(value):
             return float(value)
-    except OverflowError:  # an integer beyond every double
+    except OverflowError:  # an integer too large for a float
         pass
     return None
 
 
 def price(value: object) -> float | None:
-    """Return a price in rupees; zero is how brokers give none."""
+    """Return a price in rupees; brokers write zero for no price."""
     return number(value) or None
 
 
 def whole(value: object) -> int:
-    """Return a quantity as the broker counts it; one it does not give (None, blank, `NA`) is zero, so that it is for figures only
-    that a row leaves out where they are zero, or of which nothing depends (`quantity` is for the others). Raise `BadAnswer` for
-    anything else that is no whole number.
+    """Return a quantity as the broker counts it; zero when it is not given (None, blank, `NA`). So use it only for
+    figures that a row leaves out when they are zero, or on which nothing depends; use `quantity` for all others. Raise
+    `BadAnswer` for anything else that is not a whole number.
     """
     if value is None or (isinstance(value, str) and value.strip().upper() in _NOT_GIVEN):
         return 0
@@ -74,7 +74,7 @@ def whole(value: object) -> int:
 
 
 def counted(value: object) -> int:
-    """Return a quantity as the broker counts it. Raise `BadAnswer` for what is no whole number, none given among it."""
+    """Return a quantity as the broker counts it. Raise `BadAnswer` when it is not given or not a whole number."""
     given = number(value)
     if given is None or given != int(given) or abs(given) > _MOST:
         raise BadAnswer(f"a quantity of {repr(value)[:40]}")
@@ -82,9 +82,9 @@ def counted(value: object) -> int:
 
 
 def quantity(row: Mapping[str, object], *names: str) -> int:
-    """Return a quantity without which a row means nothing, under the first of its spellings that is filled.
+    """Return a quantity that a row must have, from the first of the fields `names` that is filled.
 
-    Raises `BadAnswer` when none is, and for what is no whole number.
+    Raises `BadAnswer` when none is filled, or the value is not a whole number.
     """
     return counted(required(row, *names))
 
@@ -92,13 +92,14 @@ def quantity(row: Mapping[str, object], *names: str) -> int:
 def filled(row: Mapping[str, object], name: str, status: str) -> int:
     """Return how much of an order (`status`: ours) has filled, as the broker counts it.
 
-    A row may leave it out only where nothing can have filled yet, or ever; otherwise none told is not none filled: `BadAnswer`.
+    A row may leave the figure out only where nothing can have filled yet, or ever. In any other status a missing figure
+    does not mean zero: `BadAnswer`.
     """
     return whole(row.get(name)) if status in _UNFILLED else quantity(row, name)
 
 
 def unsigned(row: Mapping[str, object], name: str) -> int:
-    """Return a `quantity` that has no sign. Raise `BadAnswer` for one below zero."""
+    """Return a `quantity` without sign. Raise `BadAnswer` for a quantity below zero."""
     given = quantity(row, name)
     if given < 0:
         raise BadAnswer(f"a quantity of {given}, below zero")
@@ -106,14 +107,15 @@ def unsigned(row: Mapping[str, object], name: str) -> int:
 
 
 def text(value: object) -> str | None:
-    """Return a text as it is, or None for an absent or blank one; numbers become their digits. A list or an object is no text."""
+    """Return a text unchanged, or None for an absent or blank one; a number becomes its digits. A list or an object is no text."""
     if isinstance(value, (list, dict)):
         return None
     return None if value is None or str(value).strip() == "" else str(value)
 
 
 def margin(row: Mapping[str, object], name: str) -> Decimal:
-    """Return the rupees that an order needs by itself. Raise `BadAnswer` where the row does not say, nor does one that says zero."""
+    """Return the rupees that an order needs by itself. Raise `BadAnswer` where the row does not say; a row that says zero
+    does not say it either."""
     needed = number(row.get(name))
     if needed is None or needed <= 0:
         raise BadAnswer(f"no margin in {name}")
@@ -121,13 +123,13 @@ def margin(row: Mapping[str, object], name: str) -> Decimal:
 
 
 def rupee_sum(figures: Iterable[object]) -> float | None:
-    """Add rupee figures exactly, whatever their order; None when none of them is a number."""
+    """Add rupee figures exactly, in any order; None when none of them is a number."""
     given = [figure for figure in map(number, figures) if figure is not None]
     return rupees(sum(map(paise, given))) if given else None
 
 
 def translated(table: Mapping[str, str], word: object) -> str:
-    """Return our word for a broker's, or the broker's upper-cased when it maps to nothing (rules 2.2.1).
+    """Return our word for a broker's word, or the broker's word in upper case when there is no such word (rules 2.2.1).
 
     The words of `table` are in capitals; case and padding of `word` do not matter.
     """
@@ -139,9 +141,9 @@ def translated(table: Mapping[str, str], word: object) -> str:
 
 
 def moment(value: object) -> datetime | None:
-    """Return an ISO 8601 date with its time of day (a blank may stand for the T), Indian where it names no offset.
+    """Return an ISO 8601 date with its time of day (a blank may replace the T), in Indian time where it has no offset.
 
-    None for anything else: neither a date alone nor a time alone is a moment.
+    None for anything else: a date alone or a time alone is not a moment.
     """
     if not isinstance(value, str) or len(value.strip()) <= _DATE_LENGTH:
         return None
@@ -171,7 +173,7 @@ def epoch_seconds(value: object) -> float | None:
 
 
 def milliseconds(value: object) -> float | None:
-    """Return epoch milliseconds (a number or its digits) as `epoch_seconds`; None when they are none."""
+    """Return epoch milliseconds (a number or its digits) as `epoch_seconds` does; None for anything else."""
     stamp = number(value)
     return None if stamp is None else epoch_seconds(stamp / 1000)
 
@@ -180,7 +182,7 @@ def milliseconds(value: object) -> float | None:
 
 
 def same_token(tag: object, token: str) -> bool:
-    """Tell whether a broker's tag is our token, which is compared without case."""
+    """Tell whether a broker's tag is our token; case does not matter."""
     return (text(tag) or "").lower() == token.lower()
 
 
@@ -203,9 +205,11 @@ Row: TypeAlias = Mapping[str, object]
 
 
 class OddRow(Row):
-    """An element of a list of rows that is no object: whoever looks into it gets a `BadAnswer`, as for a row that lacks a field.
+    """An element of a list of rows that is not an object. Any access to it raises `BadAnswer`, as for a row that lacks a
+    field.
 
-    So it stands in its place, costs what a row that cannot be read costs there, and can nowhere be taken for a row without fields.
+    So it keeps its place in the list, has the same effect there as an unreadable row, and is never taken for a row
+    without fields.
     """
 
     def __init__(self, element: object) -> None:
@@ -220,7 +224,7 @@ class OddRow(Row):
     def __len__(self) -> NoReturn:
         self._refuse()
 
-    # Each is a row by itself: comparing two of them is no look into either.
+    # Each is equal only to itself: comparing two of them does not look into them.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -229,10 +233,12 @@ class OddRow(Row):
 
 
 def rows_of(value: object) -> list[Row]:
-    """Return the rows of an answer, an `OddRow` in the place of each that is no object; null is no rows.
+    """Return the rows of an answer, with an `OddRow` in the place of each element that is not an object; null means no
+    rows.
 
-    Raise `BadAnswer` when it is no list. Who reads the rows by `contained.read_rows` loses the odd ones alone, and says so; who looks
-    something up in them asks for `readable_rows`; anybody else loses the answer.
+    Raise `BadAnswer` when the value is not a list. A caller that reads the rows by `contained.read_rows` loses only the
+    odd rows, and reports them. A caller that looks something up in them uses `readable_rows`. Any other caller loses the
+    answer.
     """
     if value is None:
         return []
@@ -242,7 +248,7 @@ def rows_of(value: object) -> list[Row]:
 
 
 def readable_rows(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows that are objects: for a look at a list whose odd rows are told by those who read it whole."""
+    """Return the rows that are objects: for a look into a list whose odd rows are reported by another read of the whole list."""
     return [row for row in rows if not isinstance(row, OddRow)]
 
 
@@ -252,9 +258,9 @@ def part(row: Mapping[str, object], name: str) -> dict[str, object]:
 
 
 def required(row: Mapping[str, object], *names: str) -> str:
-    """Return a field without which a row means nothing, under the first of its spellings that is filled.
+    """Return a field that a row must have, from the first of the fields `names` that is filled.
 
-    Raises `BadAnswer` when none is.
+    Raises `BadAnswer` when none is filled.
     """
     for name in names:
         value = text(row.get(name))
@@ -267,21 +273,22 @@ def required(row: Mapping[str, object], *names: str) -> str:
 
 
 def listed_units(broker_token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one contract of an instrument in which the broker counts lots; None when not known."""
+    """Return the units in one of the quantities in which the broker counts an instrument; None when not known."""
     listing = listings.get(broker_token)
     return None if listing is None else listing.contract_units
 
 
 def in_units(row: Mapping[str, object], name: str, units: int | None) -> int | None:
-    """Return a quantity field in units; None when it is absent or the units of one (`units`) are not known."""
+    """Return a quantity field in units; None when it is absent or the units in one of it (`units`) are not known."""
     return None if units is None or row.get(name) is None else whole(row.get(name)) * units
 
 
 def depth_levels(value: object, units: int | None) -> tuple[DepthLevel, ...] | None:
-    """Return the levels of one side (rows of price, quantity, orders) that hold anything, best first as they come.
+    """Return the non-empty levels of one side (rows of price, quantity, orders), best first as the broker sends them.
 
-    None where the answer has no depth or its quantities cannot be read in units. A level without a price is none. Raises `BadAnswer` for
-    a level that is no object: a depth without it would show a gap, or another best price, that the market does not have.
+    None where the answer has no depth or its quantities cannot be read in units. A level without a price is left out.
+    Raises `BadAnswer` for a level that is not an object: without it the depth would show a gap, or another best price,
+    that the market does not have.
     """
     if value is None or units is None:
         return None
@@ -293,10 +300,10 @@ def depth_levels(value: object, units: int | None) -> tuple[DepthLevel, ...] | N
 
 
 def unfilled(status: str, quantity: int, filled: int) -> tuple[int, int]:
-    """Return what of an order is (pending, cancelled), from its status (ours) and two quantities of any one unit.
+    """Return the (pending, cancelled) parts of an order, from its status (ours) and two quantities in the same unit.
 
-    Derived, because brokers that give them contradict themselves once an order is finished: then nothing is pending. Raises
-    `BadAnswer` for an order that is COMPLETE and not filled, or filled beyond its quantity.
+    Both are derived, because brokers that report them contradict themselves once an order is finished: then nothing is
+    pending. Raises `BadAnswer` for an order that is COMPLETE and not filled, or filled beyond its quantity.
     """
     if status == OrderStatus.COMPLETE and filled != quantity:
         raise BadAnswer(f"an order of {quantity} that is COMPLETE with {filled} filled")

@@ -1,8 +1,8 @@
-"""Instrument files of brokers that give several: a file that did not come, or is not what it should be, costs only what it holds.
+"""Instrument files of brokers that have several: a file that is missing or unreadable costs only its own content.
 
-A body that did not come stands as `MISSING` in its place among the bodies given to `InstrumentCodec.read_files`. A codec reads
-its files with `read_each`, which passes over those, and says of all others at once which cannot be read (`BadFiles`); whoever
-asked puts `MISSING` in their places and asks again.
+`MISSING` takes the place of a missing body among the bodies given to `InstrumentCodec.read_files`. A codec reads its
+files with `read_each`, which skips missing bodies and reports all unreadable files at once (`BadFiles`). The caller then
+puts `MISSING` in their places and asks again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class Missing(bytes):
-    """The empty body in the place of a file that did not come; an empty body of another type did come, and is empty."""
+    """The empty body in the place of a file that did not come. An empty body of another type belongs to a file that came and is empty."""
 
 
 MISSING = Missing()
 
 
 class BadFiles(BadAnswer):
-    """Some of several instrument files cannot be read; without them the others can."""
+    """Some of several instrument files cannot be read; the others can be read without them."""
 
     def __init__(self, reasons: Mapping[int, str]) -> None:
         super().__init__(next(iter(reasons.values())))
@@ -31,14 +31,14 @@ class BadFiles(BadAnswer):
 
 
 def is_missing(body: bytes) -> bool:
-    """Tell whether this is the body of a file that did not come."""
+    """Tell whether this body stands for a file that did not come."""
     return isinstance(body, Missing)
 
 
 def read_each(bodies: Sequence[bytes], read: Callable[[bytes], T], first: int = 0) -> list[T]:
-    """Read every file that came, in order; `first` is the place of the first of these among all the broker's bodies.
+    """Read every file that came, in order; `first` is the place of the first of `bodies` among all the broker's bodies.
 
-    Raises `BadFiles` when `read` could not read some, and `BadAnswer` when none came.
+    Raises `BadFiles` when `read` could not read some files, and `BadAnswer` when no file came.
     """
     found: list[T] = []
     reasons: dict[int, str] = {}

@@ -1,6 +1,6 @@
-"""Instrument files that are JSON: their cells as columns of texts and numbers.
+"""Instrument files in JSON: their cells as columns of texts and numbers.
 
-Decoding into structs of the columns that are wanted passes over the others and takes half the time of decoding into dicts.
+Decoding into structs with only the wanted columns skips the others and takes half the time of decoding into dicts.
 """
 
 import re
@@ -23,17 +23,18 @@ _BROKEN = (msgspec.DecodeError, UnicodeDecodeError)
 def json_columns(
     body: bytes, names: Sequence[str], what: str = "the instrument file"
 ) -> tuple[Mapping[str, Sequence[object]], int]:
-    """Return some cells of the objects in a JSON list, by name, and how many elements were left out.
+    """Return the cells named `names` of the objects in a JSON list, by name, and how many elements were left out.
 
-    What an object lacks is null. Left out are elements that are no objects, and the last where the list breaks off inside of it.
-    A cell that is no number, written bare, is null (lesson 15). Raises `BadAnswer` for what is no such list.
+    A cell that an object lacks is null. Elements that are not objects are left out, and so is the last element where the
+    list breaks off inside it. A bare NaN or Infinity is null (lesson 15). Raises `BadAnswer` for a body that is not such
+    a list.
     """
     body = body.removeprefix(_BOM)
     kind = msgspec.defstruct("Row", [(name, object, None) for name in names], gc=False)
     try:
         rows = msgspec.json.decode(body, type=list[kind])  # type: ignore[valid-type]
         return {name: list(map(attrgetter(name), rows)) for name in names}, 0
-    except _BROKEN:  # or some elements are no objects
+    except _BROKEN:  # or some elements are not objects
         elements, lost = _elements(body, what)
         objects = [element for element in elements if isinstance(element, dict)]
         return {name: [row.get(name) for row in objects] for name in names}, lost + len(elements) - len(objects)
@@ -59,7 +60,7 @@ def text_column(name: str, values: Sequence[object]) -> pl.Series:
     kinds = set(map(type, values))
     if kinds <= {str, NoneType}:
         return pl.Series(name, values, dtype=pl.String).str.strip_chars().replace("", None)
-    if len(kinds - {NoneType}) == 1 and not kinds & {dict, list}:  # numbers: few different ones
+    if len(kinds - {NoneType}) == 1 and not kinds & {dict, list}:  # numbers, with few different values
         spelled = {value: text(value) for value in set(values)}
         return pl.Series(name, [spelled[value] for value in values], dtype=pl.String)
     words = [None if isinstance(value, (dict, list)) else text(value) for value in values]
@@ -67,7 +68,7 @@ def text_column(name: str, values: Sequence[object]) -> pl.Series:
 
 
 def number_column(name: str, values: Sequence[object]) -> pl.Series:
-    """Return cells of any kind as numbers; what is none (`fields.number`) is null."""
+    """Return cells of any kind as numbers; a cell that is no number (`fields.number`) is null."""
     kinds = set(map(type, values))
     if kinds <= {int, float, NoneType}:
         numbers = pl.Series(name, values, dtype=pl.Float64, strict=False)

@@ -1,4 +1,4 @@
-"""What a broker's token says about itself where it is a JWT (RFC 7519): read without its signature, which is the broker's affair."""
+"""What a broker's JWT (RFC 7519) says about itself. The signature is not checked: that is the broker's task."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ _PARTS = 3
 
 
 def claims(token: str) -> dict[str, object]:
-    """Return the claims of a JWT; empty for a token that is none. Never raises."""
+    """Return the claims of a JWT; empty for a token that is not a JWT. Never raises."""
     parts = token.split(".")
     if len(parts) != _PARTS:
         return {}
@@ -23,5 +23,5 @@ def claims(token: str) -> dict[str, object]:
 
 
 def expiry(token: str) -> float | None:
-    """Return the epoch seconds at which a token dies; None when it does not say."""
+    """Return the epoch seconds at which a token expires; None when the token does not say."""
     return number(claims(token).get("exp"))

@@ -1,7 +1,7 @@
 """What the order messages of all brokers have in common: quantities in the broker's units, the answer as we keep it, and
-whether it answers what was asked.
+whether an answer belongs to its request.
 
-Which answers are a clear no, and where the order id stands, each broker's `orders.py` knows.
+Each broker's `orders.py` knows which answers are clear refusals, and where the order id is.
 """
 
 import re
@@ -26,21 +26,21 @@ from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import OrderType, Outcome
 
 _BODY_CHARACTERS = 300
-"""Of a body that is no JSON, as `OrderAnswer.broker_response` promises."""
+"""Characters kept of a body that is not JSON, as `OrderAnswer.broker_response` promises."""
 _IN_DOUBT = re.compile(
     r"\btim(e|ed)[\s-]?out\b|\b(under|in|being) process|\bno response\b|something went wrong|\b(not|unable to) confirm",
     re.IGNORECASE,
 )
-"""Words of a refusal that leave open what became of the order, whatever its code (general knowledge, unchecked: brokers put them
-into envelopes of several codes)."""
+"""Words of a refusal that leave open what happened to the order, whatever its code (general knowledge, unchecked: brokers
+put them into envelopes of several codes)."""
 _BEFORE_THE_ORDER = frozenset({RefusalKind.SESSION_DEAD, RefusalKind.RATE_LIMITED, RefusalKind.ADDRESS_NOT_REGISTERED})
-"""Refused at the door: no order was looked at, whatever the words."""
+"""Refused before the broker looked at an order, whatever the words."""
 
 
 def broker_quantity(units: int, listing: Listing) -> int:
-    """Return units as the broker counts them: units, or lots where it speaks lots.
+    """Return units as the broker counts them: in units, or in lots where it counts in lots.
 
-    Raises `NotSendable` when the size of a lot is not known, or `units` is not a whole number of them.
+    Raises `NotSendable` when the size of a lot is not known, or `units` is not a whole number of lots.
     """
     if listing.contract_units is None:
         raise NotSendable(f"the units of one {listing.tradingsymbol} contract are not known, so no order can be sent")
@@ -51,7 +51,7 @@ def broker_quantity(units: int, listing: Listing) -> int:
 
 
 def check_prices(order_type: OrderType, price: Decimal | None, trigger_price: Decimal | None) -> None:
-    """Raise `NotSendable` for a limit without its price or a stop without its trigger: zero would be another order."""
+    """Raise `NotSendable` for a limit without its price or a stop without its trigger: zero would mean another order."""
     if order_type.takes_price and not price:
         raise NotSendable(f"a {order_type} order needs a price")
     if order_type.takes_trigger and not trigger_price:
@@ -59,21 +59,23 @@ def check_prices(order_type: OrderType, price: Decimal | None, trigger_price: De
 
 
 def about_new(ticket: OrderTicket, request: WireRequest) -> WireRequest:
-    """Return the request that places an order, marked as being about it."""
+    """Return the request that places an order, marked with the order's token."""
     return attrs.evolve(request, about=OrderNames(token=ticket.token or None))
 
 
 def about_standing(row: OrderRow, request: WireRequest) -> WireRequest:
-    """Return the request that changes or cancels an order, marked as being about it."""
+    """Return the request that changes or cancels an order, marked with the order's ids."""
     return attrs.evolve(request, about=OrderNames(order_id=row.order_id, exchange_order_id=row.exchange_order_id))
 
 
 def answer_to(
     orders: OrderCodec, request: WireRequest, response: WireResponse, *, known: Container[str] = ()
 ) -> OrderAnswer:
-    """Read the answer to an order message; one about another order than `request` is UNKNOWN, whatever it says of that one.
+    """Read the answer to an order message. An answer about another order than `request` is UNKNOWN, whatever it says
+    about that order.
 
-    `known`: the order ids that the broker had shown before the request left; none of them can be a new order's. Never raises.
+    `known`: the order ids that the broker had shown before the request left; a new order cannot have one of them. Never
+    raises.
     """
     try:
         with contained():
@@ -87,14 +89,14 @@ def answer_to(
 
 
 def _about_another(asked: OrderNames, answer: OrderAnswer, known: Container[str]) -> str | None:
-    """Return what shows that an answer is about another order; None when nothing does: brokers leave names out."""
+    """Return the evidence that an answer is about another order; None when there is none, because brokers leave names out."""
     if asked.token is not None:
         if answer.token is not None and not _same(asked.token, answer.token):
             return texts.answer_of_another_tag(answer.token, asked.token)
         if answer.order_id is not None and answer.order_id in known:
             return texts.answer_of_older_order(answer.order_id)
         return None
-    # The exchange's number is what such a broker is asked by, and its own number may change (5paisa's stop orders).
+    # Such a broker identifies the order by the exchange's number, and its own number may change (5paisa's stop orders).
     if asked.exchange_order_id is not None and answer.exchange_order_id is not None:
         asked_id, told_id = asked.exchange_order_id, answer.exchange_order_id
     elif asked.order_id is not None and answer.order_id is not None:
@@ -105,7 +107,7 @@ def _about_another(asked: OrderNames, answer: OrderAnswer, known: Container[str]
 
 
 def _same_order(asked: str, told: str) -> bool:
-    """Compare two order ids. What follows a hyphen names a leg of the order before it (Fyers' `-BO-1`), and may be left out."""
+    """Compare two order ids. The part after a hyphen names a leg of the order before it (Fyers' `-BO-1`), and may be missing."""
     if _same(asked, told):
         return True
     (order, _, leg), (told_order, _, told_leg) = asked.partition("-"), told.partition("-")
@@ -113,7 +115,7 @@ def _same_order(asked: str, told: str) -> bool:
 
 
 def _same(asked: str, told: str) -> bool:
-    """Compare as brokers write: case and padding do not count, nor do the leading zeros that a number loses."""
+    """Compare as brokers write: ignore case, padding, and the leading zeros that a number loses."""
     asked, told = asked.strip().casefold(), told.strip().casefold()
     if asked.isdecimal() and told.isdecimal():
         return asked.lstrip("0") == told.lstrip("0")
@@ -121,10 +123,10 @@ def _same(asked: str, told: str) -> bool:
 
 
 def refused(refusal: BrokerRefusal, response: WireResponse, *, surely: bool, clear: bool = True) -> OrderAnswer:
-    """Return the answer a refusal is: REJECTED only where `surely` nothing went in, else UNKNOWN (order-engine row 10).
+    """Return the answer for a refusal: REJECTED only where `surely` nothing went in, else UNKNOWN (order-engine row 10).
 
-    A refusal whose words leave it open is UNKNOWN too. `clear`: whether it can mean nothing else than its kind; one that could does
-    not count as turned away, so that the order is not sent again.
+    A refusal whose words leave this open is UNKNOWN too. `clear`: whether the refusal can mean only its kind. Otherwise
+    it does not count as turned away, so that the order is not sent again.
     """
     at_the_door, in_doubt = refusal.kind in _BEFORE_THE_ORDER, _IN_DOUBT.search(refusal.message) is not None
     if in_doubt and not at_the_door:
@@ -142,7 +144,7 @@ def refused(refusal: BrokerRefusal, response: WireResponse, *, surely: bool, cle
 
 
 def not_refused(order_id: str | None, response: WireResponse, *, token: str | None = None) -> OrderAnswer:
-    """Return the answer of a broker that did not refuse: ACCEPTED with an order id, UNKNOWN without.
+    """Return the answer of a broker that did not refuse: ACCEPTED with an order id, UNKNOWN without one.
 
     `token` is the tag, where the answer repeats it.
     """

@@ -1,6 +1,7 @@
-"""The terms of an order, checked before a codec puts them into its broker's words: types, words, prices, quantities as they shall stand.
+"""The terms of an order, checked before a codec writes them in its broker's words: types, words, prices, final
+quantities.
 
-Whatever cannot be said raises `NotSendable`: in the place of a word or a price that is missing another order would go out.
+A term that the broker cannot express raises `NotSendable`: with a missing word or price, another order would go out.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ Theirs = TypeVar("Theirs")
 
 
 def wire_word(broker: str, table: Mapping[Ours, Theirs], kind: type[Ours], word: str) -> Theirs:
-    """Return the broker's word for one of ours."""
+    """Return the broker's word for our word."""
     try:
         return table[kind(word)]
     except (ValueError, KeyError):
@@ -31,7 +32,7 @@ def wire_word(broker: str, table: Mapping[Ours, Theirs], kind: type[Ours], word:
 
 
 def checked_type(broker: str, ticket: OrderTicket) -> OrderType:
-    """Return the type of a new order that has the prices which the type takes."""
+    """Return the type of a new order, after a check that the order has the prices that this type takes."""
     order_type = _type(broker, ticket.order_type)
     check_prices(order_type, ticket.price, ticket.trigger_price)
     return order_type
@@ -39,16 +40,16 @@ def checked_type(broker: str, ticket: OrderTicket) -> OrderType:
 
 @attrs.frozen(kw_only=True)
 class Standing:
-    """The type and the prices, in rupees, of an order as it shall stand after a change."""
+    """The type and the prices, in rupees, that an order has after a change."""
 
     order_type: OrderType
     price: Decimal
-    """Zero where the type takes none; so is the trigger price."""
+    """Zero where the type takes no price; the same holds for the trigger price."""
     trigger_price: Decimal
 
 
 def as_changed(broker: str, change: OrderChange) -> Standing:
-    """Return how an order shall stand: what the change does not name stays as the row tells it."""
+    """Return the order's type and prices after the change: what the change does not name stays as in the row."""
     row, order_type = change.row, _type(broker, change.order_type or change.row.order_type)
     price = exact(row.price) if change.price is None else change.price
     trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
@@ -63,8 +64,8 @@ def as_changed(broker: str, change: OrderChange) -> Standing:
 def quantity_as_changed(
     new: int | None, standing: int, change: OrderChange, count: Callable[[int, Listing], int] = broker_quantity
 ) -> int:
-    """Return a quantity of the order as it shall stand, as `count` makes it of units. A row of unknown contract size tells the broker's
-    own count, which stays."""
+    """Return the order's quantity after the change, converted from units by `count`. A row of unknown contract size holds
+    the broker's own count; without a new quantity it stays unconverted."""
     if new is None and change.row.contract_units is None:
         return standing
     return count(standing if new is None else new, change.listing)

@@ -1,8 +1,9 @@
-"""Protobuf messages built from field tables instead of generated code. Shared by the brokers whose sockets speak protobuf.
+"""Protobuf messages built from field tables instead of generated code. Shared by the brokers whose sockets use protobuf.
 
-A table is message -> rows of (field name, number, type). A type is a scalar of `_SCALARS`, `DoubleValue` (the wrapper), or the
-name of a message or enum of the same tables; `*` behind it marks a repeated field, `map KEY TYPE` a map (KEY text or int32).
-Enums are name -> words in the order of their numbers, from 0. Fields of one oneof are listed under its name in `oneofs`.
+A table is message -> rows of (field name, number, type). A type is a scalar of `_SCALARS`, `DoubleValue` (the wrapper),
+or the name of a message or enum of the same tables. A `*` after it marks a repeated field, `map KEY TYPE` a map (KEY text
+or int32). Enums are name -> words in the order of their numbers, from 0. The fields of one oneof are listed under its
+name in `oneofs`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ class Tables:
 
     def message_class(self, name: str) -> Any:
         """Return the class of one message: `FromString(frame)`, `SerializeToString()`."""
-        # A pool of its own: other packages in the process may register messages of the same file.
+        # Each call uses its own pool: other packages in the process may register messages of the same file.
         pool = descriptor_pool.DescriptorPool()
         wrappers = descriptor_pb2.FileDescriptorProto()
         wrappers_pb2.DESCRIPTOR.CopyToProto(wrappers)

@@ -1,4 +1,4 @@
-"""Words of a refusal that change what we do next, whichever broker writes them. A broker's codes go first (its `wire.py`)."""
+"""Words in a refusal that change our next step, whichever broker writes them. A broker's codes are checked first (its `wire.py`)."""
 
 import re
 
@@ -26,7 +26,7 @@ def says_address(message: str) -> bool:
 
 
 def says_dead_token(message: str) -> bool:
-    """Tell whether a refusal says that the login's token no longer counts (seen: Dhan's `Invalid Token`)."""
+    """Tell whether a refusal says that the login's token is no longer valid (seen: Dhan's `Invalid Token`)."""
     return _DEAD_TOKEN.search(message) is not None
 
 

@@ -11,5 +11,5 @@ COMMODITY = ("commodity_futures", "commodity_options", "commodity_index_futures"
 
 
 def offered(segments: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """Return the exchange-prefixed names (`nse_equities`) of a table exchange -> bare segments."""
+    """Return the exchange-prefixed names (`nse_equities`) for a table exchange -> bare segments."""
     return frozenset(prefixed_segment(exchange, bare) for exchange, bares in segments.items() for bare in bares)

@@ -1,6 +1,6 @@
-"""Reading Indian times with a spelled month (`20-Oct-2020 13:10:59`), as several brokers write them.
+"""Reads Indian times with a spelled month (`20-Oct-2020 13:10:59`), as several brokers write them.
 
-Read without `strptime`, whose names of months follow the machine's language.
+`strptime` is not used, because its month names follow the machine's language.
 """
 
 import re
@@ -11,11 +11,11 @@ from onebroker.config.clock import IST
 
 _MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WRITTEN: Final = re.compile(r"(\d{1,2})-([A-Za-z]{3})-(\d{4}) +(\d{1,2}): *(\d{1,2}): *(\d{1,2})", re.ASCII)
-"""Kotak Neo's order history has blanks behind the colons."""
+"""Kotak Neo's order history has blanks after the colons."""
 
 
 def spelled_moment(value: object) -> datetime | None:
-    """Return a day-month-year time with a month of three letters; None for anything else."""
+    """Return a day-month-year time whose month has three letters; None for anything else."""
     match = _WRITTEN.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None or match[2].upper() not in _MONTHS:
         return None

@@ -1,4 +1,4 @@
-"""The one-time code of an unattended login: RFC 6238 with SHA-1, 30 seconds, 6 digits, as all five brokers of that kind use it."""
+"""The one-time code of an unattended login: RFC 6238 with SHA-1, 30 seconds, 6 digits, as all five brokers with such logins use it."""
 
 import base64
 import binascii
@@ -13,9 +13,9 @@ _DIGITS: Final = 6
 
 
 def totp(secret: str, now: datetime) -> str:
-    """Return the code of `now` for a base32 secret (blanks, case and missing padding do not matter).
+    """Return the code at `now` for a base32 secret (blanks, case and missing padding do not matter).
 
-    Raises ValueError for a secret that is no base32; its text does not show the secret.
+    Raises ValueError for a secret that is not base32; its text does not show the secret.
     """
     spelled = "".join(secret.split()).replace("-", "").upper().rstrip("=")
     try:
