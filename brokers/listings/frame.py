@@ -1,8 +1,9 @@
-"""The normalized frame into which every broker's instrument file is read, one row per listing, and what the codecs share.
+"""The normalized frame into which every broker's instrument file is read, one row per listing, and the codecs' shared
+functions.
 
-Columns and dtypes are fixed: what a listing is (LISTING_COLUMNS), by what it is known again in another broker's file
-(EVIDENCE_COLUMNS), and the columns of the broker's file that nothing else carries, as text, named `raw.<column>`
-(additional_details shows them). How rows of ten brokers are matched: docs/instrument-matching.md.
+Columns and dtypes are fixed. LISTING_COLUMNS say what a listing is. By EVIDENCE_COLUMNS it is recognised in another
+broker's file. `raw.<column>` holds, as text, a column of the broker's file that no other column carries
+(additional_details shows these). docs/instrument-matching.md describes how rows of ten brokers are matched.
 """
 
 import re
@@ -42,30 +43,30 @@ LISTING_COLUMNS: dict[str, type[pl.DataType]] = {
 EVIDENCE_COLUMNS: dict[str, type[pl.DataType]] = {
     "basis": pl.Int8,  # a Basis: how sure the segment is; null = SUPPOSED
     "series": pl.String,  # series (NSE) or group (BSE) of a security; null = not given
-    # The exchange's own number of a listing, where the file carries it. Of a row that fits nothing only when it stands in
-    # the cash market: for the others the number alone does not say in which market it counts.
+    # The exchange's own number of a listing, where the file carries it. A row that matches no segment has it only in the
+    # cash market: for other such rows the number does not say in which market it counts.
     "exchange_token": pl.String,
-    "short_name": pl.String,  # of an index: how its contracts call it; null = not given
-    "words": pl.String,  # of a row that fits nothing: exchange, segment and kind in the broker's words
-    "unread": pl.Int64,  # the same in every row: rows of the files that name nothing, or repeat a token
-    "absent": pl.String,  # the same in every row: names of the columns we read that the files lack, one a line; null = none
+    "short_name": pl.String,  # for an index: the name that its contracts use; null = not given
+    "words": pl.String,  # for a row that matches no segment: exchange, segment and kind in the broker's words
+    "unread": pl.Int64,  # the same in every row: how many rows of the files name nothing, or repeat a token
+    "absent": pl.String,  # the same in every row: names of columns we read that the files lack, one a line; null = none
 }
 
 RAW_PREFIX = "raw."
 
 
 class Basis(IntEnum):
-    """What a row's segment was told from; a vote on one of these outweighs all votes below it."""
+    """The evidence for a row's segment; a vote with a higher value outweighs all votes with lower values."""
 
     UNKNOWN = 0
-    """It fits nothing."""
+    """The row matches no segment."""
     SUPPOSED = 1
-    """Nothing speaks against it."""
+    """Nothing speaks against the segment."""
     WORDS = 2
-    """Words of names and symbols, or what else the file lists."""
+    """Words of names and symbols, or other content of the file."""
     ISIN = 3
     STATED = 4
-    """A field of the file that says so: series, group, type."""
+    """A field of the file that states the segment: series, group, type."""
 
 
 NSE_SERIES: Sequence[tuple[str, str]] = (
@@ -74,47 +75,51 @@ NSE_SERIES: Sequence[tuple[str, str]] = (
     (r"^(MF|ME)$", "mutual_funds"),
     (r"^[PW][0-9]$", "equities"),  # preference shares, warrants
 )
-"""Series of NSE's cash market -> what is listed there and nowhere else. General knowledge, unchecked against a circular."""
+"""Series of NSE's cash market -> the kind of listing that exists only there. General knowledge, unchecked against a circular."""
 
 BSE_GROUPS: Sequence[tuple[str, str]] = (
     (r"^[FG]$", "fixed_income"),  # corporate and government paper
     (r"^IF$", "investment_trusts"),
     (r"^E$", "exchange_traded_funds"),
 )
-"""Groups of BSE's cash market, likewise."""
+"""The same for groups of BSE's cash market."""
 
 NSE_SHARE_SERIES = ("EQ", "BE", "BZ", "SM", "ST", "SZ")
-"""Series of NSE in which a share is traded by its plain symbol; of several at once the first here has it. General knowledge."""
+"""Series of NSE in which a share trades under its plain symbol. Of several series at once, the first one here has the
+symbol. General knowledge."""
 
 NSE_PLAIN_SERIES = rf"^({'|'.join(NSE_SHARE_SERIES)}|GS|GB|SG|TB|CG|IV|RR|MF|ME)$"
-"""Series whose symbols name one listing. In the others (debentures, block windows) an issuer's symbol stands for several."""
+"""Series whose symbols name one listing. In the other series (debentures, block windows) one issuer's symbol stands for
+several listings."""
 
 NSE_SHARES = rf"^({'|'.join(NSE_SHARE_SERIES)}|[EPWX][0-9]|RE)$"
 BSE_SHARES = r"^(A|B|T|X|XT|Z|ZP|M|MT|MS|P|R|TS|W)$"
-"""Series (with those of partly paid and further classes, preference shares, warrants, rights entitlements) and groups of all that is traded like a share: for files without
-ISINs, where words tell funds and trusts from shares."""
+"""Series and groups of everything that trades like a share, for files without ISINs, where words tell funds and trusts
+from shares. Included are the series of partly paid and further classes, preference shares, warrants and rights
+entitlements."""
 SHARE_SERIES = rf"{NSE_SHARES}|{BSE_SHARES}"
-"""Series (NSE) and groups (BSE) in which shares are listed: for a row without an ISIN. General knowledge, unchecked."""
+"""Series (NSE) and groups (BSE) in which shares are listed: used for a row without an ISIN. General knowledge, unchecked."""
 
 ISIN_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"^INF", "exchange_traded_funds"),  # units of a fund, listed like a share
     (r"^INE.{4}(23|25)", "investment_trusts"),  # units of infrastructure and real estate trusts
     (r"^(IN[0-4]|INE.{4}(07|08|14|16|24))", "fixed_income"),  # governments; debentures, bonds, commercial paper
-    # Shares; preference shares, warrants, rights entitlements (each a listing of its own beside the share); differing rights, partly paid.
+    # Shares; preference shares, warrants, rights entitlements (each its own listing next to the share); differing rights,
+    # partly paid.
     (r"^(INE.{4}(01|03|04|13|20)|IN9)", "equities"),
 )
-"""ISIN -> segment: the kind of security stands behind the issuer's four characters. General knowledge, unchecked."""
+"""ISIN -> segment: the kind of security follows the issuer's four characters. General knowledge, unchecked."""
 
 ISIN_PATTERN = r"^IN[A-Z0-9]{10}$"
 
 GOVERNMENT_INDEX = r"\bGS\b|\bG-?SEC\b|\bSDL\b|\bBOND\b"
-"""Words of the name of an index of government bonds."""
+"""Words in the name of an index of government bonds."""
 
 CURRENCY_PAIR = r"^(USD|EUR|GBP|JPY)(INR|USD|JPY)$"
-"""What else is traded with the currencies is an interest rate."""
+"""Anything else that trades with the currencies is an interest rate."""
 
 INDEX_BRANDS = ["NIFTY", "SENSEX", "BANKEX"]
-"""Names under which NSE and BSE list contracts on their own indices, for a file whose index rows are missing."""
+"""Names under which NSE and BSE list contracts on their own indices, for a file without index rows."""
 
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
@@ -126,14 +131,15 @@ _QUOTED_LINE = re.compile(_CELL + rb"(?:," + _CELL + rb")*\r?")
 
 
 OF_THE_FILES = ("unread", "absent")
-"""Of EVIDENCE_COLUMNS those that say something of the files, not of a row."""
+"""The EVIDENCE_COLUMNS that describe the files, not a row."""
 
 
 def listing_frame(frame: pl.DataFrame, *, unread: int = 0, absent: Iterable[str] = ()) -> pl.DataFrame:
     """Return `frame` with exactly the columns of listings and evidence (missing ones null, cast) and its `raw.` columns.
 
-    `unread` counts the rows of the files that are not in the frame, `absent` names the columns that they lack (`lacking`). A tick size that cannot be one is null (`tick_sizes.py`),
-    contracts on an index are called as their exchange calls them (`index_names.py`).
+    `unread` counts the rows of the files that are not in the frame; `absent` names the columns that the files lack
+    (`lacking`). An impossible tick size becomes null (`tick_sizes.py`). Contracts on an index get the exchange's name for
+    them (`index_names.py`).
     """
     fixed = [
         (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
@@ -153,12 +159,12 @@ def listing_frame(frame: pl.DataFrame, *, unread: int = 0, absent: Iterable[str]
 def read_table(
     body: bytes, what: str = "the instrument file", *, columns: Sequence[str] | None = None
 ) -> tuple[pl.DataFrame, int]:
-    """Return a CSV as texts, and how many of its rows were left out because they are not whole.
+    """Return a CSV as texts, and how many of its rows were left out because they are incomplete.
 
-    Its header gives the names, or for a file without one `columns`; what stands behind these is passed over. The header may
-    follow a byte order mark, lines may end in CR LF. A quotation mark without its twin costs its own line
-    instead of all up to the next one. Without a line end the last line is a part of one where it has too few fields, or its
-    last value is one that no other row has. Raises `BadAnswer` for what is no such table.
+    The header gives the column names; for a file without a header, `columns` does. Cells beyond the named columns are
+    ignored. A byte order mark may come before the header, and lines may end in CR LF. An unpaired quotation mark costs
+    only its own line, not everything up to the next mark. A last line without a line end counts as cut when it has too
+    few fields, or when its last value occurs in no other row. Raises `BadAnswer` for a body that is not such a table.
     """
     body = body.removeprefix(_BOM)
     if columns is not None:
@@ -189,9 +195,10 @@ def read_table(
 def lacking(
     rows: pl.DataFrame, naming: Iterable[str], others: Iterable[str] = (), what: str = "the instrument file"
 ) -> Sequence[str]:
-    """Return which of `others` the file lacks; raise `BadAnswer` where it lacks columns by which its rows are named.
+    """Return which of `others` the file lacks; raise `BadAnswer` where it lacks one of the columns `naming` that name its
+    rows.
 
-    Only these are required: a figure that is gone costs itself, not the broker's instruments.
+    Only the `naming` columns are required: another missing column costs its own figures, not the broker's instruments.
     """
     missing = [name for name in naming if name not in rows.columns]
     if missing:
@@ -204,12 +211,12 @@ def _has_twins(line: bytes) -> bool:
 
 
 def _is_quoted_right(line: bytes) -> bool:
-    """Tell whether quotation marks stand around whole cells only."""
+    """Tell whether quotation marks enclose only whole cells."""
     return b'"' not in line or _QUOTED_LINE.fullmatch(line) is not None
 
 
 def _parsed(body: bytes, what: str, quoted: bool) -> pl.DataFrame | None:
-    """Return the parsed body; None where its quotation marks may be the trouble."""
+    """Return the parsed body; None where its quotation marks may be the cause of the failure."""
     try:
         return pl.read_csv(
             body,
@@ -231,7 +238,7 @@ def _is_cut(rows: pl.DataFrame) -> bool:
 
 
 def unpacked(body: bytes, what: str = "the instrument file") -> bytes:
-    """Return a body that may still be gzip; of one that breaks off what came. Raises `BadAnswer` for one that is damaged."""
+    """Return a body that may still be gzip, unpacked; of a truncated body the part that came. Raises `BadAnswer` for a damaged body."""
     if not body.startswith(_GZIP):
         return body
     try:
@@ -241,7 +248,7 @@ def unpacked(body: bytes, what: str = "the instrument file") -> bytes:
 
 
 def texts(rows: pl.DataFrame, names: Sequence[str]) -> list[pl.Expr]:
-    """Return these columns stripped of blanks, blank cells null; a column the file lacks is null."""
+    """Return these columns stripped of blanks, blank cells null; a column that the file lacks is null."""
     return [
         (
             pl.col(name).str.strip_chars(" \t\r").replace("", None) if name in rows.columns else pl.lit(None, pl.String)
@@ -254,12 +261,12 @@ def texts(rows: pl.DataFrame, names: Sequence[str]) -> list[pl.Expr]:
 
 
 def first_match(column: pl.Expr, patterns: Sequence[tuple[str, str]]) -> pl.Expr:
-    """Return the word of the first pattern found in `column`; null where none is."""
+    """Return the word of the first pattern found in `column`; null where no pattern is found."""
     return pl.coalesce(pl.when(column.str.contains(pattern)).then(pl.lit(word)) for pattern, word in patterns)
 
 
 def told(rows: pl.DataFrame, *grounds: tuple[pl.Expr, Basis]) -> pl.DataFrame:
-    """Add `bare` and `basis`: the first ground that says something; what no ground tells is uncategorised."""
+    """Add `bare` and `basis` from the first ground that gives a segment; a row without such a ground is uncategorised."""
     words = [f"_ground{place}" for place in range(len(grounds))]
     rows = rows.with_columns(ground.alias(word) for (ground, _), word in zip(grounds, words, strict=True))
     sure = [
@@ -273,36 +280,36 @@ def told(rows: pl.DataFrame, *grounds: tuple[pl.Expr, Basis]) -> pl.DataFrame:
 
 
 def by_series(exchange: pl.Expr, series: pl.Expr) -> pl.Expr:
-    """Return the segment that a series of NSE or a group of BSE says by itself; null where it says none."""
+    """Return the segment that a series of NSE or a group of BSE implies by itself; null where it implies none."""
     return (
         pl.when(exchange == "nse").then(first_match(series, NSE_SERIES)).when(exchange == "bse").then(first_match(series, BSE_GROUPS))
     )  # fmt: skip
 
 
 def by_isin(isin: pl.Expr) -> pl.Expr:
-    """Return the segment that an ISIN says; null where it says none."""
+    """Return the segment that an ISIN implies; null where it implies none."""
     return first_match(isin, ISIN_SEGMENTS)
 
 
 def share_by_series(isin: pl.Expr, series: pl.Expr) -> pl.Expr:
-    """Return `equities` for a row without an ISIN in a series of shares."""
+    """Return `equities` for a row without an ISIN in a series of shares; null for other rows."""
     return pl.when(isin.is_null() & series.str.contains(SHARE_SERIES)).then(pl.lit("equities"))
 
 
 def listed_symbol(exchange: pl.Expr, base: pl.Expr, series: pl.Expr) -> pl.Expr:
-    """Return the symbol of a security: on NSE with its series where the symbol alone stands for several listings.
+    """Return the symbol of a security: on NSE with its series, where the symbol alone stands for several listings.
 
-    It depends on nothing but the row, so that a paper keeps its id when its issuer lists another one.
+    It depends only on the row, so that a security keeps its id when its issuer lists another one.
     """
     plain = series.is_null() | (exchange != "nse") | series.str.contains(NSE_PLAIN_SERIES)
     return pl.when(plain).then(base).otherwise(base + "-" + series).str.to_uppercase()
 
 
 def broker_words(bare: pl.Expr, *words: pl.Expr) -> pl.Expr:
-    """Return the column `words`: of rows that fit nothing, these words of the broker."""
+    """Return the column `words`: these words of the broker, for rows that match no segment."""
     return pl.when(bare == UNCATEGORISED).then(pl.concat_str(*words, separator=" ", ignore_nulls=True))
 
 
 def stated(heads: Mapping[str, str], word: pl.Expr) -> pl.Expr:
-    """Return our word for a broker's; null for one that is not in the table."""
+    """Return our word for a broker's word; null for a word that is not in the table."""
     return word.replace_strict(heads, default=None, return_dtype=pl.String)

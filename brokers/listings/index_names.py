@@ -1,9 +1,9 @@
-"""What the contracts on an index are called by their exchange, for files that call them as the index itself. Pure; polars.
+"""The exchange's name for the contracts on an index, for files that use the index's own name instead. Pure; polars.
 
-NSE lists contracts on NIFTY 50 under NIFTY, on NIFTY BANK under BANKNIFTY (nseindia.com, "Equity derivatives: underlyings"); ICICI
-Direct's file has the index' name there. This table stands in the seam of all codecs, because a contract's id holds the name: it
-must not depend on what other brokers' files there are to compare with. A name that is not here is learnt from the numbers of the
-contracts (`actors/catalogue/contracts.py`).
+NSE lists contracts on NIFTY 50 under NIFTY, on NIFTY BANK under BANKNIFTY (nseindia.com, "Equity derivatives:
+underlyings"); ICICI Direct's file has the index' name there. A contract's id holds the name, so the name must not depend
+on which other brokers' files are available to compare with. All codecs therefore share this table. A name that is not in
+the table is learnt from the numbers of the contracts (`actors/catalogue/contracts.py`).
 """
 
 import re
@@ -15,10 +15,10 @@ CONTRACT_NAMES: Mapping[str, Mapping[str, str]] = {
     "nse": {
         "NIFTY50": "NIFTY",
         "NIFTYBANK": "BANKNIFTY",
-        "NIFTYFINANCIAL": "FINNIFTY",  # as ICICI Direct has it
+        "NIFTYFINANCIAL": "FINNIFTY",  # as in ICICI Direct's file
         "NIFTYFINSERVICE": "FINNIFTY",
         "NIFTYFINANCIALSERVICES": "FINNIFTY",
-        "NIFTYMIDCAP": "MIDCPNIFTY",  # as ICICI Direct has it
+        "NIFTYMIDCAP": "MIDCPNIFTY",  # as in ICICI Direct's file
         "NIFTYMIDSELECT": "MIDCPNIFTY",
         "NIFTYMIDCAPSELECT": "MIDCPNIFTY",
         "NIFTYNEXT50": "NIFTYNXT50",
@@ -38,7 +38,7 @@ _ON_INDEX = ("equity_index_futures", "equity_index_options")
 
 
 def with_contract_names(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with `underlying_symbol` of contracts on indices as their exchange calls it. Uses `exchange` and `segment`."""
+    """Return the rows; `underlying_symbol` of contracts on indices becomes the exchange's name. Uses `exchange` and `segment`."""
     on_index = pl.col("segment").is_in(_ON_INDEX)
     called = rows.filter(on_index).select("exchange", "underlying_symbol").unique().rows()
     other = {
@@ -56,6 +56,6 @@ def with_contract_names(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _contract_name(exchange: str | None, name: str | None) -> str | None:
-    """Return what the exchange calls contracts on the index of a name; None for a name that is no index' of the table."""
+    """Return the exchange's name for contracts on the index `name`; None for a name that is not an index in the table."""
     spelled = re.sub(r"[^A-Z0-9]", "", (name or "").upper())
     return CONTRACT_NAMES.get(exchange or "", {}).get(spelled)

@@ -1,13 +1,14 @@
-"""How large MCX's contracts are: the one table that instrument files are read with and checked against.
+"""The sizes of MCX's contracts: the one table with which instrument files are read and checked.
 
-A contract has two sizes, and brokers' files give either. The *trading unit* is what the exchange delivers and counts lots by (GOLD: 1
-kilogram); the *units of quotation* are what a price is multiplied by to value one contract (GOLD: 100, as it is quoted per 10
-grams). Our units are those of quotation: quantity times price is rupees.
+A contract has two sizes, and a broker's file gives one or the other. The *trading unit* is the amount that the exchange
+delivers and counts in lots (GOLD: 1 kilogram). The *units of quotation* are the factor from a price to the value of one
+contract (GOLD: 100, because its price is per 10 grams). Our units are the units of quotation: quantity times price is
+rupees.
 
-Sources: Zerodha's commodity margin calculator of 2 September 2026, which Angel One's scrip master agrees with on all of the 30, as
-gathered in openalgo (github.com/marketcalls/openalgo, `mcx_contract_size.py`; its quotation units are MCX's
-contract specifications); MCXBULLDEX of 30 also in Upstox' announcement of 27 October 2025. Not read in a circular by us. What is not
-here is unknown, never 1.
+Sources: Zerodha's commodity margin calculator of 2 September 2026, with which Angel One's scrip master agrees on all of
+the 30, as gathered in openalgo (github.com/marketcalls/openalgo, `mcx_contract_size.py`; its quotation units are MCX's
+contract specifications); MCXBULLDEX of 30 also in Upstox' announcement of 27 October 2025. Not read in a circular by us.
+A size that is not here is unknown, never 1.
 """
 
 from datetime import date
@@ -22,11 +23,11 @@ class Contract:
     """One size of an underlying's contracts."""
 
     trading_unit: int
-    """In the unit that the exchange trades it in: kilograms, grams, tonnes, barrels, bales, rupees an index point."""
+    """In the exchange's own unit for it: kilograms, grams, tonnes, barrels, bales, rupees an index point."""
     units: int
-    """Of quotation."""
+    """Units of quotation."""
     first_expiry: date = date.min
-    """Of the contracts that have this size, to the next one of the table."""
+    """First expiry of the contracts with this size; it holds until the next size in the table."""
 
 
 CONTRACTS: Final = {
@@ -61,11 +62,11 @@ CONTRACTS: Final = {
     "ZINC": (Contract(5, 5000),),
     "ZINCMINI": (Contract(1, 1000),),
 }
-"""Underlying as all files write it -> its sizes, by the first expiry, oldest first."""
+"""Underlying, as all files write it -> its sizes by first expiry, oldest first."""
 
 
 def contract(underlying: str | None, expiry: str | None) -> Contract | None:
-    """Return the contract of an underlying that expires then (ISO date); None when its size is not known."""
+    """Return the contract of an underlying for an expiry (ISO date); None when its size is not known."""
     sizes = CONTRACTS.get((underlying or "").strip().upper(), ())
     if not sizes or expiry is None:
         return None
@@ -79,7 +80,7 @@ def units_of(underlying: pl.Expr, expiry: pl.Expr) -> pl.Expr:
 
 
 def trading_unit_of(underlying: pl.Expr, expiry: pl.Expr) -> pl.Expr:
-    """Return the exchange's trading unit of one contract, as `units_of`."""
+    """Return the exchange's trading unit of one contract; arguments and nulls as for `units_of`."""
     return _sized(underlying, expiry, "trading_unit")
 
 

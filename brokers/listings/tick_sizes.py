@@ -1,11 +1,13 @@
-"""Which figures of an instrument file's tick column are tick sizes: the shared guard of all codecs. Pure; polars.
+"""Decides which figures in an instrument file's tick column are real tick sizes: the shared guard of all codecs. Pure;
+polars.
 
-A file may hold something else in that column: ICICI Direct's BSE member holds the upper price bands. An order's price is checked
-and rounded by the tick, so a wrong one refuses right prices, or sends prices that never fill. No tick is always safe: the other
-brokers' files tell it, and without any an order's price goes out as it was given.
+A file may hold something else in that column: ICICI Direct's BSE member holds the upper price bands. An order's price is
+checked and rounded by the tick. A wrong tick refuses right prices, or sends prices that never fill. No tick is always
+safe: the other brokers' files give it, and without any tick an order's price goes out unchanged.
 
-The exchanges' steps are 1, 2, 2.5 or 5 times a power of ten (NSE's circulars on tick sizes: 0.01 to 5.00 for shares by their
-price, 0.0025 for currencies; MCX and NCDEX up to some ten rupees). The bounds of a market are general knowledge, a little wide.
+The exchanges' steps are 1, 2, 2.5 or 5 times a power of ten (NSE's circulars on tick sizes: 0.01 to 5.00 for shares by
+their price, 0.0025 for currencies; MCX and NCDEX up to some ten rupees). The bounds of a market are general knowledge, a
+little wide.
 """
 
 import re
@@ -25,18 +27,18 @@ _BOUNDS: Sequence[tuple[str, float, float]] = (
     (r"^uncategorised$", _TICKS[0], _TICKS[-1]),
     ("", 0.01, 5.0),  # shares, funds, trusts, indices, and their contracts
 )
-"""Pattern of the bare segment, smallest and largest tick in rupees; the first that fits."""
+"""Pattern of the bare segment, smallest and largest tick in rupees; the first matching pattern counts."""
 
 _CONTRACTS = {name: shape is not Shape.SECURITY for name, shape in SEGMENT_SHAPES.items()}
 
 MOST_IMPOSSIBLE = 0.25
-"""A column of which a larger part of a market's figures cannot be ticks holds something else, and no figure of it is believed."""
+"""If more than this part of a market's figures cannot be ticks, the column holds something else, and none of its figures is used."""
 
 
 def with_sound_ticks(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with `tick_size` null where it cannot be one. Uses `segment` and `broker_exchange`.
+    """Return the rows, with `tick_size` null where it cannot be a tick size. Uses `segment` and `broker_exchange`.
 
-    A market is the broker's exchange, its contracts apart from its securities.
+    A market is one exchange of the broker; contracts and securities are separate markets.
     """
     given = pl.col("tick_size").is_finite() & (pl.col("tick_size") > 0)
     judged = rows.select(

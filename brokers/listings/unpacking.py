@@ -1,4 +1,4 @@
-"""Packed instrument files, unpacked in pieces and within a bound: a megabyte of zip can hold gigabytes of zeros."""
+"""Unpacks packed instrument files, in pieces and up to a limit: a megabyte of zip can hold gigabytes of zeros."""
 
 import zipfile
 import zlib
@@ -6,13 +6,13 @@ import zlib
 from onebroker.brokers.requests import BadAnswer
 
 MOST_UNPACKED_BYTES = 1024 * 1024 * 1024
-"""Of one file; the largest real ones hold some tens of megabytes."""
+"""Limit for one file; the largest real files hold some tens of megabytes."""
 _PIECE_BYTES = 1024 * 1024
-_GZIP_WINDOW = 31  # zlib's way to say: with a header and checksum of gzip
+_GZIP_WINDOW = 31  # tells zlib to expect the header and checksum of gzip
 
 
 def gunzipped(body: bytes, what: str, most_bytes: int = MOST_UNPACKED_BYTES) -> bytes:
-    """Return what a gzip body holds, all its members; of one that breaks off what came.
+    """Return the content of a gzip body, all its members; of a truncated body the part that came.
 
     Raises zlib.error for damaged data, BadAnswer for more than `most_bytes`.
     """
@@ -27,12 +27,12 @@ def gunzipped(body: bytes, what: str, most_bytes: int = MOST_UNPACKED_BYTES) -> 
                 break  # cut short
             room = _room_left(room, piece, what, most_bytes)
             pieces.append(piece)
-        body = member.unused_data.lstrip(b"\0")  # writers fill up their last block
+        body = member.unused_data.lstrip(b"\0")  # some writers pad their last block with zeros
     return b"".join(pieces)
 
 
 def unzipped(archive: zipfile.ZipFile, name: str, what: str, most_bytes: int = MOST_UNPACKED_BYTES) -> bytes:
-    """Return what a member holds. Raises BadAnswer for more than `most_bytes`, and what zipfile raises."""
+    """Return the content of a member. Raises BadAnswer for more than `most_bytes`, and whatever zipfile raises."""
     pieces: list[bytes] = []
     room = most_bytes
     with archive.open(name) as member:
