@@ -1,9 +1,9 @@
-"""The seam: what a broker's folder must provide, as protocols, and `Broker`, the value that holds it all.
+"""The seam: the protocols that a broker's folder must provide, and `Broker`, the value that holds them all.
 
 A folder's modules implement the protocols as plain functions (`login.py` is a LoginCodec, and so on), so a broker is
-assembled as `Broker(code="zerodha", login=login, orders=orders, ...)`. No function here awaits, reads a clock or a
-setting; builders that sign take `now`. Every parser raises `BrokerRefusal` for a clear no (whatever the HTTP status) and
-`BadAnswer` for anything the documents do not promise.
+assembled as `Broker(code="zerodha", login=login, orders=orders, ...)`. No function here awaits, or reads a clock or a
+setting; builders that sign take `now`. Every parser raises `BrokerRefusal` for a clear refusal (whatever the HTTP status)
+and `BadAnswer` for anything that the documents do not promise.
 """
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -54,60 +54,60 @@ class Login:
     expires_at: float
     """Epoch seconds after which the broker is known to refuse it."""
     profile: Mapping[str, object] = attrs.field(factory=dict, repr=False)
-    """What the login answer said about the account, where the broker has no profile call; without its tokens."""
+    """What the login answer said about the account, without its tokens. Filled where the broker has no profile call."""
 
 
 @attrs.frozen(kw_only=True)
 class Access:
-    """What a builder may need besides the order or the instruments."""
+    """What a builder may need in addition to the order or the instruments."""
 
     endpoints: Endpoints
     credentials: Mapping[str, str] = attrs.field(repr=False)
     """The broker's keys of onebroker.toml (architecture 5)."""
     login: Login | None
     algo_id: str | None = None
-    """What the settings want each order to carry in the broker's `AlgoField`; None = nothing."""
+    """The algo id that the settings want each order to carry in the broker's `AlgoField`; None = no id."""
 
     def token(self, name: str) -> str:
-        """Return one token of the login; raise KeyError when there is no login (a fault of ours)."""
+        """Return one token of the login. Raise KeyError when there is no login (a fault of ours)."""
         if self.login is None:
             raise KeyError("no login")
         return self.login.tokens[name]
 
 
 def logged_in_user(access: Access) -> str | None:
-    """Return the user of the login, None without one."""
+    """Return the user of the login; None when there is no login."""
     return None if access.login is None else access.login.user_id
 
 
 @attrs.frozen(kw_only=True)
 class AccountField:
-    """The field by which a broker's answers name the account that they are about."""
+    """The field in which a broker's answers name the account that they are about."""
 
     name: str
     own: Callable[[Access], str | None]
-    """What the login's account is called there; None where that is not documented: then all rows must name the same one."""
+    """The name of the login's account in that field. None where that name is not documented: then all rows must name the same account."""
 
 
 @attrs.frozen(kw_only=True)
 class AlgoField:
-    """Where a broker's order messages say which registered algo an order comes from (exchange rules since 1 April 2026)."""
+    """The place in a broker's order messages that says which registered algo an order comes from (exchange rules since 1 April 2026)."""
 
     name: str
-    """Of the header or field."""
+    """The name of the header or field."""
     pattern: str = r"[!-~]([ -~]{0,62}[!-~])?"
-    """What it takes, whole (regular expression)."""
+    """Regular expression that the whole value must match."""
     shape: str = "1 to 64 plain characters"
-    """The same in words."""
+    """The pattern in words."""
 
 
 LoginFlow = Generator[WireRequest, WireResponse, Login]
-"""Yields requests, is sent their answers, returns the login: a login of any number of steps without I/O."""
+"""A login of any number of steps, without I/O: yields requests, receives their answers, returns the login."""
 ReadFlow = Generator[WireRequest, WireResponse, None]
-"""Yields the calls of one read, each knowing the answers before it (pages, one call per order); most yield once. The answers,
-in order, are parsed together."""
+"""Yields the calls of one read; most reads yield once. Each call can depend on the answers before it (pages, one call per
+order). The answers are parsed together, in order."""
 StreamFlow = Generator[WireRequest, WireResponse, StreamAddress]
-"""The same for sockets whose address must be asked for first; it may yield nothing."""
+"""The same for a socket whose address must be requested first; the flow may yield nothing."""
 
 
 class LoginKind(StrEnum):
@@ -118,8 +118,8 @@ class LoginKind(StrEnum):
 
 class LoginCodec(Protocol):
     def login_page(self, access: Access, state: str = "") -> str:
-        """Return the address a person opens (assisted), or "" (unattended). Where `Broker.login_repeats_state` the redirect
-        carries `state` in a parameter of that name."""
+        """Return the address that a person opens (assisted), or "" (unattended). Where `Broker.login_repeats_state` is
+        true, the redirect carries `state` in a parameter of that name."""
 
     def log_in(self, access: Access, redirect: str, now: datetime) -> LoginFlow:
         """Exchange the redirect address (assisted; ignored when unattended) for a login.
@@ -128,14 +128,14 @@ class LoginCodec(Protocol):
         """
 
     def renew(self, access: Access, now: datetime) -> LoginFlow | None:
-        """Renew without a person, or return None where the broker has no such way."""
+        """Renew the login without a person; return None where the broker has no such way."""
 
     def profile_request(self, access: Access) -> WireRequest:
-        """The call that truly proves a login (lesson 1)."""
+        """Return the call that truly proves a login (lesson 1)."""
 
     def parse_profile(self, response: WireResponse, login: Login) -> dict[str, object]:
-        """Return the broker's own profile body: of the answer, or `login.profile` where the broker has no profile call and
-        another one proves the login."""
+        """Return the broker's own profile body, from the answer. Where the broker has no profile call and another call
+        proves the login, return `login.profile`."""
 
 
 @attrs.frozen(kw_only=True)
@@ -160,7 +160,7 @@ class OrderTicket:
 
 @attrs.frozen(kw_only=True)
 class OrderChange:
-    """New values of a resting order; None = as it is. `row` is the order as the book last showed it."""
+    """New values of a resting order; None = unchanged. `row` is the order as the book last showed it."""
 
     row: OrderRow
     listing: Listing
@@ -185,20 +185,22 @@ class OrderAnswer:
     broker_response: object
     """Decoded JSON, or the first 300 characters of the body."""
     exchange_order_id: str | None = None
-    """The exchange's number, where the answer names it."""
+    """The exchange's order number, where the answer gives it."""
     token: str | None = None
     """The tag of the order, where the answer repeats it."""
     session_dead: bool = False
     rate_limited: bool = False
     address_refused: bool = False
-    """Refused because the address that the broker saw is not registered with it: so is every other order, exits among them."""
+    """The order was refused because the address that the broker saw is not registered. The broker then refuses every
+    other order too, exits included."""
     turned_away: bool = False
-    """Certainly refused for one of these three before an order was looked at: nothing was placed, changed or cancelled, and once the
-    reason has passed the same message may be sent again. Not for a refusal that could also mean something else."""
+    """The broker certainly refused for one of these three reasons before it looked at an order. Nothing was placed,
+    changed or cancelled; the same message may be sent again once the reason has passed. False for a refusal that could
+    also mean something else."""
 
 
 class OrderCodec(Protocol):
-    """place_request and modify_request raise `NotSendable` for what cannot be said in the broker's words.
+    """place_request and modify_request raise `NotSendable` for an order that the broker's words cannot express.
 
     Every request says which order it is about (`order_messages.about_new`, `about_standing`).
     """
@@ -212,16 +214,16 @@ class OrderCodec(Protocol):
     def parse_order_answer(self, response: WireResponse) -> OrderAnswer:
         """Read the answer to a place, modify or cancel; never raises.
 
-        Says what the answer says, with the names that stand in it; whether it answers what was asked, `order_messages.answer_to`
-        tells, through which every answer is read.
+        Returns only what the answer says, including the names in it. Every answer is read through
+        `order_messages.answer_to`, which decides whether the answer belongs to the request.
         """
 
 
 class BookCodec(Protocol):
     """A read may take several calls (`ReadFlow`); their answers are parsed together, in order.
 
-    `listings` (by broker_token) turns the lots of brokers that speak lots into units; see `OrderRow.contract_units` for
-    a row whose listing is not known.
+    With `listings` (by broker_token) the codec turns lots into units, for brokers that count in lots. See
+    `OrderRow.contract_units` for a row whose listing is not known.
     """
 
     def order_requests(self, access: Access, now: datetime) -> ReadFlow: ...
@@ -235,7 +237,7 @@ class BookCodec(Protocol):
 
 @attrs.frozen(kw_only=True)
 class TokenQuestion:
-    """Which order is asked for: one that was sent with our token and has not been seen since."""
+    """The order that is looked for: it was sent with our token and has not been seen since."""
 
     token: str
     instrument_token: str
@@ -249,26 +251,28 @@ class FoundByToken:
     """The broker has the order."""
 
     order_id: str | None
-    """None where the answer names it by the exchange's number only."""
+    """None where the answer gives only the exchange's number."""
 
 
 class TokenCodec(Protocol):
-    """Asks for one order by our token; a module of a broker that can be asked so."""
+    """Looks up one order by our token; a module of each broker that offers this."""
 
     def token_request(self, access: Access, question: TokenQuestion, now: datetime) -> WireRequest: ...
 
     def parse_token(self, response: WireResponse, question: TokenQuestion) -> FoundByToken | None:
-        """Return the order with that token; None on a clear answer that there is none. Whatever else says nothing, and raises."""
+        """Return the order with that token; None on a clear answer that no such order exists. Any other answer proves
+        nothing, and raises."""
 
 
 class MarginCodec(Protocol):
-    """Asks how much money one order needs before it is sent; a module of a broker that can be asked so."""
+    """Asks how much money one order needs before it is sent; a module of each broker that offers this."""
 
     def margin_request(self, access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
-        """`price` is what the order is expected to trade at, in rupees: for the types that carry none. Raises `NotSendable`."""
+        """Build the request; raise `NotSendable`. `price` is the price, in rupees, at which the order is expected to
+        trade: for order types without a price."""
 
     def parse_margin(self, response: WireResponse) -> Decimal:
-        """Return the rupees, above zero, that the order needs by itself. An answer that does not say so raises."""
+        """Return the rupees, above zero, that the order needs by itself. Raises when the answer does not give them."""
 
 
 class PortfolioCodec(Protocol):
@@ -293,41 +297,43 @@ class QuoteCodec(Protocol):
     def quote_request(self, access: Access, listings: Sequence[Listing]) -> WireRequest: ...
 
     def parse_quotes(self, response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:
-        """Return ticks by broker_token, for the instruments asked for only: one about another instrument is dropped,
-        one whose identity contradicts the question raises BadAnswer (lesson 10)."""
+        """Return ticks by broker_token, only for the instruments asked for. A tick of another instrument is dropped; a
+        tick whose identity contradicts the request raises BadAnswer (lesson 10)."""
 
 
 class CandleCodec(Protocol):
     def candle_requests(
         self, access: Access, listing: Listing, interval: str, first: date, last: date
     ) -> tuple[WireRequest, ...]:
-        """Calls for candles of `interval` (rules 1.4.8 names the broker offers, else ValueError), both days inclusive,
-        split by the broker's span per call, oldest first."""
+        """Return the calls for candles of `interval`, both days inclusive, oldest first, split by the broker's span per
+        call. `interval` is a name of rules 1.4.8 that the broker offers, else ValueError."""
 
     def parse_candles(self, responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
-        """Oldest first; quantities in units, None where the listing's units per lot are not known."""
+        """Return candles, oldest first; quantities in units, None where the listing's units per lot are not known."""
 
 
 class InstrumentCodec(Protocol):
     def file_requests(self, access: Access, now: datetime) -> ReadFlow:
-        """The calls for the broker's files. Raises KeyError (by `Access.token`) where they need a login and there is none.
+        """Yield the calls for the broker's files. Raises KeyError (by `Access.token`) where they need a login and there
+        is none.
 
-        The body of a call of kind FILE is kept without being shown to the flow; one that it has to look into is of another kind.
-        A call that failed is answered by one without a body, and the flow goes on with the next file; a flow that needs that
-        answer raises BadAnswer.
+        The body of a call of kind FILE is stored and not shown to the flow. A call whose body the flow must read has
+        another kind. The answer to a failed call has no body, and the flow goes on with the next file. A flow that needs
+        that answer raises BadAnswer.
         """
 
     def read_files(self, bodies: Sequence[bytes]) -> pl.DataFrame:
-        """`bodies` are those of all answers of `file_requests`, in order, `instrument_files.MISSING` for one that did not come.
-        Return the normalized frame of `brokers/listings/frame.py`; rows that fit nothing are `uncategorised`.
+        """Return the normalized frame of `brokers/listings/frame.py`; rows that match no segment are `uncategorised`.
+        `bodies` holds the bodies of all answers of `file_requests`, in order, with `instrument_files.MISSING` for a body
+        that did not come.
 
-        Of several files one that is missing costs what it holds, and what cannot be told without it; those that cannot be read
+        When one of several files is missing, only its content and what depends on it are lost. Files that cannot be read
         are named with `instrument_files.BadFiles`.
         """
 
 
 class FeedDecoder(Protocol):
-    """One connection's decoder: fed every frame, keeps what it needs between frames."""
+    """The decoder of one connection: receives every frame and keeps the state it needs between frames."""
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
         """Decode one whole message; never raises (a bad frame is a CorruptFrame)."""
@@ -335,10 +341,10 @@ class FeedDecoder(Protocol):
 
 @runtime_checkable
 class SubscriptionDecoder(FeedDecoder, Protocol):
-    """A decoder of frames that name instruments otherwise than their broker_token: it is told what is subscribed."""
+    """A decoder of frames that do not name instruments by broker_token: it learns which instruments are subscribed."""
 
     def subscribing(self, listings: Sequence[Listing]) -> None:
-        """Learn the names of these instruments; called before the messages that subscribe them leave."""
+        """Learn the names of these instruments; called before their subscription messages are sent."""
 
 
 class FeedCodec(Protocol):
@@ -349,16 +355,16 @@ class FeedCodec(Protocol):
     per_socket: int
     """Most instruments on one connection."""
     silence_seconds: float | None
-    """A connection silent this long during a session is dead; None = the broker promises no heartbeat (lesson 3)."""
+    """A connection that is silent this long during a session is dead; None = the broker promises no heartbeat (lesson 3)."""
     ping_seconds: float | None
     """How often `ping_message` must be sent; None = never."""
     ready_seconds: float | None
-    """None = subscriptions follow the opening messages at once; otherwise they wait for the decoder's `Ready`, this long."""
+    """None = subscriptions follow the opening messages at once; otherwise they wait this long for the decoder's `Ready`."""
 
     def address(self, access: Access, now: datetime) -> StreamFlow: ...
 
     def decoder(self, access: Access, address: StreamAddress, listings: Mapping[str, Listing]) -> FeedDecoder:
-        """Return a fresh decoder of the connection to `address`; `listings` (by broker_token) is read live."""
+        """Return a new decoder of the connection to `address`; it reads `listings` (by broker_token) live."""
 
     def opening_messages(self, access: Access) -> list[bytes | str]: ...
 
@@ -367,7 +373,7 @@ class FeedCodec(Protocol):
     def unsubscribe_messages(self, access: Access, listings: Sequence[Listing]) -> list[bytes | str]: ...
 
     def ping_message(self) -> bytes | str | None:
-        """None = a websocket ping, whose pong must come before the next is due."""
+        """Return the ping; None = a websocket ping, whose pong must come before the next ping is due."""
 
 
 @attrs.frozen(kw_only=True)
@@ -400,7 +406,7 @@ class Capabilities:
     """What a broker can place and change. Checked in the order of order-engine 4.1."""
 
     segments: frozenset[str]
-    """Bare segments, exchange-prefixed (`nse_equities`), for which it takes orders."""
+    """Bare segments with exchange prefix (`nse_equities`) in which the broker takes orders."""
     order_types: Mapping[str, frozenset[str]]
     """Calendar (`equity`, `currency`, `commodity`) -> order types."""
     products: Mapping[str, frozenset[str]]
@@ -408,16 +414,16 @@ class Capabilities:
     after_market: bool
     disclosed_quantity: bool
     modifiable: frozenset[str]
-    """Of price, trigger_price, quantity, order_type, validity, disclosed_quantity; others answer 501."""
+    """A subset of price, trigger_price, quantity, order_type, validity, disclosed_quantity; changing another field answers 501."""
     asked_by_token: bool
-    """Whether an order can be asked for by our token (order-engine 2.4): then `Broker.by_token` says how."""
+    """Whether the broker can look up an order by our token (order-engine 2.4): then `Broker.by_token` does it."""
     order_time_seconds: int = 1
-    """The fineness in which its books write when an order was placed."""
+    """Resolution, in seconds, of the order times in the broker's books."""
     refused_in_derivatives: frozenset[str] = frozenset()
-    """Order types of `order_types` that it does not take for futures and options."""
+    """Order types of `order_types` that the broker does not take for futures and options."""
 
     def order_types_in(self, segment: str) -> frozenset[str]:
-        """Return the order types it takes in a segment (bare or stored)."""
+        """Return the order types that the broker takes in a segment (bare or stored)."""
         taken = self.order_types.get(calendar_of(segment), frozenset())
         return taken - self.refused_in_derivatives if segment.endswith(("_futures", "_options")) else taken
 
@@ -431,19 +437,20 @@ class Broker:
     """Display name (architecture 11)."""
     login_kind: LoginKind
     login_repeats_state: bool = False
-    """Whether the redirect of an assisted login carries the `state` of its page: only then is it told from another's."""
+    """Whether the redirect of an assisted login carries the `state` of its page. Only then can it be told apart from
+    another login's redirect."""
     credential_keys: frozenset[str]
-    """Keys it needs in onebroker.toml, secrets among them."""
+    """Keys that the broker needs in onebroker.toml, including secrets."""
     other_credential_keys: tuple[frozenset[str], ...] = ()
-    """Further sets of keys, any one of which does instead (Dhan's pasted access token, Groww's api_secret)."""
+    """Further sets of keys; any one of them can replace `credential_keys` (Dhan's pasted access token, Groww's api_secret)."""
     optional_credential_keys: frozenset[str] = frozenset()
-    """Keys it can use besides (Fyers' pin)."""
+    """Optional keys that the broker can use in addition (Fyers' pin)."""
     endpoints: Endpoints
     capabilities: Capabilities
     order_windows: Windows
     call_windows: Windows
     kind_windows: Mapping[CallKind, Windows] = attrs.field(factory=dict)
-    """Further windows of single kinds (quotes, history), beside those of all calls; without `day`."""
+    """Further windows for single kinds of call (quotes, history), in addition to the windows of all calls; without `day`."""
     cadence: Cadence
     profile_seconds: float | None
     """Seconds between profile reads; None = only at login."""
@@ -457,39 +464,39 @@ class Broker:
     """Whether the REST quote fallback may use it (architecture 13)."""
     candles: CandleCodec | None
     positions_tell_results: bool = True
-    """Whether its positions tell what was realized today, or what was bought and sold; else the day's result is worked out from its
-    executed orders."""
+    """Whether the broker's positions show what was realized today, or what was bought and sold. Otherwise the day's
+    result is computed from its executed orders."""
     candles_with_interest: bool = True
-    """Whether its candles of futures and options carry the open interest."""
+    """Whether the broker's candles of futures and options carry open interest."""
     feed: FeedCodec
     order_feed: FeedCodec | None
-    """None when `feed` carries the order updates too, or when the broker has none."""
+    """None when `feed` also carries the order updates, or when the broker has no order updates."""
     feed_carries_orders: bool
     quotes_first_on: frozenset[str] = frozenset()
-    """Exchanges whose priority list of REST quotes names it (architecture 13)."""
+    """Exchanges whose priority list of REST quotes names this broker (architecture 13)."""
     by_token: TokenCodec | None = None
-    """None where an order cannot be asked for by our token."""
+    """None where the broker cannot look up an order by our token."""
     margins: MarginCodec | None = None
-    """None where the broker does not tell what an order needs."""
+    """None where the broker does not say how much money an order needs."""
     account_field: AccountField | None = None
-    """None where no answer names the account (docs/funds-and-positions.md lists what each broker's do)."""
+    """None where no answer names the account (docs/funds-and-positions.md lists which answers do, by broker)."""
     algo_field: AlgoField | None = None
-    """None where no documented field of its order messages takes an algo id."""
+    """None where no documented field of the broker's order messages takes an algo id."""
     address_rule: str = ""
-    """What the broker's documents say about the public addresses it takes calls from; "" = nothing."""
+    """What the broker's documents say about the public addresses from which it takes calls; "" = nothing."""
     event_account_field: AccountField | None = None
-    """The same for the text messages of the socket that carries orders; None where none names it."""
+    """The same for the text messages of the socket that carries orders; None where no message names the account."""
 
     @property
     def all_credential_keys(self) -> frozenset[str]:
-        """Every key it may find in onebroker.toml."""
+        """Return every key that onebroker.toml may hold for the broker."""
         return self.credential_keys.union(self.optional_credential_keys, *self.other_credential_keys)
 
     def missing_credentials(self, given: Collection[str]) -> frozenset[str]:
-        """Return the keys that are missing for the nearest complete set; empty when one is complete."""
+        """Return the keys that are missing for the nearest complete set; empty when one set is complete."""
         sets = (self.credential_keys, *self.other_credential_keys)
         return min((keys - frozenset(given) for keys in sets), key=len)
 
 
 Registry = Mapping[str, Broker]
-"""Broker code -> broker, in the order of the codes' priority for REST quotes (architecture 13)."""
+"""Broker code -> broker, in the order of their priority for REST quotes (architecture 13)."""

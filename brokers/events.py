@@ -14,26 +14,26 @@ class Ticks:
 
 @attrs.frozen
 class OrderUpdate:
-    """An order as it stands now; cumulative figures."""
+    """An order in its current state; figures are cumulative."""
 
     order: OrderRow
 
 
 @attrs.frozen
 class TradeUpdate:
-    """A trade, from brokers whose streams carry them."""
+    """A trade, from brokers whose streams carry trades."""
 
     trade: TradeRow
 
 
 @attrs.frozen
 class BooksMoved:
-    """Orders, trades or positions changed and the frame does not say all of it: the books are read at once."""
+    """Orders, trades or positions changed and the frame does not give all of the change: the books are read at once."""
 
 
 @attrs.frozen
 class Reply:
-    """A message the protocol wants sent back on this socket, now: a pong, an acknowledgement, the next step of a handshake."""
+    """A message that the protocol wants sent back on this socket now: a pong, an acknowledgement, the next handshake step."""
 
     message: bytes | str = attrs.field(repr=False)
 
@@ -45,26 +45,26 @@ class Ready:
 
 @attrs.frozen
 class Heartbeat:
-    """The broker's own sign of life without content."""
+    """The broker's own sign of life, without content."""
 
 
 @attrs.frozen
 class StreamRefused:
-    """The broker answered a request on the socket with an error; the socket lives on."""
+    """The broker answered a request on the socket with an error; the socket stays open."""
 
     message: str
 
 
 @attrs.frozen
 class SessionDead:
-    """The stream says that the login no longer counts."""
+    """The stream says that the login is no longer valid."""
 
     message: str
 
 
 @attrs.frozen
 class CorruptFrame:
-    """A frame that could not be decoded: counted and skipped."""
+    """A frame that could not be decoded; it is counted and skipped."""
 
     reason: str
 
@@ -84,5 +84,5 @@ BrokerEvent = (
 
 
 def corrupt(events: list[BrokerEvent]) -> int:
-    """Return how many of a frame's events say that it could not be decoded."""
+    """Return how many of a frame's events report a frame that could not be decoded."""
     return sum(isinstance(event, CorruptFrame) for event in events)

@@ -1,7 +1,8 @@
-"""Rows of many: what codecs decode a broker's answers into, already in our words and units.
+"""Row types that occur in large numbers: codecs decode a broker's answers into them, already in our words and units.
 
-Quantities are whole units (never lots), prices rupees as parsed, times as each field says. `None` means that the broker
-did not give the figure; what that means (zero in funds, null average in positions) is decided where documents are built.
+Quantities are whole units (never lots), prices are rupees as parsed, times are as each field says. `None` means that the
+broker did not give the figure. The code that builds documents decides what that means (zero in funds, null average in
+positions).
 """
 
 from collections.abc import Mapping
@@ -35,7 +36,7 @@ class Tick(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     oi_day_high: int | None = None
     oi_day_low: int | None = None
     buy: tuple[DepthLevel, ...] | None = None
-    """Best first, empty levels dropped; None = this packet carries no depth (the mode, not an empty book)."""
+    """Best level first, empty levels dropped; None = this packet carries no depth (because of its mode; the book is not empty)."""
     sell: tuple[DepthLevel, ...] | None = None
     last_trade_time: float | None = None
     """Epoch seconds."""
@@ -44,11 +45,11 @@ class Tick(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class OrderRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One order of a broker's book or order stream (rules 2.2.2, without what the engine adds)."""
+    """One order of a broker's book or order stream (rules 2.2.2, without the fields that the engine adds)."""
 
     order_id: str
     status: str
-    """OrderStatus, or the broker's word upper-cased when it maps to nothing."""
+    """OrderStatus, or the broker's word in upper case when it has no OrderStatus."""
     transaction_type: str
     product: str
     order_type: str
@@ -70,14 +71,14 @@ class OrderRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     parent_order_id: str | None = None
     status_message: str | None = None
     order_timestamp: str | None = None
-    """ISO 8601 with the IST offset, as are all *_timestamp of orders."""
+    """ISO 8601 with the IST offset, like all *_timestamp of orders."""
     exchange_timestamp: str | None = None
     tag: str | None = None
     variety: str | None = None
-    """The broker's own word where modify and cancel need it (Kite's variety)."""
+    """The broker's own word, where modify and cancel need it (Kite's variety)."""
     contract_units: int | None = 1
-    """Units in one of the broker's own quantities, already multiplied in; None = it speaks lots and the units per lot are
-    not known: the quantities of this row are lots then."""
+    """Units in one of the broker's own quantities; the row's quantities are already multiplied by it. None = the broker
+    counts in lots and the units per lot are not known: the quantities of this row are then lots."""
 
 
 class TradeRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -103,33 +104,36 @@ class TradeRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class PositionRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One position of one broker, in units. Values are quantity x price x multiplier-of-units, so plain rupees.
 
-    Where the broker counts contracts and the units of one are not known, every quantity that is not zero is None, and so are
-    the values made from it (`in_contracts`): the row is shown, and nobody can take contracts for units.
+    Where the broker counts contracts and the units in one contract are not known, every non-zero quantity is None. The
+    values made from such quantities are None too (`in_contracts`). The row is shown, and nobody can mistake contracts for
+    units.
     """
 
     position_key: str
-    """Names the row within its broker and view; stable over reads."""
+    """Names the row within its broker and view; the same in every read."""
     view: str
     """`net` or `day`."""
     product: str
-    """Our Product word, or the broker's upper-cased."""
+    """Our Product word, or the broker's word in upper case."""
     instrument_token: str
     tradingsymbol: str
     exchange: str
     quantity: int | None
-    """Signed. None in the net view for want of the units in a contract only; in the day's also where a leg is not told."""
+    """Signed. In the net view None only because the units in a contract are not known; in the day view also where a leg
+    is not reported."""
     overnight_quantity: int | None = None
-    """Signed: what was carried in from the day before. None = not told, as for all figures below; a day's row carries nothing: 0."""
+    """Signed: the quantity carried in from the day before. None = not reported, here and in all figures below. A day row
+    carries nothing in: 0."""
     buy_quantity: int | None = None
-    """In the net view with what was carried in, so `buy_quantity` - `sell_quantity` is `quantity`."""
+    """In the net view this includes the carried quantity, so `buy_quantity` - `sell_quantity` is `quantity`."""
     sell_quantity: int | None = None
     contracts: int | None = None
-    """Signed; the broker's own quantity where `quantity` is None for want of the units in it."""
+    """Signed; the broker's own quantity, where `quantity` is None because the units in a contract are not known."""
     buy_value: float | None = None
     """₹ paid for buy_quantity (carried legs included in the net view)."""
     sell_value: float | None = None
     average_price: float | None = None
-    """None when the broker gives none or a figure known to be a stand-in; never the last price."""
+    """None when the broker gives no average, or a figure known to be a stand-in; never the last price."""
     last_price: float | None = None
     close_price: float | None = None
     multiplier: float = 1.0
@@ -139,7 +143,7 @@ class PositionRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 def in_contracts(row: PositionRow) -> PositionRow:
-    """Return a row whose quantities were read as contracts of an unknown size: what is not zero is not known in units."""
+    """Return a row whose quantities were read as contracts of unknown size: its non-zero quantities are not known in units."""
     return msgspec.structs.replace(
         row,
         quantity=0 if row.quantity == 0 else None,
@@ -165,8 +169,7 @@ class HoldingRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     margin_quantity: int = 0
     """Margin-trading units."""
     collateral_quantity: int = 0
-    """Pledged units; whether they are part of settled_quantity differs per broker and is resolved by the codec: here
-    they are part of it."""
+    """Pledged units. Here they are part of settled_quantity. Brokers differ in this, and the codec makes them the same."""
     average_price: float | None = None
     """Average of the settled and T1 units."""
     margin_average_price: float | None = None
@@ -175,7 +178,7 @@ class HoldingRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class FundsSegment(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One of `equity`, `derivatives`, `currency`, `commodity` where the broker reports it apart. Rupees."""
+    """One of `equity`, `derivatives`, `currency`, `commodity`, where the broker reports that segment separately. Rupees."""
 
     available_balance: float | None = None
     margin_utilized: float | None = None
@@ -203,7 +206,7 @@ class FundsRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     pending_withdrawal: float | None = None
     segments: Mapping[str, FundsSegment] = {}
     pools: Mapping[str, float] = {}
-    """Segment -> free cash; empty for a broker with one pool."""
+    """Segment -> free cash; empty for a broker with a single pool."""
 
 
 class Candle(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -218,10 +221,10 @@ class Candle(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Listing(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """How one broker names one instrument: what its order, quote and stream calls need."""
+    """One broker's names of one instrument: what its order, quote and stream calls need."""
 
     broker_token: str
-    """The name used by the catalogue and on ticks, orders and positions of this broker; unique within the broker."""
+    """The name that the catalogue and this broker's ticks, orders and positions use; unique within the broker."""
     tradingsymbol: str
     exchange: str
     """The broker's own exchange or segment code."""
@@ -232,7 +235,8 @@ class Listing(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     freeze_quantity: int | None = None
     """Units; None = unknown, never 1."""
     contract_units: int | None = 1
-    """Units in one of the broker's own order quantities: above 1 where it speaks lots (Kite's MCX and CDS). None = it
-    speaks lots and the units per lot are not known: its quantities cannot be read, and no order is sent."""
+    """Units in one of the broker's own order quantities: above 1 where the broker counts in lots (Kite's MCX and CDS).
+    None = it counts in lots and the units per lot are not known. Then its quantities cannot be read, and no order is
+    sent."""
     other_names: str | None = None
-    """Further names that calls of this broker need, in its codec's own spelling (Groww's stream token and candle symbol)."""
+    """Further names that this broker's calls need, in its codec's own spelling (Groww's stream token and candle symbol)."""

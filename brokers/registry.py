@@ -1,4 +1,4 @@
-"""The brokers there are, in the order of their priority for REST quotes (architecture 13). A new broker is one line here."""
+"""All brokers, in the order of their priority for REST quotes (architecture 13). A new broker is one line here."""
 
 from onebroker.brokers.angelone.broker import ANGELONE
 from onebroker.brokers.broker import Broker, Registry
