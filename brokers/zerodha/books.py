@@ -35,7 +35,7 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
-    """Return one order as it stands; raise `BadAnswer` for a row that names no order."""
+    """Return one order in its current state; raise `BadAnswer` for a row that names no order."""
     exchange = fields.required(row, "exchange")
     token = fields.required(row, "instrument_token")
     units = values.contract_units(exchange, token, listings)
@@ -43,7 +43,7 @@ def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Ord
     status = values.status(fields.required(row, "status"))
     quantity = fields.quantity(row, "quantity") * scale
     filled = fields.filled(row, "filled_quantity", status) * scale
-    # Recorded cancelled orders carry pending and cancelled quantities that contradict each other.
+    # Recorded cancelled orders have pending and cancelled quantities that contradict each other.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
         order_id=fields.required(row, "order_id"),

@@ -29,7 +29,7 @@ INTERVALS = {
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
-    """Build the calls for both days inclusive, oldest first; raise ValueError for an interval Kite does not offer."""
+    """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that Kite does not offer."""
     if interval not in INTERVALS:
         raise ValueError(f"zerodha has no candles of {interval}")
     word, most_days = INTERVALS[interval]
@@ -42,7 +42,7 @@ def candle_requests(
 
 
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
-    """Return the candles of all calls, oldest first; volume and oi in units, None where these are not known."""
+    """Return the candles of all calls, oldest first; volume and oi in units, None where the units are not known."""
     units = contract_units(listing.exchange, listing.broker_token, {listing.broker_token: listing})
     return read_candles(map(wire.data, responses), units, _start)
 

@@ -1,4 +1,4 @@
-"""What Kite places and changes, and how often it is read.
+"""What Kite places and changes, and how often its data is read.
 
 Source: Kite Connect 3 documentation, orders, not re-read by us; cadence from architecture 13.
 """
@@ -8,7 +8,7 @@ from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, 
 from onebroker.brokers.zerodha.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
 
 _SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY, *CURRENCY), "mcx": COMMODITY}
-"""Mutual funds are a separate service of Kite's; NSE commodities are left out because their quantity unit is not known."""
+"""Mutual funds are a separate service of Kite; NSE commodities are left out because the unit of their quantities is not known."""
 
 _ORDER_TYPES = frozenset(str(each) for each in ORDER_TYPE_TO_WIRE)
 

@@ -1,9 +1,8 @@
 """Kite's one socket: binary market data, text order updates and errors, one-byte heartbeats.
 
-A binary frame is a count of packets, then each packet behind its length; all numbers are big-endian and unsigned. The
-length of a packet tells its kind; the low byte of the instrument token tells the segment, and with it the divisor of
-prices and whether quantities are lots. Sources: kiteconnect 5.2.2;
-Kite Connect 3 documentation, websocket, not re-read by us.
+A binary frame is a count of packets, then each packet after its length; all numbers are big-endian and unsigned. The
+length of a packet gives its kind. The low byte of the instrument token gives the segment, and so the divisor of prices
+and whether quantities are lots. Sources: kiteconnect 5.2.2; Kite Connect 3 documentation, websocket, not re-read by us.
 """
 
 import re
@@ -43,7 +42,7 @@ LOT_SEGMENTS = frozenset({3, 6, 7, 12})
 """Segments in which quantities are lots: the currencies, 7 MCX, 12 NSE commodity."""
 
 _DEAD_LOGIN = re.compile(r"access.?token|api.?key|session", re.IGNORECASE)
-"""What an error text names when the login no longer counts (an instrument token is no login)."""
+"""Words in an error text when the login is no longer valid (an instrument token is no login)."""
 
 _COUNT = Struct(">H")
 _LTP = Struct(">II")
@@ -52,11 +51,11 @@ _INDEX_FULL = Struct(">8I")
 _QUOTE = Struct(">11I")
 _FULL = Struct(">16I" + "IIHxx" * 10)
 _DEPTH = 16
-"""Where depth begins among the fields of a full packet: five buy levels, five sell levels, three fields each."""
+"""Where depth starts among the fields of a full packet: five buy levels, five sell levels, three fields each."""
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the socket's address; it needs no call before it. A dead token is refused at the handshake with 403."""
+    """Return the socket's address; no call is needed first. The handshake refuses a dead token with 403."""
     yield from ()
     query = urlencode({"api_key": access.credentials["api_key"], "access_token": access.token("access_token")})
     scheme, host, path, _, _ = urlsplit(access.endpoints.stream_url)
@@ -81,7 +80,7 @@ def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[by
 
 
 def ping_message() -> bytes | str:
-    """Never asked for: the socket takes no pings of ours."""
+    """Never called: the socket takes no pings from us."""
     return ""
 
 
@@ -96,7 +95,7 @@ class KiteDecoder:
         self._listings = listings
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message; a frame that contradicts itself is dropped whole, for none of it can be trusted."""
+        """Decode one message; a frame that contradicts itself is dropped whole, because none of it can be trusted."""
         if isinstance(frame, str):
             return self._text(frame)
         if len(frame) < 2:
@@ -131,7 +130,7 @@ class KiteDecoder:
             return [CorruptFrame(f"a text message that cannot be read: {error}")]
         if kind == "error":
             return [_error(str(content))]
-        return []  # broadcasts to the user, and kinds added later
+        return []  # broadcasts to the user, and kinds that came later
 
 
 def _error(message: str) -> BrokerEvent:
@@ -155,8 +154,8 @@ def _split(frame: bytes) -> list[bytes] | None:
     return packets if at == size else None
 
 
-# Readers: a packet, the divisor of its prices and the units in one of its quantities (None = not known, so its
-# quantities are left out) make a tick. Zero is Kite's way of giving no price and no time.
+# Each reader takes a packet, the divisor of its prices and the units in one of its quantities (None = not known; its
+# quantities are then left out), and makes a tick. Kite writes zero for no price and no time.
 
 
 def _ltp(packet: bytes, divisor: float, units: int | None) -> Tick:
@@ -165,7 +164,7 @@ def _ltp(packet: bytes, divisor: float, units: int | None) -> Tick:
 
 
 def _index_quote(packet: bytes, divisor: float, units: int | None) -> Tick:
-    # high, low, open, close: another order than in a quote packet. The last field is the change, which is computed.
+    # high, low, open, close: not the order of a quote packet. The last field is the change, which is computed.
     token, last, high, low, open_, close, _ = _INDEX_QUOTE.unpack(packet)
     return Tick(
         broker_token=str(token),

@@ -1,8 +1,8 @@
 """Kite's instrument file (one CSV of all exchanges) into the normalized frame.
 
-Sources: Zerodha's recorded file; Kite Connect 3 documentation, market-quotes, not re-read by us. Segments are told from the
-file's own fields, by words and series that are general knowledge, unchecked. ISIN and freeze quantity are not in the file, nor
-are the units per lot where its lot_size is 1 (currency, commodity).
+Sources: Zerodha's recorded file; Kite Connect 3 documentation, market-quotes, not re-read by us. Segments are derived
+from the file's own fields, by words and series (general knowledge, unchecked). ISIN and freeze quantity are not in the
+file, nor are the units per lot where its lot_size is 1 (currency, commodity).
 """
 
 from collections.abc import Sequence
@@ -39,9 +39,9 @@ COLUMNS = (
     "lot_size", "instrument_type", "segment", "exchange",
 )  # fmt: skip
 NAMING = ("instrument_token", "tradingsymbol", "name", "expiry", "strike", "instrument_type", "segment", "exchange")
-"""Without these the file is not the file."""
+"""A file without these columns is not the expected file."""
 RAW_COLUMNS = ("exchange_token", "last_price", "instrument_type", "segment")
-"""What nothing else carries."""
+"""Columns that no other column of the frame carries."""
 
 INDEX_SEGMENT = "INDICES"
 INDEX_HEADS = {
@@ -56,11 +56,11 @@ CASH_SEGMENTS = ("NSE", "BSE")
 DERIVATIVE_HEADS = {
     "NFO": "equity", "BFO": "equity", "CDS": "currency", "BCD": "currency", "MCX": "commodity", "NCO": "commodity",
 }  # fmt: skip
-"""Kite's exchange -> head of the derivative's segment; interest rate contracts on CDS and BCD are told by the underlying."""
+"""Kite's exchange -> head of the derivative's segment; the underlying shows which contracts on CDS and BCD are on interest rates."""
 
 PLAIN_SERIES = "EQ"
-"""NSE's series (the two characters behind the symbol) where a symbol has none. In one that is not known, such as the block
-window BL, a row says neither what it is nor that an ordinary order belongs there."""
+"""The series of an NSE symbol without a suffix (the series is the two characters after the symbol). A row in an unknown
+series, such as the block window BL, shows neither its kind nor that an ordinary order belongs there."""
 
 NAME_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"\bETF\b|BEES\b|EXCHANGE[ -]TR", "exchange_traded_funds"),
@@ -68,7 +68,7 @@ NAME_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"\bFUND\b", "mutual_funds"),
     (r"%|\d{3,4}GOI|\bSDL\b|\bNCDS?\b|\bBONDS?\b|\bSGB|T-?BILL|-PVT$", "fixed_income"),
 )
-"""Words of a security's name (and symbol) -> segment, first that fits; the rest are shares."""
+"""Words of a security's name (and symbol) -> segment, the first match counts; all others are shares."""
 SYMBOL_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"(ETF|BEES)$", "exchange_traded_funds"),
     (r"(REIT|INVIT)$", "investment_trusts"),
@@ -79,7 +79,7 @@ _SEGMENT, _TYPE = pl.col("segment"), pl.col("instrument_type")
 
 
 def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """The whole file needs no login."""
+    """Yield the call for the whole file; it needs no login."""
     yield WireRequest(
         kind=CallKind.FILE,
         method="GET",
@@ -89,7 +89,8 @@ def file_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+    """Return the normalized frame; a row that names no instrument is dropped, a row that matches no segment is
+    uncategorised.
 
     Raises `BadAnswer` for a body that is not the file.
     """
@@ -112,7 +113,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
 
 def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
-    """Return the rows, how many are left out, and which columns the file lacks."""
+    """Return the rows, how many rows were left out, and which columns the file lacks."""
     rows, lost = read_table(body)
     absent = lacking(rows, NAMING, COLUMNS)
     listed = rows.height + lost
@@ -127,15 +128,15 @@ def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
 
 
 def _underlying() -> pl.Expr:
-    """The name; older files leave it blank, and then it is the symbol without its type, strike and five characters of
-    expiry (`18JAN`, and `25807` for weekly contracts)."""
+    """Return the underlying's name. Older files leave it blank; then it is the symbol without its type, strike and five
+    characters of expiry (`18JAN`, and `25807` for weekly contracts)."""
     strike = pl.col("strike").cast(pl.String).str.strip_suffix(".0")
     stem = pl.when(pl.col("option")).then(_SYMBOL.str.head(-2).str.strip_suffix(strike)).otherwise(_SYMBOL.str.head(-3))
     return pl.coalesce(pl.col("words"), stem.str.head(-5))
 
 
 def _told(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the segment. The file has no ISIN: of what is traded like a share, words of its names tell the rest."""
+    """Add the segment. The file has no ISIN: for everything that trades like a share, words in its names decide."""
     by_index = pl.coalesce(
         pl.when(pl.col("words").str.contains(GOVERNMENT_INDEX)).then(pl.lit("fixed_income_indices")),
         _CODE.replace_strict({code: f"{head}_indices" for code, head in INDEX_HEADS.items()}, default=UNCATEGORISED),
@@ -169,8 +170,9 @@ def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
 
 
 def _on_index(rows: pl.DataFrame) -> pl.Expr:
-    """Whether the underlying is an index: one of the file's own; else no share of the file and named after a family of
-    its indices (`NIFTY 50` heads the family of BANKNIFTY) or a brand."""
+    """Whether the underlying is an index. It is, if the file lists it as an index. Otherwise it must not be a share of
+    the file, and its name must contain a family name of the file's indices (`NIFTY 50` heads the family of BANKNIFTY) or
+    a brand."""
     result = pl.lit(False)
     for exchange in sorted(set(EXCHANGES.values())):
         here = rows.filter(pl.col("ours") == exchange)
@@ -216,7 +218,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _contract_units() -> pl.Expr:
-    """Units in one lot where Kite speaks lots; null = not known."""
+    """Units in one lot where Kite counts in lots; null = not known."""
     return (
         pl.when(pl.col("bare").str.contains("^currency_(futures|options)$"))
         .then(pl.lit(CURRENCY_UNITS))

@@ -1,6 +1,7 @@
-"""Kite's login: a person logs in at Kite's page, its one-time token is exchanged for the day's access token.
+"""Kite's login: a person logs in at Kite's page, and we exchange its one-time token for the day's access token.
 
-Sources: kiteconnect 5.2.2 (calls, checksum), Zerodha's recorded answers, Kite Connect 3 documentation, user, not re-read by us.
+Sources: kiteconnect 5.2.2 (calls, checksum), Zerodha's recorded answers, Kite Connect 3 documentation, user, not re-read
+by us.
 """
 
 import hashlib
@@ -15,12 +16,12 @@ from onebroker.brokers.zerodha import wire
 from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(6, 0)
-"""Access tokens die about 06:00 IST of the next day, by regulation (documentation and general knowledge)."""
+"""Access tokens expire about 06:00 IST of the next day, by regulation (documentation and general knowledge)."""
 
 
 def login_page(access: Access, state: str = "") -> str:
-    """Return the page a person opens; it redirects to the app's registered address with a request_token, and with what stands
-    in `redirect_params` (documentation, "User": login flow; not re-read by us)."""
+    """Return the page that a person opens. It redirects to the app's registered address with a request_token and the
+    content of `redirect_params` (documentation, "User": login flow; not re-read by us)."""
     query = {"v": wire.VERSION, "api_key": access.credentials["api_key"]}
     if state:
         query["redirect_params"] = urlencode({"state": state})
@@ -30,7 +31,7 @@ def login_page(access: Access, state: str = "") -> str:
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
     """Exchange the redirect's request_token (a few minutes old at most, usable once) for a login.
 
-    Raises ValueError when the redirect carries none.
+    Raises ValueError when the redirect carries no request_token.
     """
     return _exchange(access, wire.SESSION_TOKEN, "request_token", _request_token(redirect), now)
 
@@ -44,7 +45,7 @@ def renew(access: Access, now: datetime) -> LoginFlow | None:
 
 
 def profile_request(access: Access) -> WireRequest:
-    """The profile is answered only under a live access token."""
+    """Return the profile call; it is answered only under a live access token."""
     return wire.request(access, CallKind.READ, "GET", wire.PROFILE)
 
 
@@ -57,7 +58,7 @@ def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
 
 
 def expiry_after(now: datetime) -> datetime:
-    """Return the 06:00 IST that ends a token made at `now` (IST)."""
+    """Return the 06:00 IST at which a token made at `now` (IST) expires."""
     return next_time_of_day(now, EXPIRY)
 
 

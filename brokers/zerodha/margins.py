@@ -1,7 +1,7 @@
-"""What one order needs at Kite: POST /margins/orders, a list of orders in JSON.
+"""The money that one order needs at Kite: POST /margins/orders, a list of orders in JSON.
 
-Sources: kiteconnect 5.2.2 (path, fields, JSON body) and its recorded answer (order_margins.json). The figure is of the order by
-itself, positions of the account left out; the charges stand beside it.
+Sources: kiteconnect 5.2.2 (path, fields, JSON body) and its recorded answer (order_margins.json). The figure is for the
+order by itself, without the account's positions; the charges are separate.
 """
 
 from datetime import datetime

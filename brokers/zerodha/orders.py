@@ -31,7 +31,7 @@ AFTER_MARKET = "amo"
 COVER = "co"
 
 AUTOMATIC_PROTECTION = "-1"
-"""market_protection by the exchange's own guideline; MARKET and SL-M orders without one are refused."""
+"""market_protection by the exchange's own guideline; Kite refuses MARKET and SL-M orders without market_protection."""
 PROTECTED = frozenset({OrderType.MARKET, OrderType.SL_M})
 
 
@@ -94,8 +94,8 @@ def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """Read the answer to a place, modify or cancel.
 
-    An order id is an acceptance; an error type that says that nothing went in, or an error envelope with a 4xx, is a
-    rejection; everything else (5xx of Kite's order system, an empty body, a gateway's page) leaves the outcome unknown.
+    An order id is an acceptance. An error type that says that nothing went in, or an error envelope with a 4xx, is a
+    rejection. Everything else (5xx of Kite's order system, an empty body, a gateway's page) leaves the outcome unknown.
     """
     refusal = wire.refusal_of(response)
     if refusal is not None:
@@ -124,5 +124,5 @@ def _order_path(row: OrderRow) -> str:
 
 
 def _is_second_leg(row: OrderRow) -> bool:
-    """A cover order's stop is named together with its parent."""
+    """Whether this is the second leg of a cover order: its stop is named together with its parent."""
     return row.variety == COVER and row.parent_order_id is not None

@@ -16,7 +16,7 @@ from onebroker.brokers.zerodha import values, wire
 VIEWS = ("net", "day")
 
 POOLS = ("equity", "commodity")
-"""Two purses: equity pays for shares, equity derivatives and currency; commodity for MCX."""
+"""Two purses: equity pays for shares, equity derivatives and currency; commodity pays for MCX."""
 
 
 def position_requests(access: Access, now: datetime) -> ReadFlow:
@@ -43,7 +43,7 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return both purses added up, and each apart in `segments` and `pools`; a purse that is not enabled counts nowhere."""
+    """Return the sum of both purses, and each purse in `segments` and `pools`; a purse that is not enabled is ignored."""
     answer = fields.row_of(wire.data(responses[0]))
     purses = {name: fields.row_of(answer[name]) for name in POOLS if answer.get(name) is not None}
     purses = {name: purse for name, purse in purses.items() if purse.get("enabled") is not False}
@@ -68,8 +68,8 @@ def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
 
 
 def _units(exchange: str, token: str, multiplier: float | None, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of a row's quantities: Kite's values are quantity x price x multiplier everywhere, and where it
-    speaks units the multiplier is 1. None when neither the row nor the listing says it."""
+    """Return the units in one of a row's quantities; None when neither the row nor the listing gives them. Kite's values
+    are always quantity x price x multiplier, and where it counts in units the multiplier is 1."""
     if multiplier is not None and multiplier > 0 and multiplier == int(multiplier):
         return int(multiplier)
     return values.contract_units(exchange, token, listings)
@@ -84,7 +84,7 @@ def _position_row(view: str, row: Mapping[str, object], listings: Mapping[str, L
     product = values.product(row.get("product"))
     realized, unrealized = fields.number(row.get("realised")), fields.number(row.get("unrealised"))
     if quantity == 0:
-        # Recorded closed rows carry their whole result as unrealised, which nothing open can have.
+        # Recorded closed rows show their whole result as unrealised, which only an open row can have.
         realized, unrealized = fields.number(row.get("pnl")), 0.0
     position = PositionRow(
         position_key=f"{exchange}:{symbol}:{product}",
@@ -119,7 +119,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         tradingsymbol=fields.required(row, "tradingsymbol"),
         exchange=fields.required(row, "exchange"),
         isin=fields.text(row.get("isin")),
-        # Kite's quantity is the free units: neither pledged, nor T1, nor margin-trading ones are part of it.
+        # Kite's quantity is the free units: it contains no pledged, T1 or margin-trading units.
         settled_quantity=fields.quantity(row, "quantity") + collateral,
         t1_quantity=fields.quantity(row, "t1_quantity"),
         margin_quantity=0 if margin is None else fields.quantity(margin, "quantity"),

@@ -22,7 +22,7 @@ def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
 
 
 def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:
-    """Return ticks by broker_token; what Kite does not know it leaves out.
+    """Return ticks by broker_token; Kite leaves out instruments that it does not know.
 
     Raises `BadAnswer` when the quote under a name is about another instrument_token.
     """

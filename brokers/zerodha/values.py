@@ -46,7 +46,7 @@ PRODUCT_FROM_WIRE = {
     "MTF": Product.MTF,
 }
 PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
-"""Kite has no such product; CO, BO and MTF are read, never sent."""
+"""Kite has no such product; CO, BO and MTF are read but never sent."""
 
 ORDER_TYPE_TO_WIRE = {
     OrderType.MARKET: "MARKET",
@@ -64,7 +64,7 @@ ORDER_TYPE_FROM_WIRE = {
 VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
 VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
 VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
-"""Kite's TTL (minutes) is none of ours and passes through."""
+"""Kite's TTL (minutes) is none of our words and passes through."""
 
 EXCHANGES = {
     "NSE": "nse", "NFO": "nse", "CDS": "nse", "NCO": "nse",
@@ -74,7 +74,8 @@ EXCHANGES = {
 """Kite's exchange -> ours. Others in its file (GLOBAL, NSEIX) are quotes only."""
 
 LOT_EXCHANGES = frozenset({"CDS", "BCD", "MCX", "NCO"})
-"""Here quantities are lots; everywhere else units. MCX's are so by Zerodha's own word (kite.trade/forum/discussion/14531)."""
+"""On these exchanges quantities are lots; elsewhere they are units. MCX's are so by Zerodha's own word
+(kite.trade/forum/discussion/14531)."""
 
 CURRENCY_UNITS = 1000
 """Units of the base currency in one contract of NSE and BSE: 1,000 (of JPYINR 100,000 yen, quoted per 100).
@@ -82,7 +83,7 @@ General knowledge, unchecked against a circular."""
 
 
 def status(word: object) -> str:
-    """Return our order status, or Kite's word upper-cased when it maps to nothing."""
+    """Return our order status, or Kite's word in upper case when we have no word for it."""
     return translated(STATUSES, word)
 
 
@@ -103,7 +104,7 @@ def validity(word: object) -> str:
 
 
 def contract_units(exchange: str, broker_token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of Kite's quantities on `exchange`; None when it speaks lots of a size not known."""
+    """Return the units in one of Kite's quantities on `exchange`; None when it counts in lots of unknown size."""
     if exchange not in LOT_EXCHANGES:
         return 1
     return listed_units(broker_token, listings)

@@ -1,7 +1,7 @@
-"""Kite Connect's hosts, paths and limits; the headers every call carries and the envelope every answer comes in.
+"""Kite Connect's hosts, paths and limits; the headers of every call and the envelope of every answer.
 
-Sources: kiteconnect 5.2.2 (paths, headers, which answers are errors); Kite Connect 3 documentation (kite.trade, exceptions and
-the limits of quotes and sockets) and the official forum (limits of calls), neither re-read by us.
+Sources: kiteconnect 5.2.2 (paths, headers, which answers are errors); Kite Connect 3 documentation (kite.trade,
+exceptions and the limits of quotes and sockets) and the official forum (limits of calls), neither re-read by us.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ KIND_WINDOWS = {CallKind.QUOTE: Windows(second=1), CallKind.HISTORY: Windows(sec
 
 QUOTES_PER_CALL = 500
 ALGO_FIELD = "algo_id"
-"""Of a place form (kiteconnect 5.2.2, `place_order`)."""
+"""Field of a place form (kiteconnect 5.2.2, `place_order`)."""
 TAG_LENGTH = 20
 """Most characters of an order's tag; letters and digits only."""
 
@@ -68,7 +68,7 @@ CLEAR_REFUSALS = frozenset(
         "PermissionException",
     }
 )
-"""error_type words that say that the order did not go in. Not among them: NetworkException (its order system did not
+"""error_type words that say that the order did not go in. Not included: NetworkException (its order system did not
 answer), DataException (it answered something unreadable), GeneralException (unclassified)."""
 
 UNAVAILABLE = frozenset({"NetworkException", "DataException", "GeneralException"})
@@ -104,8 +104,8 @@ def request(
 def data(response: WireResponse) -> Any:
     """Return the `data` of a successful answer; raise `BrokerRefusal` or `BadAnswer`.
 
-    As the official SDK does, an answer is a refusal when it says `status: error` or names an error_type, whatever its
-    HTTP status.
+    As in the official SDK, an answer is a refusal when it says `status: error` or names an error_type, whatever its HTTP
+    status.
     """
     refusal = refusal_of(response)
     if refusal is not None:
@@ -119,7 +119,7 @@ def data(response: WireResponse) -> Any:
 
 
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
-    """Return the refusal an answer is, or None when it is none."""
+    """Return the refusal in an answer, or None when it is not a refusal."""
     envelope = error_envelope(response)
     if envelope is None:
         if response.status == 429:
