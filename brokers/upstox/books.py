@@ -35,7 +35,7 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
-    """Return one order as it stands; raise `BadAnswer` for a row that names no order."""
+    """Return one order in its current state; raise `BadAnswer` for a row that names no order."""
     token = fields.required(row, "instrument_token", "instrument_key")
     units = values.contract_units(token, listings)
     scale = units or 1

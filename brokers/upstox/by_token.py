@@ -1,7 +1,7 @@
-"""One Upstox order, asked for by our token: the history of the orders with a tag.
+"""One Upstox order, looked up by our token: the history of the orders with a tag.
 
-Source: docs/brokers/upstox.md, section 4 ("Order history", by order_id or tag), not re-read by us. With what code it says that there is none is not
-documented; any plain refusal of the question is taken as that.
+Source: docs/brokers/upstox.md, section 4 ("Order history", by order_id or tag), not re-read by us. Which code says that
+no such order exists is not documented; any plain refusal of this request is taken to say it.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ def token_request(access: Access, question: TokenQuestion, now: datetime) -> Wir
 
 
 def parse_token(response: WireResponse, question: TokenQuestion) -> FoundByToken | None:
-    """Return the order; None when there is none. Raises `BrokerRefusal` or `BadAnswer` for what says nothing."""
+    """Return the order; None when no such order exists. Any other answer raises `BrokerRefusal` or `BadAnswer`."""
     try:
         rows = fields.rows_of(wire.data(response))
     except BrokerRefusal as refusal:

@@ -1,8 +1,8 @@
 """Upstox' historical candles, v3.
 
 Source: documentation page "Historical Candle Data V3", not re-read by us. General knowledge, unchecked: minute data from
-January 2022, a month a call up to 15 minutes, a quarter above, a decade of days. The call takes no token. Bars of the running day come from another call, which
-is not asked.
+January 2022, a month a call up to 15 minutes, a quarter above, a decade of days. The call takes no token. Bars of the
+current day come from another call, which we do not use.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ INTERVALS = {
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
-    """Build the calls for both days inclusive, oldest first; raise ValueError for an interval Upstox does not offer."""
+    """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that Upstox does not offer."""
     if interval not in INTERVALS:
         raise ValueError(f"upstox has no candles of {interval}")
     unit, count, most_days = INTERVALS[interval]
@@ -46,7 +46,7 @@ def candle_requests(
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
     """Return the candles of all calls, oldest first (each answer is newest first).
 
-    Volume and oi are in units, None where these are not known or do not exist.
+    Volume and oi are in units, None where the units are not known or do not exist.
     """
     units = contract_units(listing.broker_token, {listing.broker_token: listing})
     if segment(listing.broker_token) in INDEX_SEGMENTS:

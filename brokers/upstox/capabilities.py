@@ -1,4 +1,4 @@
-"""What Upstox places and changes, and how often it is read.
+"""What Upstox places and changes, and how often its data is read.
 
 Source: documentation pages "Place Order V3" and "Modify Order V3", not re-read by us; cadence from architecture 13.
 """
@@ -32,6 +32,6 @@ CAPABILITIES = Capabilities(
 )
 
 CADENCE = Cadence(orders=4.0, trades=12.0, positions=12.0, funds=30.0, holdings=60.0)
-"""Slower than 5paisa's: with two calls for the positions the same 45 calls a minute would use more than half of the 2,000 in half an hour,
-and what events ask for would wait (docs/decisions/0021-upstox-is-read-less-often.md)."""
+"""Slower than 5paisa's. With two calls for the positions, the same 45 calls a minute would use more than half of the
+2,000 in half an hour. Reads that events trigger would then wait (docs/decisions/0021-upstox-is-read-less-often.md)."""
 PROFILE_SECONDS = 60.0

@@ -1,8 +1,8 @@
 """Upstox' market-data socket: protobuf frames in, JSON in binary frames out.
 
-The first frame names the state of the markets, the second is a snapshot, then changes follow. Prices are rupees; quantities
-are units, contracts in the segments where orders are. A field that is zero is not on the wire, so zero and absent are one.
-Source: documentation page "Market Data Feed V3", not re-read by us; upstox-python-sdk 2.30.0.
+The first frame gives the state of the markets, the second is a snapshot, then changes follow. Prices are rupees;
+quantities are units, or contracts in the segments whose orders count contracts. A zero field is not on the wire, so zero
+and absent mean the same. Source: documentation page "Market Data Feed V3", not re-read by us; upstox-python-sdk 2.30.0.
 """
 
 import math
@@ -26,7 +26,7 @@ from onebroker.config.clock import IST
 sockets = wire.SOCKETS
 per_socket = wire.INSTRUMENTS_PER_SOCKET
 silence_seconds: float | None = None
-"""Only websocket pings come when nothing trades, and the library answers those unseen (lesson 3)."""
+"""When nothing trades, only websocket pings come, and the library answers them invisibly (lesson 3)."""
 ping_seconds: float | None = None
 ready_seconds: float | None = None
 
@@ -39,11 +39,11 @@ _GUID = "onebroker"
 _DAY_SECONDS = 86_400
 _IST_SECONDS = IST.utcoffset(None).total_seconds()
 _LARGEST = 2.0**53
-"""Beyond this a double is no count of anything."""
+"""A double above this is not a count."""
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Ask for the socket's one-time address. A dead token is refused here."""
+    """Request the socket's one-time address. A dead token is refused here."""
     response = yield wire.request(access, CallKind.READ, "GET", wire.FEED_AUTHORIZE)
     answer = row_of(wire.data(response))
     return StreamAddress(url=required(answer, "authorized_redirect_uri", "authorizedRedirectUri"))
@@ -63,7 +63,7 @@ def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[by
 
 
 def ping_message() -> bytes | str:
-    """Never asked for: the socket takes no pings of ours."""
+    """Never called: the socket takes no pings from us."""
     return b""
 
 
@@ -78,7 +78,7 @@ class FeedFrames:
         self._listings = listings
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message; a frame that is no FeedResponse is dropped whole."""
+        """Decode one message; a frame that is not a FeedResponse is dropped whole."""
         if isinstance(frame, str):
             return [error_event(frame)]
         try:
@@ -87,7 +87,7 @@ class FeedFrames:
             return [error_event(frame) if frame[:1] == b"{" else CorruptFrame(f"no FeedResponse: {error}")]
         sent = response.currentTs
         ticks = [tick for key in response.feeds if (tick := self._tick(key, response.feeds[key], sent)) is not None]
-        # The state of the markets, or instruments that never traded, is a sign of life.
+        # A frame with only the state of the markets, or with instruments that never traded, is a sign of life.
         return [Ticks(tuple(ticks))] if ticks else [Heartbeat()]
 
     def _tick(self, key: str, feed: Any, sent: int) -> Tick | None:
@@ -103,7 +103,7 @@ class FeedFrames:
 
 
 def error_event(frame: bytes | str) -> BrokerEvent:
-    """Read a JSON message of either socket that is no update: an error, or nothing we know."""
+    """Read a JSON message of either socket that is not an update: an error, or a message that we do not know."""
     try:
         message = message_of(frame)
     except BadAnswer as error:
@@ -157,7 +157,7 @@ def _full(key: str, full: Any, units: int | None, sent: int) -> Tick | None:
 
 
 def _day_bar(bars: Iterable[Any], sent: int) -> dict[str, float | None]:
-    """Return the day's open, high and low; before the open the bar may still be of the day before, which is none."""
+    """Return the day's open, high and low. Before the open the bar may still be the previous day's; such a bar is ignored."""
     for bar in bars:
         if bar.interval == DAY and _same_day(bar.ts, sent):
             return {"open": _price(bar.open), "high": _price(bar.high), "low": _price(bar.low)}
@@ -165,9 +165,9 @@ def _day_bar(bars: Iterable[Any], sent: int) -> dict[str, float | None]:
 
 
 def _same_day(bar: int, sent: int) -> bool:
-    """Compare India days of two epoch milliseconds; a time that is missing contradicts nothing."""
+    """Compare the India days of two epoch milliseconds; a missing time contradicts nothing."""
     began, came = milliseconds(bar), milliseconds(sent)
-    # Counted, not made into dates: this is asked at every tick.
+    # Computed without dates, because this is called at every tick.
     return (
         began is None or came is None or (began + _IST_SECONDS) // _DAY_SECONDS == (came + _IST_SECONDS) // _DAY_SECONDS
     )
@@ -176,7 +176,7 @@ def _same_day(bar: int, sent: int) -> bool:
 def _levels(
     quotes: Iterable[Any], units: int | None
 ) -> tuple[tuple[DepthLevel, ...] | None, tuple[DepthLevel, ...] | None]:
-    """Return both sides without their empty levels; None for both when the quantities cannot be read."""
+    """Return both sides without empty levels; None for both when the quantities cannot be read."""
     if units is None:
         return None, None
     buy, sell = [], []
@@ -190,12 +190,12 @@ def _levels(
 
 
 def _price(value: float) -> float | None:
-    """Return a price; zero is absent, and a number that cannot be a price (a damaged frame) is none."""
+    """Return a price; zero means absent, and a number that cannot be a price (a damaged frame) gives None."""
     return value if 0 < value < math.inf else None
 
 
 def _count(value: float, units: int | None) -> int | None:
-    """Return a quantity in units; None when the contract size is not known or the number is none."""
+    """Return a quantity in units; None when the contract size is not known or the number is not a count."""
     return int(value) * units if units is not None and 0 <= value <= _LARGEST else None
 
 
@@ -205,5 +205,5 @@ def _portions(listings: Sequence[Listing]) -> list[list[str]]:
 
 
 def _message(method: str, keys: list[str], **more: str) -> bytes:
-    # Text frames are not read by the broker: the JSON goes out as bytes.
+    # The broker does not read text frames: the JSON goes out as bytes.
     return msgspec.json.encode({"guid": _GUID, "method": method, "data": {**more, "instrumentKeys": keys}})

@@ -1,8 +1,8 @@
 """Upstox' instrument file (one gzipped JSON list of all exchanges) into the normalized frame.
 
-Source: documentation page "Instruments" and its sample rows, not re-read by us. Segments are told from the file's own fields:
-series, ISIN, type of the underlying. Tick sizes are paise (assumed for MCX). In the segments where quantities are contracts the
-file's lot_size counts contracts or units, and qty_multiplier is the units in one contract.
+Source: documentation page "Instruments" and its sample rows, not re-read by us. Segments are derived from the file's own
+fields: series, ISIN, type of the underlying. Tick sizes are paise (assumed for MCX). In the segments where quantities are
+contracts the file's lot_size counts contracts or units, and qty_multiplier is the units in one contract.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ RAW_COLUMNS = (
     "underlying_key", "underlying_type", "mtf_enabled", "mtf_bracket", "intraday_margin", "cas_eligible",
     "last_trading_date", "price_quote_unit",
 )  # fmt: skip
-"""What nothing else carries."""
+"""Columns that no other column of the frame carries."""
 
 UNDERLYING_HEADS = {
     "EQUITY": "equity", "INDEX": "equity_index", "CUR": "currency", "IRD": "fixed_income", "COM": "commodity",
@@ -63,16 +63,17 @@ _SEGMENT, _KEY, _TYPE = pl.col("segment"), pl.col("instrument_key"), pl.col("ins
 
 
 def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """The whole file needs no login."""
+    """Yield the call for the whole file; it needs no login."""
     url = f"{access.endpoints.instruments_url}{INSTRUMENTS_FILE}"
     yield WireRequest(kind=CallKind.FILE, method="GET", url=url, headers={"Accept-Encoding": "identity"})
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+    """Return the normalized frame; a row that names no instrument is dropped, a row that matches no segment is
+    uncategorised.
 
-    The body may still be gzip, which is then its content, not its encoding. Raises `BadAnswer` for a body that is not
-    the file.
+    The body may still be gzip: gzip is then its content, not its encoding. Raises `BadAnswer` for a body that is not the
+    file.
     """
     rows, unread = _frame(unpacked(bodies[0]))
     future, option = _TYPE == "FUT", _TYPE.is_in(["CE", "PE"])
@@ -90,7 +91,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
 
 def _frame(body: bytes) -> tuple[pl.DataFrame, int]:
-    """Return the columns we know as texts and numbers, and how many rows are left out: no objects, or they name nothing."""
+    """Return the columns we know as texts and numbers, and how many rows were left out: they are not objects, or name no instrument."""
     cells, lost = json_columns(body, list(dict.fromkeys((*TEXT_COLUMNS, *NUMBER_COLUMNS, *RAW_COLUMNS))))
     read = {name: text_column(name, cells[name]) for name in dict.fromkeys((*TEXT_COLUMNS, *RAW_COLUMNS))}
     frame = pl.DataFrame(
@@ -115,7 +116,7 @@ def _frame(body: bytes) -> tuple[pl.DataFrame, int]:
 
 
 def _expiry() -> pl.Expr:
-    """The Indian day, from epoch milliseconds; a day that is written out is taken as it is."""
+    """The Indian day, from epoch milliseconds; a day written as text is used unchanged."""
     day = pl.col("expiry")
     moment = day.cast(pl.Float64, strict=False)
     moment = pl.when(moment > 0).then(moment)
@@ -178,7 +179,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         isin=pl.when(pl.col("isin").str.contains(ISIN_PATTERN)).then(pl.col("isin")),
         lot_size=lot.cast(pl.Int64),
         tick_size=pl.when(tick > 0).then(tick / 100),
-        # Counted as the file's lot_size is: units, or contracts.
+        # Counted like the file's lot_size: units, or contracts.
         freeze_quantity=pl.when(freeze > 0).then(freeze * lot / listed_lot).floor().cast(pl.Int64),
         contract_units=pl.col("units").cast(pl.Int64),
         broker_token=_KEY,
@@ -196,7 +197,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
 def _contract_units() -> pl.Expr:
     """Units in one of the broker's quantities; null = it counts contracts and the size of one is not known.
 
-    A multiplier of 1 is believed only of a commodity whose lot is 1 as well; a currency contract is never one unit.
+    A multiplier of 1 is trusted only for a commodity whose lot is also 1; a currency contract is never one unit.
     """
     multiplier = pl.col("qty_multiplier")
     single = (multiplier == 1) & (pl.col("lot_size") == 1) & _SEGMENT.is_in(COMMODITY_SEGMENTS)

@@ -1,4 +1,4 @@
-"""Upstox' login: a person logs in at the broker's page, its one-time code is exchanged for the day's access token.
+"""Upstox' login: a person logs in at the broker's page, and we exchange its one-time code for the day's access token.
 
 Source: documentation pages "Authorize", "Get Token" and "Get Profile", not re-read by us.
 """
@@ -14,7 +14,7 @@ from onebroker.brokers.upstox import wire
 from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(3, 30)
-"""Every access token dies at the next 03:30 IST, whenever it was made (general knowledge, unchecked)."""
+"""Every access token expires at the next 03:30 IST, whenever it was made (general knowledge, unchecked)."""
 
 
 def login_page(access: Access, state: str = "") -> str:
@@ -29,17 +29,17 @@ def login_page(access: Access, state: str = "") -> str:
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
-    """Exchange the redirect's code (usable once) for a login. Raises ValueError when the redirect carries none."""
+    """Exchange the redirect's code (usable once) for a login. Raises ValueError when the redirect carries no code."""
     return _exchange(access, _code(redirect), now)
 
 
 def renew(access: Access, now: datetime) -> LoginFlow | None:
-    """Return None: Upstox has no way to renew; a person logs in again."""
+    """Return None: Upstox has no renewal; a person logs in again."""
     return None
 
 
 def profile_request(access: Access) -> WireRequest:
-    """The profile is answered only under a live access token."""
+    """Return the profile call; it is answered only under a live access token."""
     return wire.request(access, CallKind.READ, "GET", wire.PROFILE)
 
 
@@ -52,7 +52,7 @@ def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
 
 
 def expiry_after(now: datetime) -> datetime:
-    """Return the 03:30 IST that ends a token made at `now`."""
+    """Return the 03:30 IST at which a token made at `now` expires."""
     return next_time_of_day(now, EXPIRY)
 
 
@@ -85,7 +85,7 @@ def _exchange(access: Access, code: str, now: datetime) -> LoginFlow:
     refusal = wire.refusal_of(response)
     if refusal is not None:
         raise refusal
-    answer = row_of(response.json())  # flat: the one answer without the envelope
+    answer = row_of(response.json())  # flat: the only answer without the envelope
     tokens = {"access_token": required(answer, "access_token")}
     extended = text(answer.get("extended_token"))
     if extended is not None:

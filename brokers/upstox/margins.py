@@ -1,10 +1,10 @@
-"""What one order needs at Upstox: POST /v2/charges/margin, a list of up to 20 orders in JSON.
+"""The money that one order needs at Upstox: POST /v2/charges/margin, a list of up to 20 orders in JSON.
 
-Sources: upstox-python-sdk 2.30.0 (path, fields), documentation page "Margin Details", not re-read by us; answers of third-party
-clients agree with both. The call takes no order type: a price stands for it. Each order has its row, in the order asked, and
-`total_margin` of it counts: `final_margin`, the sum less what orders save each other, was seen below it for an order asked alone, so
-it may count more of the account than that order. Quantities go out as in orders, commodities in lots; the page only says "a multiple
-of lot size", and where Upstox means units it refuses (UDAPI1104).
+Sources: upstox-python-sdk 2.30.0 (path, fields), documentation page "Margin Details", not re-read by us; answers of
+third-party clients agree with both. The call takes no order type: it takes a price instead. Each order has its row, in
+the order asked, and we use its `total_margin`. `final_margin` is the sum less what orders save each other. It was seen
+below `total_margin` for a single order, so it may include more of the account than that order. Quantities go out as in
+orders, commodities in lots. The page only says "a multiple of lot size"; where Upstox means units it refuses (UDAPI1104).
 """
 
 from datetime import datetime

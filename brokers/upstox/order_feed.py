@@ -1,6 +1,6 @@
-"""Upstox' portfolio stream: a socket of its own, JSON text, one frame for every change of an order.
+"""Upstox' portfolio stream: a separate socket, JSON text, one frame for every change of an order.
 
-Source: documentation page "Portfolio Stream Feed", not re-read by us. Only order updates are asked for.
+Source: documentation page "Portfolio Stream Feed", not re-read by us. We request only order updates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ from onebroker.brokers.upstox.feed import error_event
 
 sockets = 1
 per_socket = 0
-"""It takes no instruments."""
+"""This socket takes no instruments."""
 silence_seconds: float | None = None
-"""Only websocket pings come between orders (lesson 3)."""
+"""Between orders only websocket pings come (lesson 3)."""
 ping_seconds: float | None = None
 ready_seconds: float | None = None
 
@@ -28,7 +28,7 @@ OTHER_UPDATES = frozenset({"position", "holding", "gtt_order"})
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Ask for the socket's one-time address. A dead token is refused here."""
+    """Request the socket's one-time address. A dead token is refused here."""
     query = [("update_types", UPDATE_TYPES)]
     response = yield wire.request(access, CallKind.READ, "GET", wire.ORDER_FEED_AUTHORIZE, query=query)
     answer = row_of(wire.data(response))
@@ -48,7 +48,7 @@ def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[by
 
 
 def ping_message() -> bytes | str:
-    """Never asked for: the socket takes no pings of ours."""
+    """Never called: the socket takes no pings from us."""
     return ""
 
 

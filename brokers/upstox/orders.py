@@ -1,7 +1,7 @@
 """Placing, modifying and cancelling at Upstox, and what its answers mean.
 
-Source: documentation pages "Place Order V3", "Modify Order V3", "Cancel Order V3", "Error Codes", not re-read by us. All three
-go to the order host. Slicing at the broker stays off, so that one message is one order of ours.
+Source: documentation pages "Place Order V3", "Modify Order V3", "Cancel Order V3", "Error Codes", not re-read by us. All
+three go to the order host. Slicing at the broker stays off, so that one message is one of our orders.
 """
 
 from datetime import datetime
@@ -33,7 +33,7 @@ from onebroker.brokers.upstox.values import (
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 AUTOMATIC_PROTECTION = -1
-"""market_protection left to the broker; MARKET and SL-M orders without any are refused (UDAPI1158)."""
+"""market_protection left to the broker; it refuses MARKET and SL-M orders without market_protection (UDAPI1158)."""
 PROTECTED = frozenset({OrderType.MARKET, OrderType.SL_M})
 
 _ZERO = Decimal(0)
@@ -63,7 +63,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
-    """Build PUT /v3/order/modify: the whole order as it shall stand, so what stays comes from the row.
+    """Build PUT /v3/order/modify: the whole order after the change; unchanged values come from the row.
 
     Raises `NotSendable`.
     """
@@ -92,9 +92,9 @@ def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """Read the answer to a place, modify or cancel.
 
-    An order id without a word of refusal is an acceptance; an error envelope below 500, or a status that refuses by itself
-    (401, 423, 429), is a rejection; everything else (5xx even with the envelope, "something went wrong", an empty body, a
-    gateway's page, an order id beside an error) leaves the outcome unknown.
+    An order id without a word of refusal is an acceptance. An error envelope below 500, or a status that is a refusal by
+    itself (401, 423, 429), is a rejection. Everything else leaves the outcome unknown: 5xx even with the envelope,
+    "something went wrong", an empty body, a gateway's page, an order id together with an error.
     """
     refusal = wire.refusal_of(response)
     order_id = _order_id(response)
@@ -116,7 +116,7 @@ def _said_yes(response: WireResponse) -> bool:
 
 
 def _order_id(response: WireResponse) -> str | None:
-    """Return the order id of an answer: v3 place answers a list of one, everything else a single field."""
+    """Return the order id of an answer: v3 place answers a list of one, every other call a single field."""
     try:
         answer = response.json()
     except BadAnswer:

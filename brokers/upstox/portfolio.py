@@ -19,7 +19,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return both views of the one list: net for every row, day for the rows that traded today."""
+    """Return both views of the same list: the net view of every row, the day view of rows that traded today."""
 
     def views(row: Mapping[str, object]) -> list[PositionRow]:
         net = _net_row(row, listings)
@@ -29,7 +29,7 @@ def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Li
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:
-    """Two calls: margin-trading units are only in the margin-trading positions."""
+    """Yield two calls: margin-trading units are only in the margin-trading positions."""
     yield wire.request(access, CallKind.READ, "GET", wire.HOLDINGS)
     yield wire.request(access, CallKind.READ, "GET", wire.MARGIN_TRADING_POSITIONS)
 
@@ -50,10 +50,10 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return the one pool of funds; no segments, no pools.
+    """Return the single pool of funds; no segments, no pools.
 
-    In the tree every `total` is the sum of its lines, money paid out is negative, and margin used is positive:
-    total = cash legs - cash margin used + margin from pledge - pledge margin used.
+    In the tree every `total` is the sum of its lines, money paid out is negative, and margin used is positive: total =
+    cash legs - cash margin used + margin from pledge - pledge margin used.
     """
     tree = fields.row_of(wire.data(responses[0]))
     trade, blocked = fields.part(tree, "available_to_trade"), fields.part(tree, "unavailable_to_trade")
@@ -68,11 +68,11 @@ def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
     paid_out = fields.number(legs.get("withdrawn_today"))
     return FundsRow(
         available_balance=fields.number(trade.get("total")),
-        # Cash before margins: what is left of it plus what the margins took of it.
+        # Cash before margins: what is left of it plus what the margins took from it.
         cash_balance=fields.rupee_sum((cash.get("total"), cash_used.get("total"))),
         collateral_value=fields.number(pledged.get("total")),
         margin_utilized=fields.rupee_sum(part.get("total") for part in used),
-        # Profit of today is kept out of trading until it settles; a loss is taken out of the cash at once.
+        # Today's profit cannot be traded with until it settles; a loss is taken from the cash at once.
         realized=fields.rupee_sum((unsettled.get("todays_profit"), None if todays_loss is None else -todays_loss)),
         unrealized=None if open_loss is None else -open_loss,
         # SPAN and exposure come as one figure.
@@ -85,7 +85,7 @@ def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
 
 
 _OTHER_MARGINS = ("mtf", "cash_margin_var_elm", "premium_present", "delivery_margin")
-"""The lines of margin used besides span_exposure and loss; delivery_margin is a tree of its own with a total."""
+"""Lines of margin used other than span_exposure and loss; delivery_margin is a tree of its own with a total."""
 
 
 def _line(used: Mapping[str, object], name: str) -> object:
@@ -98,7 +98,7 @@ def _traded_today(row: Mapping[str, object]) -> bool:
 
 
 def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of the row's quantities: its own multiplier, else as listed; None when neither says."""
+    """Return the units in one of the row's quantities: its own multiplier, else the listing's; None when neither gives them."""
     multiplier = fields.number(row.get("multiplier"))
     if multiplier is not None and multiplier > 0 and multiplier == int(multiplier):
         return int(multiplier)
@@ -126,7 +126,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
         sell_quantity=sold * units,
         buy_value=_value(row.get("buy_value"), bought, row.get("buy_price"), units),
         sell_value=_value(row.get("sell_value"), sold, row.get("sell_price"), units),
-        # Null on rows that were closed, and then nothing of ours either.
+        # Null on rows that were closed; then our value is null too.
         average_price=fields.price(row.get("average_price")) if quantity else None,
         last_price=fields.price(row.get("last_price")),
         close_price=fields.price(row.get("close_price")),
@@ -138,7 +138,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
 
 
 def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
-    """Return today's part of a row; its result is not reported apart."""
+    """Return today's part of a row; its result is not reported separately."""
     token = fields.required(row, "instrument_token")
     known = _units(row, token, listings)
     units = known or 1
@@ -170,8 +170,8 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
 def _value(reported: object, contracts: int, price: object, units: int) -> float | None:
     """Return a row's value in rupees.
 
-    The documents do not say whether values of contracts have the multiplier in them, so the row's own quantity and price
-    decide which of the two it is.
+    The documents do not say whether values of contracts include the multiplier. The row's own quantity and price decide
+    it.
     """
     value, each = fields.number(reported), fields.price(price)
     if value is None or units == 1 or each is None:
@@ -186,7 +186,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         tradingsymbol=fields.required(row, "trading_symbol", "tradingsymbol"),
         exchange=fields.required(row, "exchange"),
         isin=fields.text(row.get("isin")),
-        # Upstox' quantity is everything settled, pledged units among them; T1 units are beside it.
+        # Upstox' quantity is all settled units, including pledged ones; T1 units are separate.
         settled_quantity=fields.quantity(row, "quantity"),
         t1_quantity=fields.quantity(row, "t1_quantity"),
         collateral_quantity=fields.quantity(row, "collateral_quantity"),

@@ -35,10 +35,10 @@ def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
 
 
 def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:
-    """Return ticks by broker_token; what Upstox does not know it leaves out.
+    """Return ticks by broker_token; Upstox leaves out instruments that it does not know.
 
-    Raises `BadAnswer` for a quote that does not name its instrument, or whose key is of another segment than the
-    instrument it names.
+    Raises `BadAnswer` for a quote that does not name its instrument, or whose key has another segment than the instrument
+    it names.
     """
     asked = {listing.broker_token: listing for listing in listings}
 

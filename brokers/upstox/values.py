@@ -28,19 +28,19 @@ STATUSES: dict[str, OrderStatus] = {
     "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
     "REJECTED": OrderStatus.REJECTED,
 }
-"""The broker writes them in lower case. It has no word for EXPIRED: what the exchange lets lapse is shown as cancelled."""
+"""The broker writes them in lower case. It has no word for EXPIRED: an order that the exchange lets lapse is shown as cancelled."""
 STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
 
 SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
 SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL}
 
 PRODUCT_TO_WIRE = {Product.CNC: "D", Product.MIS: "I", Product.NRML: "D"}
-"""Delivery and overnight derivatives are one letter."""
+"""Delivery and overnight derivatives share one letter."""
 DELIVERY = "D"
 PRODUCT_FROM_WIRE = {"I": Product.MIS, "MTF": Product.MTF, "CO": Product.CO, "OCO": Product.BO}
-"""Without `D`, which the segment decides (`product`)."""
+"""Without `D`, for which the segment decides (`product`)."""
 PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
-"""Upstox has no such product; CO, BO and MTF are read, never sent."""
+"""Upstox has no such product; CO, BO and MTF are read but never sent."""
 
 ORDER_TYPE_TO_WIRE = {
     OrderType.MARKET: "MARKET",
@@ -64,12 +64,12 @@ EXCHANGES = {
     "BSE_EQ": "bse", "BSE_FO": "bse", "BCD_FO": "bse", "BSE_INDEX": "bse",
     "MCX_FO": "mcx", "MCX_INDEX": "mcx",
 }  # fmt: skip
-"""Segment (the part of an instrument key before the bar) -> our exchange. Others in its file are quotes only."""
+"""Segment (the part of an instrument key before the bar) -> our exchange. Other segments in its file are quotes only."""
 
 CASH_SEGMENTS = frozenset({"NSE_EQ", "BSE_EQ"})
 INDEX_SEGMENTS = frozenset({"NSE_INDEX", "BSE_INDEX", "MCX_INDEX"})
 LOT_SEGMENTS = frozenset({"NCD_FO", "BCD_FO", "NSE_COM", "MCX_FO"})
-"""Currency, interest rate, commodity: here quantities are contracts; everywhere else units. Unchecked for
+"""Currency, interest rate, commodity: in these segments quantities are contracts; elsewhere they are units. Unchecked for
 currency orders."""
 QUOTE_ONLY_SEGMENTS = frozenset({"GLOBAL_INDEX", "GLOBAL_INDICATOR"})
 
@@ -80,7 +80,7 @@ def segment(broker_token: str) -> str:
 
 
 def status(word: object) -> str:
-    """Return our order status, or the broker's word upper-cased when it maps to nothing."""
+    """Return our order status, or the broker's word in upper case when we have no word for it."""
     return translated(STATUSES, word)
 
 
@@ -104,7 +104,7 @@ def validity(word: object) -> str:
 
 
 def contract_units(broker_token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of the broker's quantities; None when it speaks contracts of a size not known."""
+    """Return the units in one of the broker's quantities; None when it counts in contracts of unknown size."""
     if segment(broker_token) not in LOT_SEGMENTS:
         return 1
     return listed_units(broker_token, listings)

@@ -1,7 +1,8 @@
-"""Upstox' hosts, paths and limits; the headers every call carries and the envelope every answer comes in.
+"""Upstox' hosts, paths and limits; the headers of every call and the envelope of every answer.
 
-Source: Upstox Developer API documentation (upstox.com/developer/api-documentation: authentication, orders, portfolio, market
-quote, websocket, rate limits, error codes), not re-read by us; upstox-python-sdk 2.30.0 where the documents are silent.
+Source: Upstox Developer API documentation (upstox.com/developer/api-documentation: authentication, orders, portfolio,
+market quote, websocket, rate limits, error codes), not re-read by us; upstox-python-sdk 2.30.0 where the documents are
+silent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,8 @@ from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, Refus
 ENDPOINTS = Endpoints(
     rest_url="https://api.upstox.com",
     login_url="https://api.upstox.com/v2/login/authorization/dialog",
-    # Both stream addresses redirect to a one-time address; the feeds ask the authorize twins below for the same.
+    # Both stream addresses redirect to a one-time address; the feeds request the same address from the authorize twins
+    # below.
     stream_url="wss://api.upstox.com/v3/feed/market-data-feed",
     order_stream_url="wss://api.upstox.com/v2/feed/portfolio-stream-feed",
     instruments_url="https://assets.upstox.com/market-quote/instruments/exchange",
@@ -44,22 +46,22 @@ INSTRUMENTS_FILE = "/complete.json.gz"
 ORDER_WINDOWS = Windows(second=10, minute=500, half_hour=2000)
 """Place, modify, cancel of an unregistered algo, per user and API."""
 CALL_WINDOWS = Windows(second=10, minute=500, half_hour=2000)
-"""Every other endpoint together; the second's figure is ours (architecture 13), the broker's own is 50."""
+"""Every other endpoint together; we chose the second's figure (architecture 13), the broker's own is 50."""
 
 QUOTES_PER_CALL = 500
 TAG_LENGTH = 40
 ALGO_HEADER = "X-Algo-Name"
-"""Of place, modify and cancel (upstox-python-sdk 2.30.0, `algo_name`); UDAPI1156 refuses a wrong one."""
+"""Header of place, modify and cancel (upstox-python-sdk 2.30.0, `algo_name`); UDAPI1156 refuses a wrong one."""
 
 SOCKETS = 2
 """Market-data sockets per user of the plain plan."""
 INSTRUMENTS_PER_SOCKET = 2000
 """Keys on one socket when all are in mode `full`."""
 KEYS_PER_MESSAGE = 500
-"""Ours: keeps a subscribe message small; the documents give no limit."""
+"""Our choice: keeps a subscribe message small; the documents give no limit."""
 
 SUCCESSES = ("success", "partial_success")
-"""Words of `status`; partial: quotes leave out the instruments they do not know."""
+"""Words of `status`; with partial_success, quotes leave out the instruments they do not know."""
 
 DEAD_SESSION = "UDAPI100050"
 SOMETHING_WENT_WRONG = "UDAPI100500"
@@ -75,14 +77,14 @@ REFUSALS = {
     "UDAPI100067": RefusalKind.REFUSED,  # not permitted with an extended token
     "UDAPI100073": RefusalKind.REFUSED,  # client_id is inactive
 }
-"""Error codes that change what we do next, or that say another thing than their HTTP status."""
+"""Error codes that change our next step, or that mean something else than their HTTP status."""
 
 STATUS_REFUSALS = {
     401: RefusalKind.SESSION_DEAD,
     423: RefusalKind.UNAVAILABLE,  # locked outside service hours
     429: RefusalKind.RATE_LIMITED,
 }
-"""HTTP statuses that refuse even without the envelope."""
+"""HTTP statuses that are a refusal even without the envelope."""
 
 
 def request(
@@ -95,7 +97,7 @@ def request(
     body: bytes = b"",
     host: str | None = None,
 ) -> WireRequest:
-    """Return a call with the login's Authorization header, when there is a login; `host` is the REST host by default."""
+    """Return a call, with the login's Authorization header if there is a login; `host` is the REST host by default."""
     headers = {"Accept": "application/json", "Api-Version": "3.0" if path.startswith("/v3/") else "2.0"}
     if access.login is not None:
         headers["Authorization"] = f"Bearer {access.token('access_token')}"
@@ -123,7 +125,7 @@ def data(response: WireResponse) -> Any:
 
 
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
-    """Return the refusal an answer is, or None when it is none."""
+    """Return the refusal in an answer, or None when it is not a refusal."""
     envelope = error_envelope(response)
     if envelope is None:
         kind = STATUS_REFUSALS.get(response.status)
@@ -132,7 +134,7 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
 
 
 def refusal_in(envelope: Mapping[str, object], status: int) -> BrokerRefusal:
-    """Read an error envelope; of several errors the messages are joined and the first code counts.
+    """Read an error envelope; the messages of several errors are joined and the first code counts.
 
     The camelCase twins of the error's fields are being retired, so either spelling may come alone.
     """
@@ -155,7 +157,7 @@ def error_envelope(response: WireResponse) -> dict[str, object] | None:
 
 
 def is_error(envelope: Mapping[str, object]) -> bool:
-    """Tell whether an envelope says no as a whole."""
+    """Tell whether an envelope as a whole is a refusal."""
     status = envelope.get("status")
     return status == "error" or (bool(envelope.get("errors")) and status != "partial_success")
 
