@@ -47,7 +47,7 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
     status = values.order_status(word, order_type, filled)
     if values.waits_for_market(status, row.get("afterMarketOrder") is True, row.get("exchangeOrderId")):
         status = OrderStatus.PENDING
-    # There is no cancelled quantity on the wire, and remainingQuantity does not say what became of it.
+    # There is no cancelled quantity on the wire, and remainingQuantity does not say what happened to the remaining units.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
         order_id=fields.required(row, "orderId"),
@@ -77,12 +77,12 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
 
 
 def _restamped(row: Mapping[str, object], status: str) -> bool:
-    """Tell whether `createTime` is not when the order was placed: a cancel moves it along with the time of the update (recorded)."""
+    """Tell whether `createTime` is not the time of placing: a cancel moves it together with the time of the update (recorded)."""
     return status == OrderStatus.CANCELLED and row.get("createTime") == row.get("updateTime")
 
 
 def symbol(row: Mapping[str, object], name: str, token: str, listings: Mapping[str, Listing]) -> str:
-    """Return the trading symbol of the catalogue, so that book and order stream say the same; else the row's own."""
+    """Return the catalogue's trading symbol, so that book and order stream agree; else the row's own symbol."""
     listing = listings.get(token)
     if listing is not None:
         return listing.tradingsymbol
@@ -109,7 +109,7 @@ def _trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Tr
         price=price,
         exchange_order_id=values.exchange_order_id(row.get("exchangeOrderId")),
         exchange_trade_id=fields.text(row.get("exchangeTradeId")),
-        # createTime is the order's, as far as the documents tell.
+        # createTime is the order's, as far as the documents say.
         trade_timestamp=exchange_time or values.written_time(row.get("updateTime")),
         exchange_timestamp=exchange_time,
         contract_units=units,

@@ -1,7 +1,7 @@
-"""One Dhan order, asked for by our token: `/orders/external/{correlationId}`.
+"""One Dhan order, looked up by our token: `/orders/external/{correlationId}`.
 
-Source: docs/brokers/dhan.md, section 4. The documents give one order, the official client's test data a list. With what code it says that there is
-none is not documented; any plain refusal of the question is taken as that.
+Source: docs/brokers/dhan.md, section 4. The documents give one order, the official client's test data a list. Which code
+says that no such order exists is not documented; any plain refusal of this request is taken to say it.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ def token_request(access: Access, question: TokenQuestion, now: datetime) -> Wir
 
 
 def parse_token(response: WireResponse, question: TokenQuestion) -> FoundByToken | None:
-    """Return the order; None when there is none. Raises `BrokerRefusal` or `BadAnswer` for what says nothing."""
+    """Return the order; None when no such order exists. Any other answer raises `BrokerRefusal` or `BadAnswer`."""
     try:
         read = wire.data(response)
     except BrokerRefusal as refusal:

@@ -1,7 +1,8 @@
 """Dhan's candles: daily ones in one call, intraday ones 90 days a call, as columns.
 
-Source: DhanHQ v2 documentation, "Historical Data", not re-read by us. A bar that starts exactly at fromDate is left out (seen
-live in September 2026), so intraday calls begin a minute early, when no exchange trades; toDate of daily calls is not included.
+Source: DhanHQ v2 documentation, "Historical Data", not re-read by us. Dhan leaves out a bar that starts exactly at
+fromDate (seen live in September 2026). So intraday calls begin a minute early, when no exchange trades. toDate of daily
+calls is not included.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ DAY = "day"
 INTRADAY = {"1minute": "1", "5minute": "5", "15minute": "15", "25minute": "25", "60minute": "60"}
 """Our interval (rules 1.4.8) -> Dhan's."""
 INTRADAY_DAYS = 89
-"""Most days of one call: the broker's 90 less the minute before the first."""
+"""Most days of one call: the broker's 90, less one for the extra minute before the first day."""
 
 COLUMNS = ("timestamp", "open", "high", "low", "close", "volume")
 OPEN_INTEREST = "open_interest"
@@ -32,7 +33,7 @@ _LAST_SECOND = time(23, 59, 59)
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
-    """Build the calls for both days inclusive, oldest first; raise ValueError for an interval Dhan does not offer."""
+    """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that Dhan does not offer."""
     token = listing.broker_token
     named: dict[str, object] = {
         "securityId": values.security_id(token),
@@ -54,9 +55,9 @@ def candle_requests(
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
     """Return the candles of all calls, oldest first.
 
-    Volume and oi are in units, None where these are not known or do not exist. An oi of zero inside an option's series is
-    none. Days without data are answered with an error, which is an empty list. Raises `BadAnswer` for columns of different
-    lengths.
+    Volume and oi are in units, None where the units are not known or do not exist. Inside an option's series an oi of
+    zero means none. Days without data are answered with an error, which counts as an empty list. Raises `BadAnswer` for
+    columns of different lengths.
     """
     units = values.contract_units(listing.broker_token, {listing.broker_token: listing})
     if values.segment(listing.broker_token) == values.INDEX_SEGMENT:

@@ -1,7 +1,7 @@
-"""What Dhan places and changes, and how often it is read.
+"""What Dhan places and changes, and how often its data is read.
 
-Source: DhanHQ v2 documentation, "Orders", not re-read by us; cadence from architecture 13. SL-M orders are offered for shares
-alone: in derivatives Dhan refuses them under the exchanges' market price protection (seen by a public project).
+Source: DhanHQ v2 documentation, "Orders", not re-read by us; cadence from architecture 13. SL-M orders are offered only
+for shares: in derivatives Dhan refuses them under the exchanges' market price protection (seen by a public project).
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities

@@ -1,9 +1,9 @@
 """Dhan's market-data socket: JSON requests out, little-endian binary packets in, several of them in one message.
 
-A packet begins with its kind, its length, the number of the segment and the security id; prices are 32-bit floats in rupees,
-quantities units (lots in the segments where orders are). Full packets are subscribed to: trade, day, open interest and five
-levels. Sources: dhanhq 2.3.0 (layouts); DhanHQ v2 documentation, "Live Market Feed", not re-read by us; the length in the
-header, several packets in a message and the shift of trade times: public live clients.
+A packet begins with its kind, its length, the number of the segment and the security id. Prices are 32-bit floats in
+rupees; quantities are units, or lots in the segments whose orders count lots. We subscribe to full packets: trade, day,
+open interest and five levels. Sources: dhanhq 2.3.0 (layouts); DhanHQ v2 documentation, "Live Market Feed", not re-read
+by us; the length in the header, several packets in a message and the shift of trade times: public live clients.
 """
 
 import math
@@ -25,13 +25,13 @@ from onebroker.brokers.requests import RefusalKind, StreamAddress
 sockets = wire.SOCKETS
 per_socket = wire.INSTRUMENTS_PER_SOCKET
 silence_seconds: float | None = None
-"""Only websocket pings come when nothing trades, and the library answers those unseen (lesson 3); we ping ourselves."""
+"""When nothing trades, only websocket pings come, and the library answers them invisibly (lesson 3); we also ping."""
 ping_seconds: float | None = wire.PING_SECONDS
 ready_seconds: float | None = None
 
 SUBSCRIBE_FULL, UNSUBSCRIBE_FULL = 21, 22
 OPENED = "opened"
-"""What `StreamAddress.handed` carries: epoch seconds of the connection's beginning, for the check of trade times."""
+"""Key in `StreamAddress.handed`: epoch seconds at which the connection began, to check trade times."""
 
 DISCONNECT = 50
 REASONS = {
@@ -41,7 +41,7 @@ REASONS = {
     808: "the authentication failed",
     809: "the access token is invalid",
 }
-"""Codes of the disconnect packet; further ones are known by the table of refusals."""
+"""Codes of the disconnect packet; the table of refusals has further codes."""
 
 _HEADER: Final = Struct("<BHBI")
 _TICKER: Final = Struct("<fI")
@@ -52,15 +52,15 @@ _FULL: Final = Struct("<fHIfIIIIIIffff" + "IIHHff" * 5)
 _DEPTH: Final = Struct("<f" + "IIHHff" * 5)
 _REASON: Final = Struct("<H")
 _FULL_LEVELS, _DEPTH_LEVELS = 14, 1
-"""Where depth begins among the fields of a packet."""
+"""Where depth starts among the fields of a packet."""
 _MARKET_STATUS = 7
 
 _COARSE: Final = 2.0**17
-"""From here on a 32-bit float is coarser than a paisa."""
+"""From this value up a 32-bit float is coarser than a paisa."""
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the socket's address; it needs no call before it. A dead token is told in a disconnect packet."""
+    """Return the socket's address; no call is needed first. A dead token is reported in a disconnect packet."""
     yield from ()
     query = urlencode(
         {
@@ -89,7 +89,7 @@ def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[by
 
 
 def ping_message() -> bytes | str | None:
-    """A websocket ping: the broker answers it, and nothing else shows that the line is alive."""
+    """Return None: a websocket ping. The broker answers it, and nothing else shows that the connection is alive."""
     return None
 
 
@@ -98,8 +98,8 @@ def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listi
 
 
 class FeedPackets:
-    """Decodes whole messages. Keeps the previous close of every instrument, which is sent once, its last tick, to which open
-    interest that comes alone is added, and how trade times are counted."""
+    """Decodes whole messages. Keeps the previous close of every instrument, which is sent only once, and the last tick,
+    to which a separate open-interest packet is added. Also keeps how trade times are counted."""
 
     def __init__(self, listings: Mapping[str, Listing], times: TradeTimes) -> None:
         self._listings = listings
@@ -108,7 +108,7 @@ class FeedPackets:
         self._last: dict[str, Tick] = {}
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message; one that contradicts itself is dropped whole, for none of it can be trusted."""
+        """Decode one message; a message that contradicts itself is dropped whole, because none of it can be trusted."""
         if isinstance(frame, str):
             return [CorruptFrame("a text message")]
         packets = _split(frame)
@@ -135,10 +135,11 @@ class FeedPackets:
                 ticks.append(tick)
         if ticks:
             events.insert(0, Ticks(tuple(ticks)))
-        # The state of a market, a previous close or an instrument that never traded is a sign of life.
+        # A market state, a previous close or an instrument that never traded is a sign of life.
         return events or [Heartbeat()]
 
-    # Readers: a frame, where the packet's fields begin, and the instrument make a tick; None = there is no price to serve.
+    # Each reader takes a frame, the place where the packet's fields begin, and the instrument, and makes a tick; None =
+    # there is no price to serve.
 
     def _ticker(self, frame: bytes, at: int, token: str) -> Tick | None:
         last, traded_at = _TICKER.unpack_from(frame, at)
@@ -154,7 +155,7 @@ class FeedPackets:
             average_price=price(average), open=price(open_), high=price(high), low=price(low),
             last_quantity=_count(quantity, units), volume=_count(volume, units),
             sell_quantity=_count(sell, units), buy_quantity=_count(buy, units),
-            oi=None if before is None else before.oi,  # comes in a packet of its own when it changes
+            oi=None if before is None else before.oi,  # comes in its own packet when it changes
         )  # fmt: skip
 
     def _full(self, frame: bytes, at: int, token: str) -> Tick | None:
@@ -186,7 +187,7 @@ class FeedPackets:
         return msgspec.structs.replace(before, oi=_OI.unpack_from(frame, at)[0] * units)
 
     def _previous_close(self, frame: bytes, at: int, token: str) -> Tick | None:
-        """Keep it for the ticks to come."""
+        """Keep the previous close for the ticks that follow."""
         close = self._pricing(token)(_PREVIOUS_CLOSE.unpack_from(frame, at)[0])
         if close is not None:
             self._previous_closes[token] = close
@@ -198,21 +199,22 @@ class FeedPackets:
         return Tick(
             broker_token=token,
             last_price=last,
-            # A packet's own close is the previous one by day and today's after hours.
+            # During the day a packet's own close is the previous one; after hours it is today's.
             previous_close=self._previous_closes.get(token),
             last_trade_time=self._times.epoch(token, traded_at),
             **more,
         )
 
     def _units(self, token: str) -> int | None:
-        """Return the units in one quantity; None for an index, which has none, and for lots of a size not known."""
+        """Return the units in one quantity; None for an index, which has no quantities, and for lots of unknown size."""
         if values.segment(token) == values.INDEX_SEGMENT:
             return None
         return values.contract_units(token, self._listings)
 
     def _pricing(self, token: str) -> Callable[[float], float | None]:
-        """Return what turns a packet's price into the rupees the exchange wrote: to its decimals, and to the tick where a
-        32-bit float is coarser than those. Zero is no price, nor is what a damaged packet may hold."""
+        """Return a function that turns a packet's price into the rupees that the exchange wrote. It rounds to the
+        exchange's decimals, and to the tick where a 32-bit float is coarser than those. Zero, and what a damaged packet
+        may hold, give None."""
         places = 4 if values.segment(token) in values.CURRENCY_SEGMENTS else 2
         listing = self._listings.get(token)
         tick_size = None if listing is None else listing.tick_size
@@ -228,7 +230,7 @@ class FeedPackets:
 
 
 def disconnected(code: int) -> BrokerEvent:
-    """Read the reason of a disconnect packet: only a refused token is a dead session, a missing data plan is not."""
+    """Read the reason in a disconnect packet: only a refused token means a dead session, a missing data plan does not."""
     message = REASONS.get(code, f"disconnected with code {code}")
     if wire.REFUSALS.get(str(code)) is RefusalKind.SESSION_DEAD:
         return SessionDead(message)
@@ -236,8 +238,8 @@ def disconnected(code: int) -> BrokerEvent:
 
 
 def _split(frame: bytes) -> list[tuple[int, int, int, int]] | None:
-    """Return each packet's kind, segment number, security id and the place behind its header; None when the lengths do not
-    add up to the message, or one is too short for its kind. A longer one is read as far as it is known."""
+    """Return each packet's kind, segment number, security id and the place after its header. Return None when the lengths
+    do not add up to the message, or a packet is too short for its kind. Of a longer packet only the known part is read."""
     packets = []
     at, size = 0, len(frame)
     while at < size:
@@ -258,7 +260,7 @@ def _count(value: int, units: int | None) -> int | None:
 def _levels(
     fields: tuple[Any, ...], start: int, price: Callable[[float], float | None], units: int | None
 ) -> tuple[tuple[DepthLevel, ...] | None, tuple[DepthLevel, ...] | None]:
-    """Return both sides without their empty levels; None for both when the quantities cannot be read."""
+    """Return both sides without empty levels; None for both when the quantities cannot be read."""
     if units is None:
         return None, None
     buy, sell = [], []
@@ -295,7 +297,7 @@ _READERS: Mapping[int, tuple[Struct, _Reader]] = {
     6: (_PREVIOUS_CLOSE, FeedPackets._previous_close),
     8: (_FULL, FeedPackets._full),
 }
-"""Kind of packet -> its layout behind the header, and its reader. Kind 1 (index) is named in the documents without a layout:
+"""Kind of packet -> its layout after the header, and its reader. The documents name kind 1 (index) without a layout:
 indices come as tickers, quotes and full packets of segment 0."""
 
 _SIZES: Mapping[int, int] = {DISCONNECT: _REASON.size, **{kind: layout.size for kind, (layout, _) in _READERS.items()}}

@@ -1,10 +1,11 @@
-"""Dhan's two instrument files into the normalized frame: the compact CSV has the trading symbols, the detailed one ISIN, freeze
-quantity and circuit limits.
+"""Dhan's two instrument files into the normalized frame: the compact CSV has the trading symbols, the detailed one ISIN,
+freeze quantity and circuit limits.
 
-Sources: rows of both files seen in public projects; DhanHQ v2 documentation, "Instrument List", not re-read by us. Segments are
-told from the files' own fields, by series and ISIN codes that are general knowledge, unchecked. Tick sizes are paise, of
-indices rupees. Neither file has the units per lot of currency and commodity contracts: lot 1 stands there. Contracts that
-expired years ago linger in the files and come out as they stand: without a clock nobody here knows the day.
+Sources: rows of both files seen in public projects; DhanHQ v2 documentation, "Instrument List", not re-read by us.
+Segments are derived from the files' own fields, by series and ISIN codes that are general knowledge, unchecked. Tick
+sizes are paise, for indices rupees. Neither file has the units per lot of currency and commodity contracts: both say lot
+1. Contracts that expired years ago remain in the files and are passed on: this code has no clock and does not know the
+day.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,10 +48,10 @@ DETAILED_COLUMNS = {
     "EXCH_ID": "exchange", "SEGMENT": "part", "SECURITY_ID": "id", "ISIN": "isin", "UNDERLYING_SYMBOL": "underlying",
     "SM_FREEZE_QTY": "freeze",
 }  # fmt: skip
-"""Column of the detailed file -> ours; the first three join it to the compact one."""
+"""Column of the detailed file -> our column; the first three join it to the compact file."""
 KEY = ("exchange", "part", "id")
 FIGURES = ("SEM_LOT_UNITS", "SEM_TICK_SIZE", "SM_SYMBOL_NAME", "ISIN", "UNDERLYING_SYMBOL", "SM_FREEZE_QTY")
-"""Of these columns the files can lack some (`SM_FREEZE_QTY`: real files of 2025 and 2026); the others name the rows."""
+"""The files may lack some of these columns (`SM_FREEZE_QTY`: real files of 2025 and 2026); the other columns name the rows."""
 
 COMPACT_RAW = ("SEM_EXPIRY_CODE", "SEM_CUSTOM_SYMBOL", "SEM_EXCH_INSTRUMENT_TYPE", "SEM_SERIES", "SEM_EXPIRY_FLAG")
 DETAILED_RAW = (
@@ -59,7 +60,7 @@ DETAILED_RAW = (
     "BUY_BO_MIN_MARGIN_PER", "BUY_BO_PROFIT_RANGE_MAX_PERC", "BUY_BO_PROFIT_RANGE_MIN_PERC", "MTF_LEVERAGE",
     "SM_UPPER_LIMIT", "SM_LOWER_LIMIT",
 )  # fmt: skip
-"""What nothing else carries; the limits are rupees, zero = none."""
+"""Columns that no other column of the frame carries; the limits are rupees, zero = none."""
 LIMITS = ("SM_UPPER_LIMIT", "SM_LOWER_LIMIT")
 
 KINDS: Mapping[tuple[str, str], str] = {
@@ -69,26 +70,27 @@ KINDS: Mapping[tuple[str, str], str] = {
     ("M", "FUTCOM"): "commodity_futures", ("M", "OPTFUT"): "commodity_options", ("M", "OPTCOM"): "commodity_options",
     ("M", "FUTIDX"): "commodity_index_futures", ("M", "OPTIDX"): "commodity_index_options",
 }  # fmt: skip
-"""(segment, instrument) -> bare segment. What is traded with currencies and is no pair of them is an interest rate."""
+"""(segment, instrument) -> bare segment. Anything that trades with the currencies and is no currency pair is an interest rate."""
 
 TEST_SYMBOL = r"^\d*(NSE|BSE|MCX)TEST"
-"""The exchanges' own test symbols stand in the files."""
+"""The files contain the exchanges' own test symbols."""
 CONTRACT_SYMBOL = r"^(.+)-(?:\d{1,2})?[A-Za-z]{3}\d{4}-"
-"""Trading symbol of a contract -> its underlying, where the detailed file names none."""
+"""Trading symbol of a contract -> its underlying, for a contract whose underlying the detailed file does not name."""
 
 _WHERE = pl.col("where")
 
 
 def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """The compact file, then the detailed one; neither needs a login."""
+    """Yield the calls for the compact file, then the detailed one; neither needs a login."""
     for name in (COMPACT_FILE, DETAILED_FILE):
         yield WireRequest(kind=CallKind.FILE, method="GET", url=f"{access.endpoints.instruments_url}{name}")
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+    """Return the normalized frame; a row that names no instrument is dropped, a row that matches no segment is
+    uncategorised.
 
-    Raises `BadAnswer` for a body that is not the file, and without one of the two: each holds half of every row.
+    Raises `BadAnswer` for a body that is not the file, and when one of the two is missing: each holds half of every row.
     """
     compact, detailed = bodies
     if is_missing(compact) or is_missing(detailed):
@@ -99,7 +101,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     parts = pl.concat_str("exchange", "part", separator=" ")
     segments = {" ".join(pair): segment for pair, segment in SEGMENT_PARTS.items()}
     rows = rows.with_columns(
-        # A segment nobody knows stands under the file's own words, on no exchange of ours.
+        # A row of an unknown segment keeps the file's own words, on no exchange of ours.
         where=parts.replace_strict(segments, default=parts, return_dtype=pl.String),
         known=parts.is_in(list(segments)),
         expiry=pl.col("expiry").str.extract(r"^(\d{4}-\d\d-\d\d)").str.to_date("%Y-%m-%d", strict=False),
@@ -118,9 +120,9 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
 
 def _read(body: bytes, columns: Mapping[str, str], raw: Sequence[str]) -> tuple[pl.DataFrame, int, Sequence[str]]:
-    """Return the file's columns as texts under our names, how many rows are left out, and which columns it lacks.
+    """Return the file's columns as texts under our names, how many rows were left out, and which columns the file lacks.
 
-    Blanks and `NA` are null, and so is what a file lacks of FIGURES and `raw`.
+    Blanks and `NA` are null, and so are the columns of FIGURES and `raw` that the file lacks.
     """
     rows, lost = read_table(body, "an instrument file")
     listed = rows.height + lost
@@ -173,7 +175,7 @@ def _derivative_segment() -> pl.Expr:
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     derived, option = pl.col("bare").str.contains("_(futures|options)$"), pl.col("bare").str.ends_with("_options")
     index, speaks_lots = _WHERE == INDEX_SEGMENT, _WHERE.is_in(list(LOT_SEGMENTS))
-    # NSE's own name of an index is the custom symbol (`NIFTY` is Nifty 50); BSE's is the trading symbol.
+    # NSE's own name of an index is in the custom symbol (`NIFTY` is Nifty 50); BSE's is in the trading symbol.
     index_name = (
         pl.when(pl.col("exchange") == "NSE").then(pl.coalesce("custom", "written")).otherwise(pl.col("written"))
     )
@@ -195,7 +197,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         .then(pl.col("custom"))
         .otherwise(pl.coalesce("name", "custom")),
         isin=pl.when(pl.col("isin").str.contains(ISIN_PATTERN)).then(pl.col("isin")),
-        # Lots of a size not known have neither a lot nor a freeze quantity in units.
+        # Lots of unknown size have neither a lot nor a freeze quantity in units.
         lot_size=pl.when(~speaks_lots & ~index & (lot >= 1)).then(lot).cast(pl.Int64),
         tick_size=pl.when(tick > 0).then(pl.when(index).then(tick).otherwise(tick / 100)),
         freeze_quantity=pl.when(~speaks_lots & (freeze > 1)).then(freeze.floor()).cast(pl.Int64),

@@ -1,4 +1,5 @@
-"""Dhan's login: PIN and one-time code make a token of about a day; or a token a person made is pasted into the settings.
+"""Dhan's login: PIN and one-time code give a token for about a day; or a person makes a token and pastes it into the
+settings.
 
 Source: dhanhq 2.3.0 (calls), answers of failed logins seen in public projects; documentation page "Authentication", not
 re-read by us. General knowledge, unchecked: the words of refusals other than "Invalid TOTP".
@@ -16,9 +17,9 @@ from onebroker.brokers.dhan import wire
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 LIFE = timedelta(hours=24)
-"""Of a token that says nothing of its own end."""
+"""Life of a token that does not state its own end."""
 RENEW_AHEAD_SECONDS = 600.0
-"""A pasted token is given up so long before its end: only one that lives can be renewed."""
+"""A pasted token is given up this long before its end: only a live token can be renewed."""
 _EPOCH_MILLISECONDS = 1e11
 """Epoch numbers above this are milliseconds."""
 
@@ -31,7 +32,7 @@ LOGIN_REFUSALS = (
     (re.compile(r"too many|once (in )?every|try again (after|in)|rate", re.I), RefusalKind.RATE_LIMITED),
     (re.compile(r"\bpin\b|client|credential|password", re.I), RefusalKind.BAD_CREDENTIALS),
 )
-"""What a refused login's message speaks of, first that fits."""
+"""Words in a refused login's message; the first match counts."""
 
 
 def login_page(access: Access, state: str = "") -> str:
@@ -40,9 +41,9 @@ def login_page(access: Access, state: str = "") -> str:
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
-    """Make a token with PIN and one-time code; a pasted token is kept as it is, without a call.
+    """Make a token with PIN and one-time code; a pasted token is used unchanged, without a call.
 
-    Raises `BrokerRefusal` (BAD_CREDENTIALS, BAD_TOTP, BLOCKED) and ValueError for a TOTP secret that is none.
+    Raises `BrokerRefusal` (BAD_CREDENTIALS, BAD_TOTP, BLOCKED), and ValueError for an invalid TOTP secret.
     """
     if "totp_secret" in access.credentials:
         return _generate(access, now)
@@ -50,7 +51,7 @@ def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
 
 
 def renew(access: Access, now: datetime) -> LoginFlow | None:
-    """Renew a pasted token that still lives; None otherwise: PIN and code make a new one without a person anyway."""
+    """Renew a pasted token that is still live; otherwise return None: PIN and code make a new token without a person anyway."""
     if access.login is None or "totp_secret" in access.credentials:
         return None
     ends = expiry(access.token("access_token"))
@@ -58,12 +59,12 @@ def renew(access: Access, now: datetime) -> LoginFlow | None:
 
 
 def profile_request(access: Access) -> WireRequest:
-    """The profile is answered only under a live access token."""
+    """Return the profile call; it is answered only under a live access token."""
     return wire.request(access, CallKind.READ, "GET", wire.PROFILE)
 
 
 def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
-    """Return the profile; raise `BadAnswer` for another client's."""
+    """Return the profile; raise `BadAnswer` when it is another client's."""
     profile = row_of(wire.data(response))
     client = text(profile.get("dhanClientId"))
     if client != login.user_id:
@@ -111,7 +112,7 @@ def _renew(access: Access, now: datetime) -> LoginFlow:
 
 
 def _granted(access: Access, response: WireResponse, now: datetime, *, ahead: float) -> Login:
-    """Read a login answer by its token: a refused one can come with any HTTP status."""
+    """Read a login answer by its token: a refused login can come with any HTTP status."""
     try:
         body = response.json()
     except BadAnswer:
@@ -138,7 +139,7 @@ def _login(token: str, client: str, now: datetime, ends: float | None, *, ahead:
 
 
 def _end(value: object) -> float | None:
-    """Return an expiryTime as epoch seconds: a written Indian time, or an epoch number of seconds or milliseconds."""
+    """Return an expiryTime as epoch seconds. It is a written Indian time, or an epoch number of seconds or milliseconds."""
     stamp = number(value)
     if stamp is not None:
         return stamp / 1000 if stamp > _EPOCH_MILLISECONDS else stamp
@@ -154,6 +155,6 @@ def _refusal(response: WireResponse) -> BrokerRefusal | BadAnswer:
             RefusalKind.UNAVAILABLE if response.status >= 500 else refusal.kind, refusal.message, code=refusal.code
         )
     kind = next((kind for words, kind in LOGIN_REFUSALS if words.search(refusal.message)), refusal.kind)
-    if kind is RefusalKind.SESSION_DEAD:  # there is no session yet: what is refused is what we came with
+    if kind is RefusalKind.SESSION_DEAD:  # no session exists yet: the login data was refused
         kind = RefusalKind.BAD_CREDENTIALS
     return BrokerRefusal(kind, refusal.message, code=refusal.code)

@@ -1,10 +1,11 @@
-"""What one order needs at Dhan: POST /margincalculator, one order in JSON.
+"""The money that one order needs at Dhan: POST /margincalculator, one order in JSON.
 
-Sources: dhanhq 2.3.0 (path, fields); DhanHQ v2 documentation, "Funds & Margin" (fields, the answer's sample; currency is not among its
-segments); two public projects that asked live accounts in 2026: quantities are counted as those of orders (lots at MCX, the figure of
-100 is a hundred times that of 1), span and exposure came as zero, the total was that of other brokers to the rupee. That positions
-of the account are left out follows from the call of baskets, which alone may count them in; nobody measured it. The charges stand
-beside the total. An order at market is asked at the price it is expected to trade at: no source says what a price of zero means here.
+Sources: dhanhq 2.3.0 (path, fields); DhanHQ v2 documentation, "Funds & Margin" (fields, the answer's sample; currency is
+not among its segments); two public projects that asked live accounts in 2026. They found that quantities are counted as
+in orders (lots at MCX, the figure of 100 is a hundred times that of 1). Span and exposure came as zero; the total matched
+other brokers' to the rupee. The account's positions are left out: this follows from the call for baskets, the only one
+that may include them; nobody measured it. The charges are not in the total. A market order is priced at the price it is
+expected to trade at: no source says what a price of zero means here.
 """
 
 from datetime import datetime

@@ -1,8 +1,10 @@
-"""Dhan's order updates: a socket of its own that is told the token in its first message, JSON text out, one alert a change.
+"""Dhan's order updates: a separate socket that receives the token in its first message; JSON text out, one alert per
+change.
 
-Source: dhanhq 2.3.0 (the login message); DhanHQ v2 documentation, "Live Order Update", not re-read by us, which writes the keys
-with a capital, while live captures begin them small: case does not matter here. What a refused token is answered with is not
-known: any of Dhan's error bodies is understood, and a socket that is closed at once is tried again.
+Source: dhanhq 2.3.0 (the login message); DhanHQ v2 documentation, "Live Order Update", not re-read by us. The
+documentation writes the keys with a capital, while in live captures they begin with a small letter: case does not matter
+here. How the socket answers a refused token is not known. Any of Dhan's error bodies is understood, and a socket that is
+closed at once is tried again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +30,9 @@ from onebroker.config.vocabulary import OrderStatus
 
 sockets = 1
 per_socket = 0
-"""It takes no instruments."""
+"""This socket takes no instruments."""
 silence_seconds: float | None = None
-"""Nothing comes between orders (lesson 3); we ping ourselves."""
+"""Nothing comes between orders (lesson 3); we ping."""
 ping_seconds: float | None = wire.PING_SECONDS
 ready_seconds: float | None = None
 
@@ -39,11 +41,11 @@ ALERT = "order_alert"
 _AFTER_MARKET = "1"
 
 _TOLD = frozenset({OrderStatus.REJECTED, OrderStatus.CANCELLED, OrderStatus.EXPIRED})
-"""Statuses whose reason is worth a message; at others it says what the status says ("TRADE CONFIRMED")."""
+"""Statuses whose reason is worth a message; in other statuses the reason repeats the status ("TRADE CONFIRMED")."""
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the socket's address; it needs no call before it."""
+    """Return the socket's address; no call is needed first."""
     yield from ()
     return StreamAddress(url=access.endpoints.order_stream_url)
 
@@ -78,7 +80,8 @@ class OrderAlerts:
         self._listings = listings
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message; an alert that names no order is dropped, one that does not say what was traded moves the books."""
+        """Decode one message. An alert that names no order is dropped; for an alert that does not say what was traded,
+        the books are read."""
         try:
             message = fields.message_of(frame)
             alert = _lowered(message)
@@ -100,7 +103,7 @@ def _lowered(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
-    """Return the order as the alert says it stands; its keys are in small letters."""
+    """Return the order in the state that the alert gives; its keys are in small letters."""
     parts = (fields.required(row, "exchange").upper(), fields.required(row, "segment").upper())
     segment = values.SEGMENT_PARTS.get(parts)
     if segment is None:
@@ -113,7 +116,7 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
     order_type = values.order_type(row.get("ordertype"))
     status = values.order_status(fields.required(row, "status"), order_type, filled)
     if status == OrderStatus.COMPLETE and filled < quantity:
-        status = OrderStatus.OPEN  # a part's trade is alerted as Traded too
+        status = OrderStatus.OPEN  # a partial trade is also alerted as Traded
     if values.waits_for_market(status, fields.text(row.get("offmktflag")) == _AFTER_MARKET, row.get("exchorderno")):
         status = OrderStatus.PENDING
     pending, cancelled = fields.unfilled(status, quantity, filled)

@@ -1,7 +1,7 @@
 """Placing, modifying and cancelling at Dhan, and what its answers mean.
 
-Source: DhanHQ v2 documentation, "Orders", not re-read by us; dhanhq 2.3.0. Slicing at the broker is another call, not used, so
-that one message is one order of ours.
+Source: DhanHQ v2 documentation, "Orders", not re-read by us; dhanhq 2.3.0. Slicing at the broker is another call. We do
+not use it, so that one message is one of our orders.
 """
 
 import re
@@ -35,7 +35,7 @@ from onebroker.brokers.requests import (
 from onebroker.config.vocabulary import OrderStatus, Product, Side, Validity
 
 AT_THE_OPEN = "OPEN"
-"""When an after-market order leaves; half an hour and an hour later are offered too."""
+"""When an after-market order leaves; Dhan also offers half an hour and an hour later."""
 
 _ZERO = Decimal(0)
 _TAG = re.compile(r"[A-Za-z0-9 _-]*")
@@ -67,7 +67,8 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
-    """Build PUT /orders/{id}: the whole order as it shall stand, quantity in total, so what stays comes from the row.
+    """Build PUT /orders/{id}: the whole order after the change, with its total quantity; unchanged values come from the
+    row.
 
     Raises `NotSendable`.
     """
@@ -94,9 +95,9 @@ def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """Read the answer to a place, modify or cancel.
 
-    An order id in a good answer is an acceptance, unless its status says REJECTED; an error below 500 with a code that leaves
-    nothing open is a rejection; everything else (5xx, the broker's internal errors, an empty body, a gateway's page, an order
-    id beside an error) leaves the outcome unknown.
+    An order id in a good answer is an acceptance, unless its status says REJECTED. An error below 500 with a code that
+    leaves nothing open is a rejection. Everything else leaves the outcome unknown: 5xx, the broker's internal errors, an
+    empty body, a gateway's page, an order id together with an error.
     """
     order_id, token, status = _named(response)
     refusal = wire.refusal_of(response)
@@ -126,7 +127,7 @@ def _body(response: WireResponse) -> dict[str, object]:
 
 
 def _named(response: WireResponse) -> tuple[str | None, str | None, str]:
-    """Return order id, tag and status; the documented answers leave the tag out."""
+    """Return order id, tag and status; the documented answers have no tag."""
     body = _body(response)
     order_id = body.get("orderId")
     return (

@@ -1,7 +1,7 @@
 """Dhan's positions, holdings and funds.
 
-Source: DhanHQ v2 documentation, "Portfolio and Positions" and "Funds & Margin", not re-read by us. The answers carry no last
-price of a position, and of a holding only lately.
+Source: DhanHQ v2 documentation, "Portfolio and Positions" and "Funds & Margin", not re-read by us. The answers carry no
+last price for a position; for a holding they do so only recently.
 """
 
 import re
@@ -26,7 +26,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return both views of the one list: net for every row, day for the rows that traded today."""
+    """Return both views of the same list: the net view of every row, the day view of rows that traded today."""
 
     def views(row: Mapping[str, object]) -> list[PositionRow]:
         net = _net_row(row, listings)
@@ -40,7 +40,7 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
-    """Return the holdings; an account without any is answered with an error (general knowledge, unchecked)."""
+    """Return the holdings; Dhan answers an error for an account without holdings (general knowledge, unchecked)."""
     try:
         rows = wire.rows(responses[0])
     except BrokerRefusal as refusal:
@@ -55,7 +55,7 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return the one pool of funds; no segments, no pools. Two keys are misspelt on the wire; either spelling is read."""
+    """Return the single pool of funds; no segments, no pools. Two keys are misspelt on the wire; both spellings are read."""
     funds = fields.row_of(wire.data(responses[0]))
     return FundsRow(
         available_balance=_figure(funds, "availabelBalance", "availableBalance"),
@@ -82,9 +82,10 @@ def _token(row: Mapping[str, object]) -> str:
 
 
 def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of the row's quantities: its multiplier where it speaks lots; None when nobody tells.
+    """Return the units in one of the row's quantities: its multiplier where it counts in lots; None when nothing gives
+    them.
 
-    A multiplier of 1 may stand for none, so there a known listing goes before it.
+    A multiplier of 1 may mean that none is given, so a known listing is used first.
     """
     if values.segment(token) in values.UNIT_SEGMENTS:
         return 1
@@ -128,8 +129,9 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
 
 
 def _net_average(row: Mapping[str, object], net: int, *, carried: bool) -> float | None:
-    """Return what the open quantity cost. The documents call buyAvg and sellAvg marked to market and costPrice the actual cost, so
-    of a row with a carried leg only costPrice counts: the others would be yesterday's close (lesson 11)."""
+    """Return the cost of the open quantity. The documents call buyAvg and sellAvg marked to market, and costPrice the
+    actual cost. So for a row with a carried leg only costPrice is used: the others would be yesterday's close (lesson
+    11)."""
     if not net:
         return None
     cost, traded = fields.price(row.get("costPrice")), fields.price(row.get("buyAvg" if net > 0 else "sellAvg"))
@@ -137,7 +139,7 @@ def _net_average(row: Mapping[str, object], net: int, *, carried: bool) -> float
 
 
 def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
-    """Return today's part of a row; its result is not reported apart, nor are today's averages."""
+    """Return today's part of a row; its result is not reported separately, nor are today's averages."""
     token = _token(row)
     known = _units(row, token, listings)
     units = known or 1
@@ -166,10 +168,10 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
 
 
 def _value(row: Mapping[str, object], names: Sequence[str], lots: int, each: float | None, units: int) -> float | None:
-    """Return the rupees of one side; None where a leg of it is not told.
+    """Return the rupees of one side; None where the row does not give one of its legs.
 
-    The documents do not say whether values of contracts have the multiplier in them, so quantity and average of the side
-    decide which of the two it is.
+    The documents do not say whether values of contracts include the multiplier. The quantity and average of the side
+    decide it.
     """
     legs = [fields.number(row.get(name)) for name in names]
     value = None if None in legs else fields.rupee_sum(legs)
@@ -187,7 +189,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         tradingsymbol=fields.required(row, "tradingSymbol"),
         exchange=exchange,
         isin=fields.text(row.get("isin")),
-        # totalQty holds the T1 units and, as far as is known, the pledged ones.
+        # totalQty includes the T1 units and, as far as is known, the pledged ones.
         settled_quantity=max(fields.quantity(row, "totalQty") - t1, 0),
         t1_quantity=t1,
         collateral_quantity=fields.quantity(row, "collateralQty"),
@@ -197,7 +199,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
 
 
 def _holding_token(exchange: str, security_id: str) -> str:
-    """Return the token of a holding: exchange `ALL` names the share by its NSE id, or by BSE's where it is listed only there."""
+    """Return the token of a holding. For exchange `ALL` it is the share's NSE id, or BSE's id where the share is listed only there."""
     if exchange == "ALL":
         exchange = "BSE" if _BSE_SECURITY.fullmatch(security_id) else "NSE"
     return values.token(f"{exchange}_EQ", security_id)

@@ -19,7 +19,7 @@ most_per_call = wire.QUOTES_PER_CALL
 
 _TIME = "%d/%m/%Y %H:%M:%S"
 _FIRST_YEAR = 1981
-"""1980 stands for never traded."""
+"""The year 1980 means never traded."""
 
 
 def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
@@ -32,10 +32,10 @@ def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
 
 
 def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:
-    """Return ticks by broker_token; what Dhan does not know it leaves out.
+    """Return ticks by broker_token; Dhan leaves out instruments that it does not know.
 
-    A quote has no name but the segment and id under which it stands. Raises `BadAnswer` for one that names another all the
-    same.
+    The segment and id under which a quote is listed are its only name. Raises `BadAnswer` for a quote that nevertheless
+    names another instrument.
     """
     asked = {listing.broker_token: listing for listing in listings}
     answer = row_of(wire.data(response))
@@ -92,8 +92,8 @@ def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
 
 
 def _previous_close(last: float, change: float | None, close: float | None) -> float | None:
-    """Return last price less the day's change, exact on the written decimals; ohlc.close, which is the previous close by day
-    and today's after hours, where no change is given."""
+    """Return last price less the day's change, exact on the written decimals. Without a change return ohlc.close, which
+    is the previous close during the day and today's after hours."""
     if change is None:
         return close
     before = float(exact(last) - exact(change))

@@ -1,8 +1,8 @@
-"""How Dhan's feed counts trade times: as the Indian wall clock counted as if it were UTC, 19,800 s ahead of the epoch.
+"""How Dhan's feed counts trade times: the Indian wall clock counted as if it were UTC, 19,800 s ahead of the epoch.
 
-Two public live clients found it so and the official SDK agrees; the documents call it EPOCH, and no raw capture was seen. So the
-rule is checked on every connection: the first trade that happens while we listen is not older than the connection, and
-tells the two ways of counting apart.
+Two public live clients found this, and the official SDK agrees. The documents call it EPOCH, and no raw capture was seen.
+So every connection checks the rule: the first trade that happens during the connection cannot be older than the
+connection. This tells the two ways of counting apart.
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ _HALF: Final = SHIFT_SECONDS / 2
 
 
 class TradeTimes:
-    """One connection's way of counting."""
+    """The way in which one connection counts trade times."""
 
     def __init__(self, opened: float) -> None:
         """`opened` is the epoch second at which the connection began; 0 = not known, and nothing is checked."""
@@ -25,7 +25,7 @@ class TradeTimes:
         self._first: dict[str, int] = {}
 
     def epoch(self, token: str, written: int) -> float | None:
-        """Return a packet's trade time as epoch seconds; zero is none, and so is what is no time of these centuries."""
+        """Return a packet's trade time as epoch seconds; None for zero and for a time outside 1970 to 2100."""
         if epoch_seconds(written) is None:
             return None
         if not self._checked:
@@ -33,8 +33,9 @@ class TradeTimes:
         return float(written - self._shift)
 
     def _check(self, token: str, written: int) -> None:
-        """A trade time that moved since the instrument's first packet is a trade of now: about the connection's age after its
-        beginning, or that and the shift. What lies nearer to the beginning is not shifted."""
+        """Find the way of counting from a trade time that moved since the instrument's first packet: that trade happened
+        now. Without a shift it lies after the connection's start by about the connection's age, with the shift by 19,800
+        s more. A time nearer to the start is not shifted."""
         if written <= self._first.setdefault(token, written):
             return
         self._shift = 0 if written < self._opened + _HALF else SHIFT_SECONDS

@@ -1,7 +1,7 @@
 """Dhan's words and numbers: value tables in both directions, segments, tokens, units per quantity, times.
 
-Source: DhanHQ v2 documentation, annexure, not re-read by us; letters of the order stream from public live captures. That MCX
-and currency quantities are lots is inferred from the files (lot 1), not from a recorded order.
+Source: DhanHQ v2 documentation, annexure, not re-read by us; the letters of the order stream are from public live
+captures. That MCX and currency quantities are lots is inferred from the files (lot 1), not from a recorded order.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ STATUSES: dict[str, OrderStatus] = {
     "CANCELLED": OrderStatus.CANCELLED,
     "EXPIRED": OrderStatus.EXPIRED,
 }
-"""Renderings of the annexure differ in which of these they list: all are read. The stream writes some in title case."""
+"""Versions of the annexure differ in which of these they list; all are read. The stream writes some in title case."""
 
 SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
 SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL, "B": Side.BUY, "S": Side.SELL}
-"""Letters are the order stream's, here and below."""
+"""Single letters, here and below, are the order stream's."""
 
 PRODUCT_TO_WIRE = {Product.CNC: "CNC", Product.MIS: "INTRADAY", Product.NRML: "MARGIN"}
 PRODUCT_FROM_WIRE = {
@@ -37,7 +37,7 @@ PRODUCT_FROM_WIRE = {
     "B": Product.BO,
 }  # fmt: skip
 PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
-"""Dhan has no such product; CO, BO and MTF are read, never sent."""
+"""Dhan has no such product; CO, BO and MTF are read but never sent."""
 
 ORDER_TYPE_TO_WIRE = {
     OrderType.MARKET: "MARKET",
@@ -64,21 +64,21 @@ SEGMENT_PARTS: Mapping[tuple[str, str], str] = {
     ("BSE", "E"): "BSE_EQ", ("BSE", "D"): "BSE_FNO", ("BSE", "C"): "BSE_CURRENCY", ("BSE", "I"): "IDX_I",
     ("MCX", "M"): "MCX_COMM", ("MCX", "I"): "IDX_I",
 }  # fmt: skip
-"""Exchange and segment, as the files and the order stream write them apart -> segment."""
+"""Exchange and segment, which the files and the order stream write as two fields -> segment."""
 
 CASH_SEGMENTS = frozenset({"NSE_EQ", "BSE_EQ"})
 INDEX_SEGMENT: Final = "IDX_I"
 CURRENCY_SEGMENTS = frozenset({"NSE_CURRENCY", "BSE_CURRENCY"})
 LOT_SEGMENTS = CURRENCY_SEGMENTS | {"MCX_COMM"}
-"""Here quantities are lots; in the other known segments units."""
+"""In these segments quantities are lots; in the other known segments they are units."""
 UNIT_SEGMENTS = frozenset(SEGMENT_CODES.values()) - LOT_SEGMENTS
 
 _FIRST_YEAR = "1981"
-"""0001 and 1980 stand for no time."""
+"""0001 and 1980 mean no time."""
 
 
 def token(segment: str, security_id: object) -> str:
-    """Return the broker token of an instrument: security ids are unique only inside a segment."""
+    """Return the broker token of an instrument: security ids are unique only within a segment."""
     return f"{segment}:{security_id}"
 
 
@@ -92,31 +92,31 @@ def security_id(broker_token: str) -> str:
 
 
 def instrument(listing: Listing) -> str:
-    """Return the kind of instrument as Dhan calls it: EQUITY, INDEX, FUTIDX ... Of a contract it is the listing's other name."""
+    """Return the kind of instrument as Dhan calls it: EQUITY, INDEX, FUTIDX ... For a contract it is the listing's other name."""
     return listing.other_names or ("INDEX" if listing.exchange == INDEX_SEGMENT else "EQUITY")
 
 
 def status(word: object) -> str:
-    """Return our order status, or the broker's word upper-cased when it maps to nothing."""
+    """Return our order status, or the broker's word in upper case when we have no word for it."""
     return translated(STATUSES, word)
 
 
 def order_status(word: object, order_type: str, filled: int) -> str:
-    """Return our status of an order: a stop that has not traded is taken as waiting for its trigger, so not working yet
-    (docs/decisions/0009-trigger-pending-is-pending.md); when it was triggered Dhan does not say."""
+    """Return our status of an order. A stop that has not traded counts as waiting for its trigger, so not working yet
+    (docs/decisions/0009-trigger-pending-is-pending.md): Dhan does not say when a stop was triggered."""
     ours = status(word)
     waits = ours == OrderStatus.OPEN and order_type in (OrderType.SL, OrderType.SL_M) and not filled
     return OrderStatus.PENDING if waits else ours
 
 
 def waits_for_market(status: str, after_market: bool, exchange_number: object) -> bool:
-    """Tell whether an after-market order has not gone to the exchange yet (recorded as PENDING with the exchange's number 0);
-    `status` is ours."""
+    """Tell whether an after-market order has not gone to the exchange yet; `status` is ours. Such orders were recorded as
+    PENDING with the exchange's number 0."""
     return after_market and status == OrderStatus.OPEN and exchange_order_id(exchange_number) is None
 
 
 def tag(value: object) -> str | None:
-    """Return our tag of an order; `NA` stands for none."""
+    """Return our tag of an order; `NA` means no tag."""
     written = text(value)
     return None if written is None or written.strip().upper() == "NA" else written
 
@@ -138,20 +138,20 @@ def validity(word: object) -> str:
 
 
 def contract_units(broker_token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of the broker's quantities; None when they are not known: lots, or a segment nobody told us of."""
+    """Return the units in one of the broker's quantities; None when they are not known: lots, or an unknown segment."""
     if segment(broker_token) in UNIT_SEGMENTS:
         return 1
     return listed_units(broker_token, listings)
 
 
 def exchange_order_id(value: object) -> str | None:
-    """Return the exchange's order id; `0` stands for none."""
+    """Return the exchange's order id; `0` means no id."""
     spelled = text(value)
     return None if spelled == "0" else spelled
 
 
 def written_time(value: object) -> str | None:
-    """Return a time as Dhan writes it (Indian, naive), or None for blank and for the dates that stand for none."""
+    """Return a time as Dhan writes it (Indian, naive), or None for blank and for the dates that mean no time."""
     written = text(value)
     return None if written is None or written < _FIRST_YEAR else written
 

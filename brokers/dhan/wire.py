@@ -1,9 +1,9 @@
-"""Dhan's hosts, paths and limits; the headers every call carries and the refusals its answers are.
+"""Dhan's hosts, paths and limits; the headers of every call, and how its answers refuse.
 
-Answers are bare objects and lists without an envelope; a refusal comes in one of several shapes, one per family of calls.
-Source: DhanHQ v2 documentation (orders, market quote, historical data, live feed, annexure), not re-read by us; dhanhq 2.3.0;
-error bodies seen in public projects. General knowledge, unchecked: the meaning of codes 808-814 and the limits of the order
-calls. Where an HTTP status and a code of the body disagree the code counts.
+Answers are bare objects and lists without an envelope; a refusal has one of several shapes, one per family of calls.
+Source: DhanHQ v2 documentation (orders, market quote, historical data, live feed, annexure), not re-read by us; dhanhq
+2.3.0; error bodies seen in public projects. General knowledge, unchecked: the meaning of codes 808-814 and the limits of
+the order calls. Where the HTTP status and a code in the body disagree, the code counts.
 """
 
 import re
@@ -26,7 +26,7 @@ ENDPOINTS = Endpoints(
 )
 
 GENERATE_TOKEN = "/app/generateAccessToken"
-"""At the auth host."""
+"""Path on the auth host."""
 RENEW_TOKEN = "/RenewToken"
 PROFILE = "/profile"
 ORDERS = "/orders"
@@ -42,25 +42,25 @@ COMPACT_FILE = "/api-scrip-master.csv"
 DETAILED_FILE = "/api-scrip-master-detailed.csv"
 
 ORDER_WINDOWS = Windows(second=10, minute=250, hour=1000, day=7000)
-"""The documents say 25 a second; the algo trading rules allow an unregistered one 10."""
+"""The documents say 25 a second; the algo trading rules allow an unregistered algo 10."""
 CALL_WINDOWS = Windows(second=10)
-"""The second's figure is ours (architecture 13), the broker's own is 20 for calls that trade nothing."""
+"""We chose the second's figure (architecture 13); the broker's own is 20 for calls that trade nothing."""
 KIND_WINDOWS = {CallKind.QUOTE: Windows(second=1), CallKind.HISTORY: Windows(second=5)}
 
 QUOTES_PER_CALL = 1000
 TAG_LENGTH = 30
 SOCKETS = 5
-"""Market sockets of a user; a sixth makes the broker close the oldest with code 805."""
+"""Market sockets of a user; when a sixth opens, the broker closes the oldest with code 805."""
 INSTRUMENTS_PER_SOCKET = 5000
 INSTRUMENTS_PER_MESSAGE = 100
 PING_SECONDS = 20.0
-"""Ours: the broker gives up a socket after 40 s without a sign of life, and so do we, sooner."""
+"""Our choice: the broker drops a socket after 40 s without a sign of life; with this interval we drop it sooner."""
 
 NO_DATA = "DH-907"
 NO_HOLDINGS = "DH-1111"
 
 ORDER_RULES = frozenset({"DH-905", "DH-906"})
-"""Codes of bad input and of an order's rules, under which `Invalid Token` is recorded as well as `Market is Closed!`: the words decide."""
+"""Codes of bad input and of an order's rules. Both `Invalid Token` and `Market is Closed!` are recorded under them: the words decide."""
 
 REFUSALS = {
     "DH-901": RefusalKind.SESSION_DEAD,  # client id or token invalid or expired
@@ -93,10 +93,10 @@ REFUSALS = {
 """Codes of all families: trading (DH-9xx), data and feed (8xx), the newest calls."""
 
 UNCLEAR_CODES = frozenset({"DH-908", "DH-909", "DH-910", "800"})
-"""Refusals after which an order may have gone in all the same."""
+"""Refusals after which an order may still have gone in."""
 
 STATUS_REFUSALS = {401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}
-"""HTTP statuses that refuse even without a code."""
+"""HTTP statuses that are a refusal even without a code."""
 
 _FAILED = frozenset({"failed", "failure", "error"})
 _DATA_CODE = re.compile(r"\d{3}")
@@ -105,7 +105,7 @@ _DATA_CODE = re.compile(r"\d{3}")
 def request(
     access: Access, kind: CallKind, method: str, path: str, fields: Mapping[str, object] | None = None
 ) -> WireRequest:
-    """Return a call under the login's token; a body carries the client id, as every body of the official client does."""
+    """Return a call under the login's token; a body carries the client id, like every body of the official client."""
     headers = {
         "access-token": access.token("access_token"),
         "client-id": access.credentials["client_id"],
@@ -121,7 +121,7 @@ def request(
 def data(response: WireResponse) -> object:
     """Return the body of a good answer; raise `BrokerRefusal` or `BadAnswer`.
 
-    A body that says no is a refusal whatever its HTTP status.
+    A body that refuses is a refusal whatever its HTTP status.
     """
     refusal = refusal_of(response)
     if refusal is not None:
@@ -132,7 +132,7 @@ def data(response: WireResponse) -> object:
 
 
 def rows(response: WireResponse) -> list[Row]:
-    """Return the rows of a good answer; an empty list is none, but null is no list: a book must not vanish with it."""
+    """Return the rows of a good answer. An empty list means no rows, but null is not a list: a book must not vanish because of it."""
     read = data(response)
     if read is None:
         raise BadAnswer("an answer of null instead of a list")
@@ -140,7 +140,7 @@ def rows(response: WireResponse) -> list[Row]:
 
 
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
-    """Return the refusal an answer is, or None when it is none."""
+    """Return the refusal in an answer, or None when it is not a refusal."""
     try:
         body = response.json()
     except BadAnswer:
@@ -152,7 +152,7 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
 
 
 def refusal_in(body: object, status: int) -> BrokerRefusal | None:
-    """Return the refusal a decoded body is, in any of its shapes; None when it is none."""
+    """Return the refusal in a decoded body, in any of its shapes; None when it is not a refusal."""
     if not isinstance(body, dict):
         return None
     code, message = _trading_error(body) or _data_error(body) or _bare_error(body) or (None, None)
@@ -165,7 +165,7 @@ _JSON = msgspec.json.Encoder(decimal_format="number")
 
 
 def _trading_error(body: Mapping[str, object]) -> tuple[str | None, str] | None:
-    """`{"errorType", "errorCode", "errorMessage"}`; the first is missing at times, the newest calls add a status."""
+    """Read `{"errorType", "errorCode", "errorMessage"}`; the first is missing at times, the newest calls add a status."""
     code, kind, message = (text(body.get(name)) for name in ("errorCode", "errorType", "errorMessage"))
     if code is None and kind is None and message is None:
         return None
@@ -173,7 +173,7 @@ def _trading_error(body: Mapping[str, object]) -> tuple[str | None, str] | None:
 
 
 def _data_error(body: Mapping[str, object]) -> tuple[str | None, str] | None:
-    """`{"data": {"806": "..."}, "status": "failed"}`: the key is the code; the status is missing at times."""
+    """Read `{"data": {"806": "..."}, "status": "failed"}`: the key is the code; the status is missing at times."""
     inside = body.get("data")
     if not isinstance(inside, dict) or not inside:
         return None
@@ -184,7 +184,7 @@ def _data_error(body: Mapping[str, object]) -> tuple[str | None, str] | None:
 
 
 def _bare_error(body: Mapping[str, object]) -> tuple[str | None, str] | None:
-    """`{"status": "error", "message": "..."}`, as the auth host says it."""
+    """Read `{"status": "error", "message": "..."}`, as the auth host writes it."""
     if str(body.get("status")).lower() not in _FAILED:
         return None
     said = body.get("message") or body.get("remarks") or body.get("data")
