@@ -31,9 +31,9 @@ def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
-    """The trade book, and where its rows do not name their token the order book, which does.
+    """Yield the trade book; where its rows do not name their token, also the order book, which names it.
 
-    The order book is asked for again only when another order has traded: which instrument an order is in never changes.
+    The order book is requested again only when another order has traded: the instrument of an order never changes.
     """
     answer = yield wire.request(access, CallKind.READ, "GET", wire.TRADES)
     traded = _orders_without_token(answer)
@@ -64,10 +64,10 @@ def order_row(
     *,
     code: object = None,
 ) -> OrderRow:
-    """Return one order as it stands; raise `BadAnswer` for a row that names no order.
+    """Return one order in its current state; raise `BadAnswer` for a row that names no order.
 
-    `found` names the instruments of rows without a token (`values.find_names`); `code` is the order socket's own word of the
-    status, for a row without one.
+    `found` names the instruments of rows without a token (`values.find_names`); `code` is the order socket's status code,
+    for a row without a status word.
     """
     exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
     token = values.name_of(row, exchange, symbol, found)
@@ -99,7 +99,7 @@ def order_row(
         exchange_order_id=fields.text(row.get("exchangeorderid")),
         parent_order_id=fields.text(row.get("parentorderid")),
         status_message=fields.text(row.get("text")),
-        order_timestamp=values.iso_time(row.get("updatetime")),  # when it was placed is not reported
+        order_timestamp=values.iso_time(row.get("updatetime")),  # the time of placing is not reported
         exchange_timestamp=values.iso_time(row.get("exchtime")) or values.iso_time(row.get("exchorderupdatetime")),
         tag=fields.text(row.get("ordertag")),
         variety=fields.text(row.get("variety")),
@@ -123,7 +123,7 @@ def _orders_without_token(answer: WireResponse) -> list[str]:
     try:
         rows = fields.readable_rows(fields.rows_of(wire.data(answer)))
     except (BadAnswer, BrokerRefusal):
-        return []  # said when the answers are parsed
+        return []  # reported when the answers are parsed
     ids = {fields.text(row.get("orderid")) for row in rows if fields.text(row.get("symboltoken")) is None}
     return sorted(order_id for order_id in ids if order_id is not None)
 

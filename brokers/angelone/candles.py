@@ -1,7 +1,7 @@
-"""SmartAPI's historical candles; they carry no open interest, which is another call (`getOIData`) that is not asked.
+"""SmartAPI's historical candles. They carry no open interest, which is another call (`getOIData`) that we do not use.
 
-Source: SmartAPI documentation, historical, not re-read by us. Days further back than about 2,000 are silently missing (seen by
-others).
+Source: SmartAPI documentation, historical, not re-read by us. Days further back than about 2,000 are silently missing
+(seen by others).
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ INTERVALS = {
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
-    """Build the calls for both days inclusive, oldest first; raise ValueError for an interval SmartAPI does not offer."""
+    """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that SmartAPI does not offer."""
     if interval not in INTERVALS:
         raise ValueError(f"angelone has no candles of {interval}")
     word, most_days = INTERVALS[interval]
@@ -48,7 +48,7 @@ def candle_requests(
 
 
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
-    """Return the candles of all calls, oldest first; volume in units, None where these are not known or do not exist."""
+    """Return the candles of all calls, oldest first; volume in units, None where the units are not known or do not exist."""
     units = values.contract_units(listing.broker_token, {listing.broker_token: listing})
     if values.is_index(listing.broker_token):
         units = None

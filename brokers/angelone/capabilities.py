@@ -1,4 +1,4 @@
-"""What SmartAPI places and changes, and how often it is read.
+"""What SmartAPI places and changes, and how often its data is read.
 
 Source: SmartAPI documentation, orders, not re-read by us; cadence from architecture 13. Candles have no open interest.
 """

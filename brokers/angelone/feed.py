@@ -1,7 +1,7 @@
 """SmartAPI's market-data socket ("WebSocket 2.0"): JSON requests out, one little-endian packet in every binary frame.
 
-A packet says its mode in the first byte, and the mode its length. Prices are integers of a hundredth of a rupee, of a
-ten-millionth on the currency exchange. Text `ping` is answered with text `pong`; refused requests come as JSON text.
+The first byte of a packet gives its mode, and the mode gives its length. Prices are integers of a hundredth of a rupee,
+on the currency exchange of a ten-millionth. Text `ping` is answered with text `pong`; refused requests come as JSON text.
 Sources: smartapi-python 1.5.5 (layout); SmartAPI documentation, websocket 2, not re-read by us.
 """
 
@@ -39,7 +39,7 @@ _HEAD = Struct("<BB25s3q")
 _DAY = Struct("<3q2d4q")
 """Last quantity, average price, volume, buy and sell quantity, open, high, low, previous close."""
 _MORE = Struct("<2q8x")
-"""Last trade time, open interest; the change of it behind them is known to be garbage."""
+"""Last trade time, open interest; the open interest's change after them is known to be garbage."""
 _LEVEL = Struct("<HqqH")
 """Flag, quantity, price, orders."""
 _DAY_AT = _HEAD.size
@@ -47,18 +47,18 @@ _MORE_AT = _DAY_AT + _DAY.size
 _LEVELS_AT = _MORE_AT + _MORE.size
 _LEVELS_END = _LEVELS_AT + 10 * _LEVEL.size
 SIZES = {LTP: _DAY_AT, QUOTE: _MORE_AT, SNAP_QUOTE: _LEVELS_END + 32, DEPTH_20: 443}
-"""Mode -> bytes of its packet. Behind the levels of SNAP_QUOTE are the circuit limits and the year's range."""
+"""Mode -> bytes of its packet. After the levels of SNAP_QUOTE come the circuit limits and the year's range."""
 
 _BUY = 1
 _LARGEST = 2.0**53
-"""Beyond this a double is no count of anything."""
+"""A double above this is not a count."""
 _FIRST_MILLISECONDS = 100_000_000_000
-"""Of a time that is this large the unit is milliseconds: as seconds it were the year 5138. The documents do not say which of
-the two the last trade's time is."""
+"""A time this large is in milliseconds: in seconds it would be the year 5138. The documents do not say which unit the
+last trade's time has."""
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the socket's address; it needs no call before it. A dead token is refused at the handshake with 401."""
+    """Return the socket's address; no call is needed first. The handshake refuses a dead token with 401."""
     yield from ()
     return StreamAddress(url=access.endpoints.stream_url, headers=socket_headers(access))
 
@@ -78,7 +78,7 @@ def opening_messages(access: Access) -> list[bytes | str]:
 
 
 def subscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
-    """Return the messages that start SNAP_QUOTE packets; what the socket does not carry (NCO) is left out."""
+    """Return the messages that start SNAP_QUOTE packets; instruments that the socket does not carry (NCO) are left out."""
     return _messages(SUBSCRIBE, listings)
 
 
@@ -101,29 +101,29 @@ class SmartFrames:
         self._listings = listings
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message; a frame that contradicts itself is dropped whole, for none of it can be trusted."""
+        """Decode one message; a frame that contradicts itself is dropped whole, because none of it can be trusted."""
         if isinstance(frame, str):
             return [text_event(frame)]
         if SIZES.get(frame[0] if frame else 0) != len(frame):
             return [text_event(frame) if frame[:1] in (b"{", b"p") else CorruptFrame(f"{len(frame)} bytes of no mode")]
         if frame[0] == DEPTH_20:
-            return [Heartbeat()]  # never asked for; twenty levels without a price make no tick
+            return [Heartbeat()]  # we never request these; twenty levels without a price make no tick
         exchange = values.STREAM_EXCHANGES.get(frame[1])
         token = frame[2:27].partition(b"\0")[0]
         if exchange is None or not token.isalnum():
             return [CorruptFrame(f"exchange type {frame[1]} with a token of {len(token)} bytes")]
         name = values.broker_token(exchange, token.decode("ascii"))
         tick = _tick(frame, name, exchange, self._units(name))
-        # Zero: never traded, there is no price to serve.
+        # Zero means never traded: there is no price to serve.
         return [Heartbeat()] if tick is None else [Ticks((tick,))]
 
     def _units(self, name: str) -> int | None:
-        """An index has no quantities, though its packets carry zeros."""
+        """Return the units in one quantity; None for an index: it has no quantities, though its packets carry zeros."""
         return None if values.is_index(name) else values.contract_units(name, self._listings)
 
 
 def text_event(frame: bytes | str) -> BrokerEvent:
-    """Read a text message of either socket that is no update: a pong, an error, or nothing we know."""
+    """Read a text message of either socket that is not an update: a pong, an error, or a message that we do not know."""
     if frame in (PONG, PONG.encode()):
         return Heartbeat()
     try:
@@ -177,7 +177,7 @@ def _day(frame: bytes, divisor: float, units: int | None) -> dict[str, Any]:
 def _levels(
     frame: bytes, divisor: float, units: int | None
 ) -> tuple[tuple[DepthLevel, ...] | None, tuple[DepthLevel, ...] | None]:
-    """Return both sides without their empty levels, told by each level's flag; None for both when not in units."""
+    """Return both sides without empty levels; each level's flag gives its side. None for both when not in units."""
     if units is None:
         return None, None
     buy: list[DepthLevel] = []
@@ -189,19 +189,19 @@ def _levels(
 
 
 def _price(value: int, divisor: float) -> float | None:
-    """Return a price in rupees; zero is none, and less than that no price at all."""
+    """Return a price in rupees; zero means no price, and a value below zero cannot be a price."""
     return value / divisor if value > 0 else None
 
 
 def _count(value: float, units: int | None) -> int | None:
-    """Return a quantity in units; None when the lot size is not known or the number is none (a damaged frame)."""
+    """Return a quantity in units; None when the lot size is not known or the number is not a count (a damaged frame)."""
     if units is None or not math.isfinite(value) or not 0 <= value <= _LARGEST:
         return None
     return int(value) * units
 
 
 def _time(stamp: int) -> float | None:
-    """Return epoch seconds of a time in seconds or milliseconds; zero is none, and so is what is no time of these centuries."""
+    """Return the epoch seconds of a time in seconds or milliseconds; None for zero and for a time outside 1970 to 2100."""
     return epoch_seconds(stamp / 1000 if stamp >= _FIRST_MILLISECONDS else stamp)
 
 

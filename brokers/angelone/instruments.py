@@ -1,8 +1,8 @@
 """SmartAPI's instrument file (one JSON list of all exchanges, every value a text) into the normalized frame.
 
-Sources: SmartAPI documentation, instruments, and rows of other projects' test data; not re-read by us. Segments are told from
-instrumenttype, NSE's series and words of the symbol (general knowledge, unchecked). ISIN and freeze quantity are not in the
-file. Ticks and strikes are paise, strikes of the currency exchange ten-millionths of a rupee.
+Sources: SmartAPI documentation, instruments, and rows of other projects' test data; not re-read by us. Segments are
+derived from instrumenttype, NSE's series and words of the symbol (general knowledge, unchecked). ISIN and freeze quantity
+are not in the file. Ticks and strikes are paise, strikes of the currency exchange ten-millionths of a rupee.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ from onebroker.config.instruments import UNCATEGORISED
 
 COLUMNS = ("token", "symbol", "name", "expiry", "strike", "lotsize", "instrumenttype", "exch_seg", "tick_size")
 RAW_COLUMNS = ("token", "instrumenttype")
-"""What nothing else carries."""
+"""Columns that no other column of the frame carries."""
 
 INDEX_KIND = "AMXIDX"
 INDEX_HEADS = {
@@ -57,36 +57,37 @@ DERIVATIVE_KINDS: Mapping[str, str] = {
     "OPTFUT": "commodity_options",
     "OPTCOM": "commodity_options",
 }
-"""instrumenttype -> bare segment. Not here: COMDTY, the goods themselves, which are quoted but not listed."""
+"""instrumenttype -> bare segment. COMDTY is not included: these are the goods themselves, which are quoted but not listed."""
 KINDS_OF = {
     **dict.fromkeys(("NFO", "BFO"), ("FUTIDX", "OPTIDX", "FUTSTK", "OPTSTK")),
     "CDS": ("FUTCUR", "OPTCUR", "FUTIRC", "OPTIRC"),
     **dict.fromkeys(("MCX", "NCDEX", "NCO"), ("FUTCOM", "OPTFUT", "OPTCOM", "FUTIDX", "OPTIDX")),
 }
-"""Exchange -> the kinds that are listed there; on a commodity exchange an index is one of goods."""
+"""Exchange -> the kinds that are listed there; on a commodity exchange an index is an index of goods."""
 
 SYMBOL_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"ETF|BEES$", "exchange_traded_funds"),
     (r"(REIT|INVIT)$", "investment_trusts"),
     (r"%|\d{3,4}GOI|\bSDL\b|^SGB|-PVT$|^\d.*\d\d$", "fixed_income"),
 )
-"""Words of a security's symbol -> segment, first that fits; the rest are shares. On BSE, whose symbols carry no group, paper
-begins with its rate and ends with its year."""
+"""Words of a security's symbol -> segment, the first match counts; all others are shares. BSE's symbols carry no group;
+there the symbol of fixed-income paper begins with its rate and ends with its year."""
 
 PLAIN_SERIES = "EQ"
-"""NSE's series (behind the symbol) where a symbol has none. In one that is not known a row says neither what it is nor that
-an ordinary order belongs there."""
+"""The series of an NSE symbol without a suffix (the series follows the symbol). A row in an unknown series shows neither
+its kind nor that an ordinary order belongs there."""
 
 _CODE, _SYMBOL, _KIND = pl.col("exch_seg"), pl.col("symbol"), pl.col("instrumenttype")
 
 
 def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """The whole file needs no login."""
+    """Yield the call for the whole file; it needs no login."""
     yield WireRequest(kind=CallKind.FILE, method="GET", url=access.endpoints.instruments_url)
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+    """Return the normalized frame; a row that names no instrument is dropped, a row that matches no segment is
+    uncategorised.
 
     Raises `BadAnswer` for a body that is not the file.
     """
@@ -112,7 +113,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
 
 def _frame(body: bytes) -> tuple[pl.DataFrame, int]:
-    """Return the file's columns as texts, and how many rows are left out: no objects, or they name no instrument."""
+    """Return the file's columns as texts, and how many rows were left out: they are not objects, or name no instrument."""
     cells, lost = json_columns(body, COLUMNS)
     frame = pl.DataFrame([text_column(name, cells[name]) for name in COLUMNS])
     listed = frame.height
@@ -134,7 +135,7 @@ def _strike() -> pl.Expr:
 
 
 def _told(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the segment. The file has no ISIN: of what is traded like a share, words of its symbol tell the rest."""
+    """Add the segment. The file has no ISIN: for everything that trades like a share, words in its symbol decide."""
     by_index = pl.coalesce(
         pl.when(_SYMBOL.str.to_uppercase().str.contains(GOVERNMENT_INDEX)).then(pl.lit("fixed_income_indices")),
         _CODE.replace_strict({code: f"{head}_indices" for code, head in INDEX_HEADS.items()}, default=UNCATEGORISED),
@@ -201,10 +202,10 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _contract_units(lot: pl.Expr) -> pl.Expr:
-    """Units in one contract where SmartAPI speaks lots; null = not known.
+    """Units in one contract where SmartAPI counts in lots; null = not known.
 
-    MCX's lotsize is the exchange's trading unit (GOLD 1, quoted per 10 grams: 100 units), so the table of these contracts says what it
-    stands for, where both agree on it. Of the others' it is believed above 1 only.
+    MCX's lotsize is the exchange's trading unit (GOLD 1, quoted per 10 grams: 100 units). So where the file and the table
+    of these contracts agree on it, the table gives the units. On other exchanges a lotsize is trusted only above 1.
     """
     expires, underlying = pl.col("expiry"), pl.col("underlying")
     return (

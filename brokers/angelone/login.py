@@ -15,12 +15,13 @@ from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, Refus
 from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(5, 0)
-"""The documents promise up to 28 hours, others report a cut at midnight or 05:00 IST: so a login is made for the day, and an
-earlier end is found out by the first refusal."""
+"""The documents promise up to 28 hours; others report a cut at midnight or 05:00 IST. So we count a login as valid for
+the day, and the first refusal shows an earlier end."""
 
 _BEARER = "bearer "
 _LOGIN_FAULT = "AB1007"
-"""Elsewhere the order system's own fault; here one of the codes of a wrong login, which must not be tried again and again."""
+"""In other calls this is the order system's own fault. Here it is one of the codes of a wrong login, which must not be
+tried again and again."""
 _CREDENTIAL = re.compile(r"\b(password|m?pin|api.?key|client.?code|credentials?)\b")
 
 
@@ -30,7 +31,7 @@ def login_page(access: Access, state: str = "") -> str:
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
-    """Log in with the PIN and the one-time code of `now`. Raises ValueError for a TOTP secret that is none."""
+    """Log in with the PIN and the one-time code of `now`. Raises ValueError for an invalid TOTP secret."""
     body = {
         "clientcode": access.credentials["client_code"],
         "password": access.credentials["pin"],
@@ -40,13 +41,13 @@ def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
 
 
 def renew(access: Access, now: datetime) -> LoginFlow | None:
-    """Renew with the refresh token; None where no login holds one."""
+    """Renew with the refresh token; return None where no login holds a refresh token."""
     refresh_token = access.login.tokens.get("refreshToken") if access.login else None
     return _renewed(access, refresh_token, now) if refresh_token else None
 
 
 def profile_request(access: Access) -> WireRequest:
-    """The profile is answered only under a live token."""
+    """Return the profile call; it is answered only under a live token."""
     return wire.request(access, CallKind.READ, "GET", wire.PROFILE)
 
 
@@ -76,7 +77,7 @@ def _renewed(access: Access, refresh_token: str, now: datetime) -> LoginFlow:
 
 
 def _made(answer: dict[str, object], user_id: str, held: dict[str, str], now: datetime) -> Login:
-    """Return the login an answer brings; what a renewal leaves out stays as it was."""
+    """Return the login in an answer; fields that a renewal leaves out stay unchanged."""
     tokens = {"jwtToken": _bare(required(answer, "jwtToken"))}
     for name in ("refreshToken", "feedToken"):
         tokens[name] = text(answer.get(name)) or held.get(name) or required(answer, name)
@@ -88,7 +89,7 @@ def _made(answer: dict[str, object], user_id: str, held: dict[str, str], now: da
 
 
 def _classified(refusal: BrokerRefusal) -> BrokerRefusal:
-    """Tell by its words what a refused login has against us where its code does not."""
+    """Where the code of a refused login does not give the reason, find it by the refusal's words."""
     words = refusal.message.lower()
     if refusal.kind in (RefusalKind.REFUSED, RefusalKind.UNAVAILABLE):
         if "totp" in words:
@@ -101,5 +102,5 @@ def _classified(refusal: BrokerRefusal) -> BrokerRefusal:
 
 
 def _bare(token: str) -> str:
-    """The SDK's own return value carries the prefix; a token must not be sent with two of them."""
+    """Return the token without its prefix. The SDK's own return value carries the prefix; a token must not be sent with two of them."""
     return token[len(_BEARER) :] if token.lower().startswith(_BEARER) else token

@@ -1,9 +1,10 @@
-"""What one order needs at SmartAPI: POST margin/v1/batch, a list of positions in JSON, of which we send one.
+"""The money that one order needs at SmartAPI: POST margin/v1/batch, a list of positions in JSON, of which we send one.
 
-Sources: smartapi-python 1.5.5 (path; it sends whatever body it is given); SmartAPI documentation, margin calculator, as public
-projects copied it (fields, words, the answer's sample), not re-read by us; a project's log says that the call is refused without
-`orderType`, though the documents call it optional. The figure is that of the positions sent, the account's own left out. Not sure:
-that quantities are counted as those of orders are (the documents say only that NFO's are units).
+Sources: smartapi-python 1.5.5 (path; it sends whatever body it is given); SmartAPI documentation, margin calculator, as
+public projects copied it (fields, words, the answer's sample), not re-read by us; a project's log says that the call is
+refused without `orderType`, though the documents call it optional. The figure is for the positions sent, without the
+account's own positions. Not sure: whether quantities are counted as in orders (the documents say only that NFO's are
+units).
 """
 
 from datetime import datetime

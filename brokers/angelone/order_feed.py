@@ -1,7 +1,7 @@
-"""SmartAPI's order socket: a socket of its own, JSON in text or binary frames, one for every change of an order.
+"""SmartAPI's order socket: a separate socket, JSON in text or binary frames, one for every change of an order.
 
-Source: SmartAPI documentation, websocket order status, not re-read by us. It takes no messages but heartbeats; ours are
-websocket pings, as the SDK's, because the documents promise no text in answer.
+Source: SmartAPI documentation, websocket order status, not re-read by us. It takes no messages but heartbeats. We send
+websocket pings, like the SDK, because the documents promise no text in answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,20 +27,20 @@ from onebroker.brokers.requests import BadAnswer, StreamAddress
 
 sockets = 1
 per_socket = 0
-"""It takes no instruments."""
+"""This socket takes no instruments."""
 silence_seconds: float | None = None
-"""Nothing but pongs comes between orders, and those are the library's (lesson 3)."""
+"""Between orders only pongs come, and the library takes those (lesson 3)."""
 ping_seconds: float | None = wire.PING_SECONDS
 ready_seconds: float | None = None
 
 GREETING = "AB00"
 _REFUSED = {"401": SessionDead, "403": SessionDead}
-"""status-code of a frame -> what it says; 403 is an expired token. Others but 200 are refusals the socket survives."""
+"""status-code of a frame -> its meaning; 403 is an expired token. All others except 200 are refusals, after which the socket lives on."""
 _FINE = (None, "200")
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the socket's address; it needs no call before it. A dead token is refused at the handshake: 401, expired 403."""
+    """Return the socket's address; no call is needed first. The handshake refuses a dead token with 401, an expired one with 403."""
     yield from ()
     return StreamAddress(url=access.endpoints.order_stream_url, headers=socket_headers(access))
 
@@ -93,5 +93,5 @@ class OrderFrames:
         row = row_of(message.get("orderData"))
         required(row, "orderid")
         if number(row.get("filledshares")) is None:
-            return BooksMoved()  # what was filled is not known where it is not said, and not zero
+            return BooksMoved()  # a missing filled quantity is unknown, not zero
         return OrderUpdate(order_row(row, self._listings, find_names([row], self._listings), code=status))

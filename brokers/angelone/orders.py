@@ -40,7 +40,7 @@ from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 NORMAL = "NORMAL"
 STOPLOSS = "STOPLOSS"
 AFTER_MARKET = "AMO"
-"""Varieties; an order is changed and cancelled under the one it was placed with."""
+"""Varieties; an order is changed and cancelled under the variety it was placed with."""
 
 _NOTHING = "0"
 
@@ -72,7 +72,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
-    """Build POST modifyOrder: the whole order as it shall stand, so what stays comes from the row.
+    """Build POST modifyOrder: the whole order after the change; unchanged values come from the row.
 
     Raises `NotSendable`.
     """
@@ -113,9 +113,9 @@ def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """Read the answer to a place, modify or cancel.
 
-    An order id under a yes is an acceptance. A no below HTTP 500 whose code is clear is a rejection, and so is the gateway's
-    refusal of the rate. Everything else leaves the outcome unknown: an order system that asks to try later, an empty body
-    (orders went through under one), an order id beside a no.
+    An order id in a positive answer is an acceptance. A refusal below HTTP 500 with a clear code is a rejection, and so
+    is the gateway's refusal of the rate. Everything else leaves the outcome unknown: an order system that asks to try
+    later, an empty body (orders went through with one), an order id together with a refusal.
     """
     refusal = wire.refusal_of(response)
     order_id = _order_id(response)
@@ -152,7 +152,7 @@ def _variety(order_type: OrderType) -> str:
 
 
 def _variety_of(row: OrderRow) -> str:
-    """Return the variety an order was placed with; a row that does not say goes by its order type."""
+    """Return the variety an order was placed with; where the row does not say it, the order type decides."""
     if row.variety:
         return row.variety
     return STOPLOSS if row.order_type in (OrderType.SL, OrderType.SL_M) else NORMAL

@@ -1,7 +1,7 @@
 """SmartAPI's positions, holdings and funds.
 
-Source: SmartAPI documentation, portfolio, orders (positions) and user (RMS), not re-read by us; what the figures of RMS stand
-for from answers that other projects recorded.
+Source: SmartAPI documentation, portfolio, orders (positions) and user (RMS), not re-read by us; the meaning of the RMS
+figures is from answers that other projects recorded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return both views of the one list: net for every row, day for the rows that traded today."""
+    """Return both views of the same list: the net view of every row, the day view of rows that traded today."""
     rows = fields.rows_of(wire.data(responses[0]))
     found = values.find_names(rows, listings)
 
@@ -39,7 +39,7 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
-    """Return the holdings; the totals beside them are left alone."""
+    """Return the holdings; the totals in the answer are ignored."""
     answer = wire.data(responses[0])
     if isinstance(answer, dict) and answer.get("holdings") is None:
         raise BadAnswer("holdings without their list")
@@ -52,10 +52,10 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return the one pool of funds; no segments, no pools.
+    """Return the single pool of funds; no segments, no pools.
 
-    `availablecash` is the net margin (cash and collateral less what is used), `collateral` may stay zero while the pledged
-    part shows as `availablecash` above `utilisedpayout`, the cash that could be paid out: as seen on live accounts.
+    `availablecash` is the net margin (cash and collateral less what is used). `collateral` may stay zero; the pledged
+    part then shows as `availablecash` above `utilisedpayout`, the cash that could be paid out: as seen on live accounts.
     """
     rms = fields.row_of(wire.data(responses[0]))
     free = fields.number(rms.get("net"))
@@ -97,14 +97,14 @@ def _collateral(rms: Mapping[str, object]) -> float | None:
 
 @attrs.frozen(kw_only=True)
 class _Position:
-    """A row's legs in units and rupees: carried, and of today."""
+    """The legs of a row in units and rupees: carried, and today's."""
 
     row: Mapping[str, object]
     token: str
     symbol: str
     exchange: str
     units: int | None
-    """In one of the row's quantities; None when not known: the quantities here are the broker's own then."""
+    """Units in one of the row's quantities; None when not known: then the quantities here are the broker's own."""
     quantity: int
     """Signed."""
     bought: int
@@ -112,7 +112,7 @@ class _Position:
     carried_buy: int
     carried_sell: int
     value_scale: int
-    """What the row's values must be multiplied with to be rupees."""
+    """Factor that turns the row's values into rupees."""
 
     def net(self) -> PositionRow:
         """Return the row of the net view: carried and today's legs together."""
@@ -140,10 +140,10 @@ class _Position:
         ))  # fmt: skip
 
     def day(self) -> PositionRow:
-        """Return the row of the day view: what was traded today; its result is not reported apart."""
+        """Return the row of the day view: what was traded today; its result is not reported separately."""
         row = self.row
         carried = self.carried_buy or self.carried_sell
-        # With a carried leg buyavgprice may hold it too: then there is no average of today.
+        # With a carried leg buyavgprice may include that leg: then there is no average of today.
         average = None if carried else row.get("buyavgprice" if self.bought > self.sold else "sellavgprice")
         return self._sized(PositionRow(
             position_key=self.key,
@@ -176,7 +176,8 @@ class _Position:
         return f"{self.token}:{self.product}"
 
     def _average(self, bought: int, sold: int) -> float | None:
-        """Return what the open units cost; avgnetprice says so only while nothing was closed, for a close is netted in."""
+        """Return the cost of one open unit. avgnetprice gives it only while nothing was closed, because it includes the
+        result of a close."""
         if self.quantity == 0:
             return None
         side = "totalbuyavgprice" if self.quantity > 0 else "totalsellavgprice"
@@ -192,7 +193,7 @@ class _Position:
     def _today(self, side: str, units: int, carried_units: int) -> float | None:
         """Return today's value of a side: the whole less what was carried in.
 
-        Whether `buyamount` is the whole is not known, as with the quantities (`_position`); `totalbuyvalue` always is.
+        Whether `buyamount` is the whole is not known, as for the quantities (`_position`); `totalbuyvalue` always is.
         """
         whole, carried = self._value(f"total{side}value"), self._value(f"cf{side}amount")
         if whole is None:
@@ -209,8 +210,8 @@ def _position(
 ) -> _Position:
     """Read a row's legs.
 
-    The documents do not say whether buyqty has cfbuyqty in it; the net quantity decides, row by row. Where both fit (nothing
-    was carried, or as much bought as sold) it is taken to be in.
+    The documents do not say whether buyqty includes cfbuyqty; the net quantity decides, row by row. Where both readings
+    fit (nothing was carried, or as much bought as sold), buyqty is taken to include it.
     """
     exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
     token = values.name_of(row, exchange, symbol, found)
@@ -218,7 +219,7 @@ def _position(
     units = known or 1
     buy, sell = fields.quantity(row, "buyqty"), fields.quantity(row, "sellqty")
     carried_buy, carried_sell = fields.quantity(row, "cfbuyqty"), fields.quantity(row, "cfsellqty")
-    quantity = fields.counted(fields.required(row, "netqty").replace(" ", ""))  # its sign may stand apart
+    quantity = fields.counted(fields.required(row, "netqty").replace(" ", ""))  # the sign may be separated by a blank
     if buy - sell == quantity and buy >= carried_buy and sell >= carried_sell:
         buy, sell = buy - carried_buy, sell - carried_sell
     return _Position(
@@ -239,8 +240,8 @@ def _position(
 def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int | None:
     """Return the units in one of the row's quantities; None where they are not known.
 
-    The catalogue may not be there yet, so the row's own words are the second source: the lot size it carries (1 for currency,
-    which says nothing), the kind of contract.
+    The catalogue may not be ready yet, so the row itself is the second source: its lot size (1 for currency, which says
+    nothing) and the kind of contract.
     """
     units = values.contract_units(token, listings)
     lot, exchange = fields.whole(row.get("lotsize")), token.partition("|")[0]
@@ -252,9 +253,9 @@ def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing
 
 
 def _value_scale(row: Mapping[str, object], lots: Mapping[str, int], units: int) -> int:
-    """Return 1 where the row's values are rupees already, `units` where they are price x lots.
+    """Return 1 where the row's values are already rupees, `units` where they are price x lots.
 
-    The documents do not say which; the row's own quantity, price and value do.
+    The documents do not say which; the row's own quantity, price and value decide it.
     """
     for side, quantity in lots.items():
         value, each = fields.price(row.get(f"total{side}value")), fields.price(row.get(f"total{side}avgprice"))
@@ -265,13 +266,13 @@ def _value_scale(row: Mapping[str, object], lots: Mapping[str, int], units: int)
 
 
 def _signed(value: object) -> float | None:
-    """Return a number whose sign may stand apart from it, as in `- 2235.80`."""
+    """Return a number whose sign may be separated from it, as in `- 2235.80`."""
     return fields.number(value.replace(" ", "") if isinstance(value, str) else value)
 
 
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:
     t1 = fields.quantity(row, "t1quantity")
-    # Of the rows' three quantities the whole is `quantity`: realised, T1 and (it is taken) pledged units.
+    # Of the row's three quantities `quantity` is the whole: realised, T1 and (it is assumed) pledged units.
     whole = fields.counted(row.get("quantity")) if fields.text(row.get("quantity")) else None
     settled = fields.quantity(row, "realisedquantity") if whole is None else max(whole - t1, 0)
     collateral = fields.whole(row.get("collateralquantity"))  # null in the documents' sample

@@ -24,9 +24,9 @@ def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
 
 
 def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:
-    """Return ticks by broker_token; what SmartAPI could not fetch (it lists it beside the others) is left out.
+    """Return ticks by broker_token; instruments that SmartAPI could not fetch (it lists them separately) are left out.
 
-    Raises `BadAnswer` for a quote that names no instrument, or one under another trading symbol than its token's.
+    Raises `BadAnswer` for a quote that names no instrument, or that has another trading symbol than its token's.
     """
     asked = {listing.broker_token: listing for listing in listings}
 
@@ -43,7 +43,7 @@ def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[st
 
 
 def _spelled(symbol: str) -> str:
-    """Indices are written with and without blanks and capitals."""
+    """Return a symbol without blanks, in capitals: the names of indices vary in both."""
     return "".join(symbol.split()).upper()
 
 

@@ -32,7 +32,7 @@ STATUSES: dict[str, OrderStatus] = {
     "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
     "REJECTED": OrderStatus.REJECTED,
 }
-"""SmartAPI writes them in lower case. It has no word for EXPIRED: what the exchange lets lapse is shown as cancelled."""
+"""SmartAPI writes them in lower case. It has no word for EXPIRED: an order that the exchange lets lapse is shown as cancelled."""
 STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
 
 STATUS_CODES: dict[str, OrderStatus] = {
@@ -48,7 +48,7 @@ STATUS_CODES: dict[str, OrderStatus] = {
     "AB10": OrderStatus.PENDING,  # trigger pending
     "AB11": OrderStatus.OPEN,  # modify pending
 }
-"""The order socket's codes, which stand beside the word. AB00 is its greeting and names no order."""
+"""The order socket's codes, which come together with the word. AB00 is its greeting and names no order."""
 
 SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
 SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL}
@@ -92,27 +92,29 @@ LONG_EXCHANGES = {
     "NSE_CM": "NSE", "NSE_FO": "NFO", "CDE_FO": "CDS", "BSE_CM": "BSE", "BSE_FO": "BFO", "MCX_FO": "MCX",
     "NCX_FO": "NCDEX",
 }  # fmt: skip
-"""Older spelling (documents' sample of the instrument file, profiles) -> the one of today."""
+"""Older spelling (documents' sample of the instrument file, profiles) -> today's spelling."""
 
 STREAM_TYPES = {"NSE": 1, "NFO": 2, "BSE": 3, "BFO": 4, "MCX": 5, "NCDEX": 7, "CDS": 13}
-"""Exchange segment -> exchangeType of the market socket, which has none for NCO."""
+"""Exchange segment -> exchangeType of the market socket; the socket has no type for NCO."""
 STREAM_EXCHANGES = {kind: exchange for exchange, kind in STREAM_TYPES.items()}
 
 CASH_EXCHANGES = frozenset({"NSE", "BSE"})
 LOT_EXCHANGES = frozenset({"CDS", "MCX", "NCDEX", "NCO"})
-"""Here quantities are lots; everywhere else units. For NCDEX and NCO taken to be alike CDS, unchecked. Whether MCX's are lots or the
-exchange's trading units (a hundred barrels as 1 or as 100) no source settles: projects contradict each other (`UNSETTLED`)."""
+"""On these exchanges quantities are lots; elsewhere they are units. NCDEX and NCO are assumed to be like CDS, unchecked.
+No source settles whether MCX's are lots or the exchange's trading units (a hundred barrels as 1 or as 100): projects
+contradict each other (`UNSETTLED`)."""
 UNSETTLED = frozenset({"MCX"})
-"""Here a quantity is known only where a lot is one trading unit, so that both readings are the same, and no order is sent."""
+"""On these exchanges a quantity is known only where a lot is one trading unit, because both readings are then the same.
+No order is sent."""
 CURRENCY_UNITS = 1000
 """Units of the base currency in one contract of NSE (of JPYINR 100,000 yen, quoted per 100): general knowledge, unchecked. The
 file says 1."""
 
 CURRENCY_KINDS = frozenset({"FUTCUR", "OPTCUR"})
-"""instrumenttype of the contracts of that size."""
+"""instrumenttype of the contracts with that size."""
 
 MOST_WALKED = 12_000
-"""Listings looked at for rows without a token: all of NSE's cash market, under a second."""
+"""Most listings searched for rows without a token: all of NSE's cash market, under a second."""
 
 _INDEX_TOKEN = re.compile(r"^999\d{5}$")
 
@@ -128,15 +130,15 @@ def symbol_token(name: str) -> str:
 
 
 def is_index(name: str) -> bool:
-    """Tell an index by its token (99926000): NSE's and BSE's own numbers end far below. General knowledge, unchecked."""
+    """Tell whether a token is an index's (99926000): NSE's and BSE's own numbers end far below. General knowledge, unchecked."""
     return _INDEX_TOKEN.match(symbol_token(name)) is not None
 
 
 def find_names(rows: Iterable[Mapping[str, object]], listings: Mapping[str, Listing]) -> dict[tuple[str, str], str]:
-    """Return (exchange, tradingsymbol) -> name for rows that do not say their token, as far as the symbols are listed.
+    """Return (exchange, tradingsymbol) -> name for rows that do not give their token, as far as the symbols are listed.
 
-    Rare (the documents' oldest samples), and then one walk over the exchanges' listings for all rows together. It is bounded:
-    reading every contract of a large catalogue would hold up everything else.
+    Such rows are rare (the documents' oldest samples). One search through the exchanges' listings then serves all rows
+    together. Its length is limited: reading every contract of a large catalogue would block everything else.
     """
     wanted = {
         (str(row.get("exchange")), str(row.get("tradingsymbol")))
@@ -156,7 +158,7 @@ def find_names(rows: Iterable[Mapping[str, object]], listings: Mapping[str, List
 
 
 def name_of(row: Mapping[str, object], exchange: str, symbol: str, found: Mapping[tuple[str, str], str]) -> str:
-    """Return the name of a row's instrument; a symbol that is not `found` stands for the token, and names nothing."""
+    """Return the name of a row's instrument; a symbol that is not in `found` replaces the token, and names no instrument."""
     token = text(row.get("symboltoken"))
     if token is None:
         return found.get((exchange, symbol)) or broker_token(exchange, symbol)
@@ -164,7 +166,7 @@ def name_of(row: Mapping[str, object], exchange: str, symbol: str, found: Mappin
 
 
 def status(word: object) -> str:
-    """Return our order status, or SmartAPI's word upper-cased when it maps to nothing."""
+    """Return our order status, or SmartAPI's word in upper case when we have no word for it."""
     return translated(STATUSES, word)
 
 
@@ -185,12 +187,12 @@ def validity(word: object) -> str:
 
 
 def contract_units(name: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of SmartAPI's quantities; None when it speaks lots of a size not known."""
+    """Return the units in one of SmartAPI's quantities; None when it counts in lots of unknown size."""
     exchange = name.partition("|")[0]
     if exchange not in LOT_EXCHANGES:
         return 1
     listing = listings.get(name)
-    # A size that the file does not settle was taken from the other brokers, and not as the unit of a quantity.
+    # A size that the file does not settle was taken from other brokers; it is not the unit of a quantity here.
     if listing is None or (exchange in UNSETTLED and listing.lot_size != listing.contract_units):
         return None
     return listing.contract_units

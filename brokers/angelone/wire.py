@@ -1,7 +1,8 @@
-"""SmartAPI's hosts, paths and limits; the headers every call carries and the two envelopes its answers come in.
+"""SmartAPI's hosts, paths and limits; the headers of every call and the two envelopes of its answers.
 
 Sources: smartapi-python 1.5.5 (hosts, paths, headers); SmartAPI documentation (smartapi.angelone.in/docs: user, orders,
-exceptions, rate limits) and its official forum, none re-read by us; the gateway's envelope as other projects logged it live.
+exceptions, rate limits) and its official forum, none re-read by us; the gateway's envelope as other projects logged it
+live.
 """
 
 import re
@@ -44,7 +45,7 @@ CANDLES = f"{_SECURE}/historical/v1/getCandleData"
 ORDER_WINDOWS = Windows(second=9, minute=500, hour=1000)
 """Place, modify and cancel together: the lower of the published figures (architecture 13)."""
 CALL_WINDOWS = Windows(second=10)
-"""Every other endpoint together (architecture 13); single ones are limited further below."""
+"""Every other endpoint together (architecture 13); some have further limits below."""
 KIND_WINDOWS = {
     CallKind.QUOTE: Windows(second=1, minute=500, hour=5000),  # two figures are published, 10 a second and 1
     CallKind.HISTORY: Windows(second=2, minute=180, hour=5000),  # published 3; 2 is what a strict rolling window takes
@@ -53,23 +54,23 @@ KIND_WINDOWS = {
 
 QUOTES_PER_CALL = 50
 TAG_LENGTH = 19
-"""ordertag has fewer than 20 characters."""
+"""Most characters of ordertag: it has fewer than 20."""
 
 SOCKETS = 3
 """Market-data sockets per client code."""
 SUBSCRIPTIONS_PER_SOCKET = 1000
-"""Pairs of token and mode; one mode is subscribed to, so instruments."""
+"""Pairs of token and mode; we subscribe to one mode, so this counts instruments."""
 TOKENS_PER_MESSAGE = 500
-"""Ours: keeps a subscribe message small; the documents give no limit."""
+"""Our choice: keeps a subscribe message small; the documents give no limit."""
 PING_SECONDS = 10.0
-"""The documents ask for one at least every 30 seconds; the SDK sends one every 10."""
+"""The documents ask for a ping at least every 30 seconds; the SDK sends one every 10."""
 SILENCE_SECONDS = 35.0
 """Every ping is answered, so this is three lost pongs."""
 
 _CALLER = {
     "X-UserType": "USER",
     "X-SourceID": "WEB",
-    # Who calls is seen from the connection; these three must only be there (the SDK too sends constants).
+    # The caller is known from the connection; these three must only be present (the SDK too sends constants).
     "X-ClientLocalIP": "127.0.0.1",
     "X-ClientPublicIP": "127.0.0.1",
     "X-MACAddress": "02:00:00:00:00:00",
@@ -78,7 +79,7 @@ _CALLER = {
 DEAD_SESSION = frozenset({"AG8001", "AG8002", "AG8003", "AB1010", "AB1011"})
 """Token invalid, expired, missing; session of the order system expired, client not logged in."""
 UNCLEAR = frozenset({"AB1004", "AB1007", "AB2000", "AB2001"})
-"""Try later, the order system's own fault, unspecified, internal: they do not say whether an order went in."""
+"""Try later, the order system's own fault, unspecified, internal: these codes do not say whether an order went in."""
 
 REFUSALS: Mapping[str, RefusalKind] = {
     **dict.fromkeys(DEAD_SESSION, RefusalKind.SESSION_DEAD),
@@ -92,7 +93,7 @@ REFUSALS: Mapping[str, RefusalKind] = {
     "AB1006": RefusalKind.BLOCKED,
     "AG7002": RefusalKind.ADDRESS_NOT_REGISTERED,  # `Access denied: Unregistered IP address`, in several live projects
 }
-"""Error codes that change what we do next; every other one is REFUSED. Both envelopes share them."""
+"""Error codes that change our next step; every other code is REFUSED. Both envelopes share them."""
 
 _MESSAGES: tuple[tuple["re.Pattern[str]", RefusalKind], ...] = (
     (re.compile(r"exceeding access rate|too many requests|rate limit", re.IGNORECASE), RefusalKind.RATE_LIMITED),
@@ -101,7 +102,7 @@ _MESSAGES: tuple[tuple["re.Pattern[str]", RefusalKind], ...] = (
 """Words of a refusal whose code says nothing."""
 
 RATE_TEXT = _MESSAGES[0][0]
-"""The limit is refused in plain text with HTTP 403, not in an envelope."""
+"""The rate limit is refused in plain text with HTTP 403, not in an envelope."""
 
 
 def request(
@@ -124,8 +125,8 @@ def request(
 def data(response: WireResponse) -> Any:
     """Return the `data` of a successful answer, null as None; raise `BrokerRefusal` or `BadAnswer`.
 
-    An answer is a refusal when `status` or `success` is false (or the text), whatever its HTTP status, and when it carries an
-    error code and no data.
+    An answer is a refusal when `status` or `success` is false (also as text), whatever its HTTP status. It is also a
+    refusal when it carries an error code and no data.
     """
     refusal = refusal_of(response)
     if refusal is not None:
@@ -136,12 +137,12 @@ def data(response: WireResponse) -> Any:
     if "data" not in envelope:
         raise BadAnswer("SmartAPI's envelope without data")
     if not envelope["data"] and _code(envelope) is not None:
-        raise _refusal(envelope, response.status)  # an empty book must not come of a no under a yes
+        raise _refusal(envelope, response.status)  # a refusal inside a positive answer must not become an empty book
     return None if envelope["data"] == "" else envelope["data"]
 
 
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
-    """Return the refusal an answer is, or None when it is none."""
+    """Return the refusal in an answer, or None when it is not a refusal."""
     try:
         envelope = response.json()
     except BadAnswer:
@@ -162,7 +163,7 @@ def _refusal(envelope: Mapping[str, object], status: int) -> BrokerRefusal:
 
 
 def kind_of(status: int, code: str | None, message: str) -> RefusalKind:
-    """Return what a refusal means: by its code, else by its words, else by its HTTP status."""
+    """Return the kind of a refusal: by its code, else by its words, else by its HTTP status."""
     known = REFUSALS.get(code or "")
     if known is not None:
         return known
@@ -179,32 +180,32 @@ def kind_of(status: int, code: str | None, message: str) -> RefusalKind:
 
 
 def is_clear(refusal: BrokerRefusal, status: int) -> bool:
-    """Tell whether a refusal can mean nothing else than its kind: by its code, the HTTP status, or words that are documented. A plain 403, and
-    an `invalid token` under another code (of which token?), can."""
+    """Tell whether a refusal can mean only its kind: by its code, the HTTP status, or documented words. A plain 403, and
+    an `invalid token` under another code (of which token?), can mean something else."""
     by_words = RATE_TEXT.search(refusal.message) is not None or says_address(refusal.message)
     return refusal.code in REFUSALS or status in _STATUS_REFUSALS or by_words
 
 
 def said_yes(envelope: Mapping[str, object]) -> bool:
-    """Tell whether an envelope of either kind says yes."""
+    """Tell whether an envelope of either kind is positive."""
     return _truth(envelope.get("status")) is True or _truth(envelope.get("success")) is True
 
 
 def _said_no(envelope: Mapping[str, object]) -> bool:
-    # The SDK's own error shape (`error_type`) was never seen; it would be a no as well.
+    # The SDK's own error shape (`error_type`) was never seen; it would be a refusal too.
     either = (_truth(envelope.get("status")), _truth(envelope.get("success")))
     return False in either or bool(envelope.get("error_type"))
 
 
 def _truth(value: object) -> bool | None:
-    """Read a flag; the documents show it as a text too."""
+    """Read a flag; the documents also show it as a text."""
     if isinstance(value, str):
         return {"true": True, "false": False}.get(value.strip().lower())
     return value if isinstance(value, bool) else None
 
 
 def _plain_refusal(response: WireResponse) -> BrokerRefusal | None:
-    """Read an answer that is no JSON: the gateway's own words, or a status that refuses by itself."""
+    """Read an answer that is not JSON: the gateway's own words, or a status that is a refusal by itself."""
     words = response.body[:200].decode("utf-8", "replace").strip()
     if response.status in (403, 429) and (RATE_TEXT.search(words) or not words.startswith("<")):
         return _limited(words)
@@ -220,4 +221,4 @@ def _dead() -> BrokerRefusal:
 
 
 _STATUS_REFUSALS = {401: _dead, 429: _limited}
-"""HTTP statuses that refuse even without an envelope."""
+"""HTTP statuses that are a refusal even without an envelope."""
