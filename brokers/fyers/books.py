@@ -1,4 +1,4 @@
-"""Fyers' order book and trade book. `order_row` and `trade_row` also read the order socket's rows, once renamed.
+"""Fyers' order book and trade book. `order_row` and `trade_row` also read the order socket's rows, after renaming.
 
 Source: documentation "FYERS API v3", orders and trades, not re-read by us, and its sample rows.
 """
@@ -35,7 +35,7 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def rows_under(name: str, response: WireResponse) -> list[fields.Row]:
-    """Return the rows of an answer; null is none. Raise `BadAnswer` for an answer that has no such list at all."""
+    """Return the rows of an answer; null means no rows. Raise `BadAnswer` for an answer that has no such list at all."""
     answer = wire.answer(response)
     if name not in answer:
         raise BadAnswer(f"an answer without {name}")
@@ -43,7 +43,7 @@ def rows_under(name: str, response: WireResponse) -> list[fields.Row]:
 
 
 def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
-    """Return one order as it stands; raise `BadAnswer` for a row that names no order."""
+    """Return one order in its current state; raise `BadAnswer` for a row that names no order."""
     token = values.broker_token(row, "fyToken")
     units = values.contract_units(token, listings)
     scale = units or 1
@@ -109,7 +109,7 @@ def trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Tra
         quantity=fields.quantity(row, "tradedQty") * (units or 1),
         price=price,
         exchange_order_id=fields.text(row.get("exchangeOrderNo")),
-        # The trade's own time, though it is called the order's.
+        # The trade's own time, though its name says the order's.
         trade_timestamp=fields.text(row.get("orderDateTime")),
         contract_units=units,
     )

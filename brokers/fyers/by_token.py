@@ -1,4 +1,5 @@
-"""One Fyers order, asked for by our token: the order book of a tag, which is named as the book names it, behind `1:`.
+"""One Fyers order, looked up by our token: the order book filtered by tag, written as the book writes it, with `1:` in
+front.
 
 Source: docs/brokers/fyers.md, section 4 (`GET /orders?order_tag=`).
 """
@@ -17,7 +18,7 @@ def token_request(access: Access, question: TokenQuestion, now: datetime) -> Wir
 
 
 def parse_token(response: WireResponse, question: TokenQuestion) -> FoundByToken | None:
-    """Return the order; None when there is none. Raises `BrokerRefusal` or `BadAnswer` for what says nothing."""
+    """Return the order; None when no such order exists. Any other answer raises `BrokerRefusal` or `BadAnswer`."""
     rows = books.rows_under("orderBook", response)
     ours = [row for row in rows if fields.same_token(values.tag(row.get("orderTag")), question.token)]
     return FoundByToken(fields.required(ours[-1], "id")) if ours else None

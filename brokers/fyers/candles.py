@@ -1,7 +1,8 @@
 """Fyers' historical candles.
 
-Source: documentation "FYERS API v3", history, not re-read by us: minutes since July 2017, a hundred days a call, days a year a call. The
-bar that is still forming comes too. A contract is asked for by itself (`cont_flag` 0): the other flag joins those before it.
+Source: documentation "FYERS API v3", history, not re-read by us: minutes since July 2017, a hundred days a call, days a
+year a call. The answer includes the bar that is still forming. A contract is requested by itself (`cont_flag` 0): the
+other flag joins the contracts before it.
 """
 
 from collections.abc import Sequence
@@ -33,7 +34,7 @@ DAY_SECONDS, INDIA_SECONDS = 86_400.0, 19_800.0
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
-    """Build the calls for both days inclusive, oldest first; raise ValueError for an interval Fyers does not offer."""
+    """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that Fyers does not offer."""
     if interval not in INTERVALS:
         raise ValueError(f"fyers has no candles of {interval}")
     resolution, most_days = INTERVALS[interval]
@@ -41,9 +42,9 @@ def candle_requests(
 
 
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
-    """Return the candles of all calls, oldest first; a span in which nothing traded is none.
+    """Return the candles of all calls, oldest first; a span without trades gives none.
 
-    Volume and oi are in units, None where these are not known or do not exist.
+    Volume and oi are in units, None where the units are not known or do not exist.
     """
     units = contract_units(listing.broker_token, {listing.broker_token: listing})
     if is_index(listing.tradingsymbol):
@@ -54,7 +55,8 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
 
 
 def _of_india(candles: Sequence[Candle]) -> list[Candle]:
-    """Days are given as midnight UTC, at which no bar of minutes begins; the day begins at midnight in India, like every other broker's."""
+    """Move daily candles to midnight in India, where the day begins, as at every other broker. Fyers gives them as
+    midnight UTC, at which no minute bar begins."""
     if any(candle.start % DAY_SECONDS for candle in candles):
         return [*candles]
     return [msgspec.structs.replace(candle, start=candle.start - INDIA_SECONDS) for candle in candles]

@@ -1,4 +1,4 @@
-"""What Fyers places and changes, and how often it is read.
+"""What Fyers places and changes, and how often its data is read.
 
 Source: documentation "FYERS API v3", orders, not re-read by us; cadence from architecture 13.
 """

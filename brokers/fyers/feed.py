@@ -1,8 +1,8 @@
-"""Fyers' data socket: what its frames mean. The bytes are in `hsm.py`.
+"""Fyers' data socket: the meaning of its frames. `hsm.py` handles the bytes.
 
-An instrument is two topics, trades (`sf|nse_cm|3045`) and depth (`dp|…`), an index one (`if|nse_cm|Nifty 50`): what stands
-behind the first bar is our broker_token. Updates leave out what has not changed, so a connection's decoder keeps each topic's
-values and each tick is made of all of them. Source: fyers-apiv3 3.2.0.
+An instrument has two topics, trades (`sf|nse_cm|3045`) and depth (`dp|…`), an index one (`if|nse_cm|Nifty 50`). The part
+after the first bar is our broker_token. Updates leave out unchanged values, so a connection's decoder keeps each topic's
+values, and each tick is made of all of them. Source: fyers-apiv3 3.2.0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,25 +28,26 @@ from onebroker.brokers.requests import BadAnswer, StreamAddress
 
 sockets = 1
 per_socket = wire.TOPICS_PER_SOCKET // wire.TOPICS_PER_INSTRUMENT
-"""The documents named 200 symbols for a while, and a plan may allow fewer: the socket says so, and what it took goes on."""
+"""The documents named 200 symbols for a while, and a plan may allow fewer. The socket then reports it, and the topics it
+accepted go on."""
 silence_seconds: float | None = None
-"""Whether our pings are answered is not known, and where nothing trades nothing comes (lesson 3)."""
+"""Whether our pings are answered is not known, and without trades nothing comes (lesson 3)."""
 ping_seconds: float | None = wire.PING_SECONDS
 ready_seconds: float | None = 10.0
-"""Topics are taken once the key and the mode were acknowledged."""
+"""The socket takes topics only after it acknowledged the key and the mode."""
 
 SOURCE = "onebroker"
-"""Names the client to the broker; the official one says its name and version."""
+"""Names the client to the broker; the official client sends its name and version."""
 
 _DEPTH = 5
 _WRAP = 1 << 32
-"""Quantities are four bytes, read as signed: above 2^31 they come out negative."""
+"""Quantities are four bytes, read as signed: above 2^31 they become negative."""
 _DIVISOR_LIMIT = 10**12
-"""Beyond this the scale of a topic is damage."""
+"""A larger scale of a topic means damage."""
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the socket's address; it needs no call before it. Raises `BadAnswer` when the access token holds no key."""
+    """Return the socket's address; no call is needed first. Raises `BadAnswer` when the access token holds no key."""
     yield from ()
     if stream_key(access.token("access_token")) is None:
         raise BadAnswer("the access token holds no hsm_key, without which the data socket cannot be opened")
@@ -54,7 +55,7 @@ def address(access: Access, now: datetime) -> StreamFlow:
 
 
 def stream_key(token: str) -> str | None:
-    """Return the key that opens the data socket; None when the token holds none."""
+    """Return the key that opens the data socket; None when the token holds no key."""
     return text(claims(token).get("hsm_key"))
 
 
@@ -103,12 +104,12 @@ class _Topic:
         self.values: dict[str, int] = {}
 
     def take(self, values: Sequence[int]) -> None:
-        """Put new values over those held; a value more than the kind has is one we do not know."""
+        """Replace the held values by new ones; values beyond those known for the kind are ignored."""
         named = zip(hsm.FIELDS[self.kind], values, strict=False)
         self.values.update((name, value) for name, value in named if value != hsm.ABSENT)
 
     def price(self, name: str) -> float | None:
-        """Return a price in rupees; zero is how the broker gives none."""
+        """Return a price in rupees; the broker writes zero for no price."""
         value = self.values.get(name, 0)
         return value / self.divisor if value > 0 else None
 
@@ -121,21 +122,21 @@ class _Topic:
 
 
 class HsmDecoder:
-    """One connection: which topics it carries, their newest values, and how many frames were not acknowledged yet."""
+    """One connection: its topics, their newest values, and how many frames are not acknowledged yet."""
 
     def __init__(self, listings: Mapping[str, Listing]) -> None:
         self._listings = listings
         self._topics: dict[int, _Topic] = {}
         self._trades: dict[str, _Topic] = {}
-        """broker_token -> its trades, or its index."""
+        """broker_token -> its trades topic, or its index topic."""
         self._depth: dict[str, _Topic] = {}
         self._awaited = {hsm.Kind.AUTH, hsm.Kind.MODE}
-        """Whose good answer is still to come before topics are taken."""
+        """The kinds whose good answer must still come before topics are taken."""
         self._ack_every = 0
         self._unacknowledged = 0
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message; a frame that contradicts itself is dropped whole, for none of it can be trusted."""
+        """Decode one message; a frame that contradicts itself is dropped whole, because none of it can be trusted."""
         if isinstance(frame, str):
             return [CorruptFrame("a text message where all is bytes")]
         try:
@@ -183,7 +184,7 @@ class HsmDecoder:
         return [*acknowledgement, Ticks(ticks) if ticks else Heartbeat()]
 
     def _acknowledged(self, number: int) -> list[BrokerEvent]:
-        """Return the acknowledgement when one is due: the broker wants one for so many frames, damaged ones included."""
+        """Return the acknowledgement when one is due: the broker wants one after a certain number of frames, damaged ones included."""
         if not self._ack_every:
             return []
         self._unacknowledged += 1
@@ -193,7 +194,7 @@ class HsmDecoder:
         return [Reply(hsm.ack_message(number))]
 
     def _taken(self, records: Sequence[hsm.Record]) -> list[str]:
-        """Keep the values of a frame; return the instruments that moved, in its order."""
+        """Keep the values of a frame; return the instruments that changed, in the frame's order."""
         opened = [self._opened(record) for record in records if isinstance(record, hsm.Snapshot)]
         if any(topic is not None and topic.divisor > _DIVISOR_LIMIT for topic in opened):
             raise hsm.Damaged("a scale that is none")
@@ -206,7 +207,7 @@ class HsmDecoder:
             else:
                 topic = self._topics.get(record.topic_id)
             if topic is None:
-                continue  # of a kind, or begun on a connection, that we do not know
+                continue  # of a kind we do not know, or of a topic that began elsewhere
             topic.take((record.value,) if isinstance(record, hsm.Lite) else record.values)
             moved[topic.token] = None
         return list(moved)
@@ -216,7 +217,7 @@ class HsmDecoder:
         return _Topic(kind, token, record.divisor) if bar and kind in hsm.FIELDS else None
 
     def _hold(self, topic_id: int, topic: _Topic | None) -> None:
-        """Let a snapshot begin its topic anew; an id given to another topic is no longer the old one's."""
+        """Start a topic again from its snapshot; an id that now belongs to another topic no longer means the old one."""
         self._topics.pop(topic_id, None)
         if topic is not None:
             self._topics[topic_id] = topic
@@ -264,7 +265,7 @@ def _index_tick(token: str, index: _Topic, last: float) -> Tick:
 
 
 def _levels(depth: _Topic, side: str, units: int | None) -> tuple[DepthLevel, ...] | None:
-    """Return the levels of a side that hold anything, best first; None where quantities cannot be read in units."""
+    """Return the non-empty levels of a side, best first; None where quantities cannot be read in units."""
     if units is None:
         return None
     levels = []

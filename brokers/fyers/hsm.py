@@ -1,8 +1,8 @@
-"""The bytes of Fyers' data socket (HSM): the messages we send, and its frames taken apart. What they mean is in `feed.py`.
+"""The bytes of Fyers' data socket (HSM): builds our messages and parses its frames. `feed.py` knows their meaning.
 
-A frame is a length, a type, then what the type says; numbers are big-endian, but for a topic's id, an opaque key that the
-official client reads in the machine's order (here little-endian, like every machine it runs on). A feed frame holds records:
-a snapshot names a topic and gives all its values, an update gives them again with the unchanged ones left out.
+A frame is a length, a type, then the content of that type. Numbers are big-endian, except a topic's id: an opaque key
+that the official client reads in the machine's order (here little-endian, like every machine it runs on). A feed frame
+holds records: a snapshot names a topic and gives all its values; an update gives them again without the unchanged ones.
 Source: fyers-apiv3 3.2.0 (`FyersWebsocket/data_ws.py`, `map.json`).
 """
 
@@ -16,7 +16,7 @@ import attrs
 
 
 class Kind(IntEnum):
-    """The third byte of a frame, both ways."""
+    """The third byte of a frame, in both directions."""
 
     AUTH = 1
     ACK = 3
@@ -35,9 +35,9 @@ class Damaged(ValueError):
 
 
 ABSENT: Final = -2_147_483_648
-"""Of a value: not there (snapshot), or as before (update)."""
+"""A value that means: absent (snapshot), or unchanged (update)."""
 CHANNEL: Final = 11
-"""The channel our topics are put on; the official client's default."""
+"""The channel for our topics; the official client's default."""
 FULL_MODE: Final = 70
 SUCCESS: Final = "K"
 PRODUCTION: Final = b"P"
@@ -57,7 +57,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     DEPTH: tuple(f"{name}{level}" for name in (
         "bid_price", "ask_price", "bid_size", "ask_size", "bid_orders", "ask_orders") for level in range(1, 6)),
 }  # fmt: skip
-"""Kind of topic -> what its values are, in order (our names)."""
+"""Kind of topic -> its values, in order (our names)."""
 
 _HEAD = Struct(">HB")
 _FEED_HEAD = Struct(">HBIH")
@@ -74,7 +74,7 @@ class Snapshot:
     """Such as `sf|nse_cm|3045`."""
     values: tuple[int, ...]
     divisor: int
-    """A price is a value over this; never zero."""
+    """Divide a value by this to get a price; never zero."""
 
 
 @attrs.frozen
@@ -85,7 +85,7 @@ class Update:
 
 @attrs.frozen
 class Lite:
-    """An update of the last price alone."""
+    """An update of only the last price."""
 
     topic_id: int
     value: int
@@ -104,7 +104,7 @@ def auth_message(key: str, source: str) -> bytes:
 
 
 def mode_message() -> bytes:
-    """Return the message that turns the full mode on; its length stays zero, as in the official client."""
+    """Return the message that turns on the full mode; its length stays zero, as in the official client."""
     fields = _field(1, (1 << CHANNEL).to_bytes(8, "big")) + _field(2, bytes((FULL_MODE,)))
     return _SHORT.pack(0) + bytes((Kind.MODE, 2)) + fields
 
@@ -116,7 +116,7 @@ def topics_message(kind: Kind, topics: Sequence[str]) -> bytes:
 
 
 def ack_message(number: int) -> bytes:
-    """Return the acknowledgement of feed frame `number` and those before it."""
+    """Return the acknowledgement of feed frame `number` and of the frames before it."""
     return _message(Kind.ACK, (_field(1, number.to_bytes(4, "big")),))
 
 
@@ -140,7 +140,8 @@ def frame_kind(frame: bytes) -> int:
 
 
 def auth_answer(frame: bytes) -> tuple[str, int]:
-    """Return the word of the answer to an auth message, and after how many feed frames it wants an acknowledgement (0 = never).
+    """Return the word of the answer to an auth message, and after how many feed frames it wants an acknowledgement (0 =
+    never).
 
     Raises `Damaged`.
     """
@@ -156,14 +157,14 @@ def mode_answer(frame: bytes) -> str:
 
 
 def topics_answer(frame: bytes) -> str:
-    """Return the word of the answer to a subscribe or unsubscribe message; its length is not to be trusted."""
+    """Return the word of the answer to a subscribe or unsubscribe message; its length cannot be trusted."""
     if len(frame) < 8:
         raise Damaged("an answer without its word")
     return chr(frame[7])
 
 
 def custom_answer(frame: bytes) -> tuple[int, str]:
-    """Return code and text of a message of the broker's own; raise `Damaged`."""
+    """Return code and text of one of the broker's own messages; raise `Damaged`."""
     reader = _Reader(frame, 3)
     code, message = 0, ""
     for _ in range(reader.byte()):
@@ -181,8 +182,8 @@ def feed_number(frame: bytes) -> int:
 
 
 def records(frame: bytes) -> list[Record]:
-    """Return the records of a feed frame; raise `Damaged` unless all of them can be read, for a record ends where the next
-    begins."""
+    """Return the records of a feed frame; raise `Damaged` unless all can be read, because each record begins where the
+    one before ends."""
     _, count = _feed_head(frame)
     reader = _Reader(frame, _FEED_HEAD.size)
     return [_RECORDS[reader.record_kind()](reader) for _ in range(count)]
@@ -245,7 +246,7 @@ def _snapshot(reader: _Reader) -> Snapshot:
     topic_id, topic, values = reader.topic_id(), reader.text(), reader.values()
     reader.take(2)
     multiplier, precision = _SCALE.unpack(reader.take(_SCALE.size))
-    for _ in range(3):  # exchange, its token and symbol: the topic says the same
+    for _ in range(3):  # exchange, its token and symbol: the topic contains the same
         reader.text()
     if not multiplier:
         raise Damaged("prices over a multiplier of zero")

@@ -1,9 +1,10 @@
-"""Fyers' instrument files into the normalized frame: seven CSVs without a header, and their JSON twins for what these lack.
+"""Fyers' instrument files into the normalized frame: seven CSVs without a header, and their JSON twins for what the CSVs
+lack.
 
-The freeze quantity and the size of a contract (`qtyMultiplier`) are in the JSON alone; a further small file tells under which
-names the data socket knows indices. Sources: rows kept in public projects' tests (layout); documentation "FYERS API v3", symbol
-master, not re-read by us (types, segments); fyers-apiv3 3.2.0 (names of indices). Segments are told by type and series, then by
-ISIN; which series and ISINs say what is general knowledge, unchecked.
+Only the JSON has the freeze quantity and the size of a contract (`qtyMultiplier`). A further small file gives the data
+socket's names of indices. Sources: rows kept in public projects' tests (layout); documentation "FYERS API v3", symbol
+master, not re-read by us (types, segments); fyers-apiv3 3.2.0 (names of indices). Segments are derived from type and
+series, then from ISIN; the meaning of series and ISINs is general knowledge, unchecked.
 """
 
 from collections.abc import Sequence
@@ -45,12 +46,12 @@ COLUMNS = (
     "exchange_number", "segment_number", "exchange_token", "underlying", "underlying_token", "strike", "option_type",
     "underlying_fytoken",
 )  # fmt: skip
-"""The columns of the CSV in their order; those behind are reserved."""
+"""The columns of the CSV in their order; further columns are reserved."""
 RAW_COLUMNS = (
     "fytoken", "type", "exchange_token", "trading_session", "last_update", "underlying_token", "underlying_fytoken",
 )  # fmt: skip
 RAW_MASTER = ("mtf_tradable", "leverage", "face_value", "upper_price", "lower_price")
-"""What nothing else carries; the second of the JSON."""
+"""Columns that no other column of the frame carries; the second tuple is for the JSON."""
 
 INDEX_TYPE = "10"
 TYPE_SEGMENTS = {
@@ -63,7 +64,7 @@ TYPE_SEGMENTS = {
     "8": "mutual_funds",
     "9": "exchange_traded_funds",
 }
-"""Type of a cash instrument -> segment; 0 is anything listed like a share."""
+"""Type of a cash instrument -> segment; 0 is anything that is listed like a share."""
 SHARE_TYPE = "0"
 EQUITY_DERIVATIVES = frozenset({"nse_fo", "bse_fo"})
 CURRENCY_DERIVATIVES = frozenset({"cde_fo", "bcs_fo"})
@@ -77,7 +78,7 @@ _TYPE, _TICKER, _SEGMENT = pl.col("type"), pl.col("ticker"), pl.col("segment_wor
 
 
 class MasterRow(msgspec.Struct, gc=False):
-    """What of a JSON row the CSV does not have; the values may be texts or numbers."""
+    """The fields of a JSON row that the CSV lacks; values may be texts or numbers."""
 
     qtyFreeze: object = None
     qtyMultiplier: object = None
@@ -89,7 +90,7 @@ class MasterRow(msgspec.Struct, gc=False):
 
 
 def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """All files are open to everybody."""
+    """Yield the calls for all files; none needs a login."""
     base = access.endpoints.instruments_url
     for ending in (CSV_ENDING, JSON_ENDING):
         for name in FILES:
@@ -98,9 +99,10 @@ def file_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+    """Return the normalized frame; a row that names no instrument is dropped, a row that matches no segment is
+    uncategorised.
 
-    Without the names of the indices these are left out. Raises `BadFiles` for bodies that are not the files.
+    Without the file of index names, the indices are left out. Raises `BadFiles` for bodies that are not the files.
     """
     if len(bodies) != 2 * len(FILES) + 1:
         raise BadAnswer(f"{len(bodies)} instrument files instead of {2 * len(FILES) + 1}")
@@ -114,7 +116,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     rows = rows.join(_masters(bodies[len(FILES) : -1]), on="ticker", how="left", maintain_order="left")
     rows = rows.join(_index_names(bodies[-1]), on="ticker", how="left", maintain_order="left")
     rows = _told(rows)
-    if is_missing(bodies[-1]):  # the exchange's name of an index stands there alone
+    if is_missing(bodies[-1]):  # only this file has the exchange's name of an index
         rows = rows.filter(~pl.col("index").fill_null(False))
     return listing_frame(_normalized(rows), unread=unread)
 
@@ -124,13 +126,13 @@ def _file(url: str) -> WireRequest:
 
 
 def _read(body: bytes) -> tuple[pl.DataFrame, int]:
-    """Return one CSV's rows, and how many are left out; a file of a segment without contracts is empty."""
+    """Return one CSV's rows, and how many rows were left out; the file of a segment without contracts is empty."""
     if not body.strip():
         return pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String)), 0
     rows, lost = read_table(body, "an instrument file", columns=COLUMNS)
     listed = rows.height + lost
     rows = rows.select(texts(rows, COLUMNS))
-    # A row is told by its own numbers: this also drops the header a file might get one day.
+    # A row is recognised by its own numbers: this also drops a header that the file may get one day.
     named = pl.col("fytoken").str.contains(r"^\d{11,}$") & _TICKER.str.contains(r"^[A-Z]+:.+")
     rows = rows.filter(named)
     if rows.is_empty():
@@ -139,7 +141,7 @@ def _read(body: bytes) -> tuple[pl.DataFrame, int]:
 
 
 def _masters(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return what the JSON files that came say of each ticker."""
+    """Return the data of each ticker from the JSON files that came."""
     masters = [] if all(map(is_missing, bodies)) else read_each(bodies, _master, first=len(FILES))
     tickers = [ticker for rows in masters for ticker in rows]
     found = [row for rows in masters for row in rows.values()]
@@ -183,12 +185,12 @@ def _names(body: bytes) -> dict[str, str]:
 
 
 def _told(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add what the rows say between the lines: segment, end of the ticker, day of expiry, strike, shape."""
+    """Add what the rows imply: segment, end of the ticker, day of expiry, strike, shape."""
     stem = _TICKER.str.extract(r"^[A-Z]+:(.+)$").str.to_uppercase()
     rows = rows.with_columns(
         segment_word=(pl.col("exchange_number") + pl.col("segment_number")).replace_strict(SEGMENTS, default=""),
         stem=stem,
-        # Names hold dashes themselves (BAJAJ-AUTO-EQ): the series stands behind the last.
+        # Names themselves contain dashes (BAJAJ-AUTO-EQ): the series follows the last one.
         series=stem.str.extract(r"-([A-Z0-9]+)$"),
         base=stem.str.replace(r"-[A-Z0-9]+$", ""),
         strike=pl.col("strike").cast(pl.Float64, strict=False),
@@ -209,7 +211,7 @@ def _told(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _expiry_day() -> pl.Expr:
-    """The Indian day of the closing moment."""
+    """The Indian day of the expiry time."""
     moment = pl.col("expiry").cast(pl.Float64, strict=False)
     moment = pl.when(moment > 0).then(moment)
     days = ((moment + INDIA_SECONDS) / DAY_SECONDS).floor().cast(pl.Int32, strict=False)
@@ -217,9 +219,9 @@ def _expiry_day() -> pl.Expr:
 
 
 def _contract_units() -> pl.Expr:
-    """Units in one of Fyers' quantities; null = it speaks lots and the size of one is not known.
+    """Units in one of Fyers' quantities; null = it counts in lots and the size of one is not known.
 
-    A multiplier of 1 is believed only of a commodity; a currency contract is never one unit.
+    A multiplier of 1 is trusted only for a commodity; a currency contract is never one unit.
     """
     multiplier = pl.col("multiplier")
     whole = (multiplier >= 1) & (multiplier == multiplier.floor())
@@ -258,13 +260,13 @@ def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
     )  # fmt: skip
     complete = pl.col("underlying").is_not_null() & pl.col("day").is_not_null()
     priced = (pl.col("strike") > 0).fill_null(False)
-    # An option whose side is not told is none of both: it has a strike.
+    # An option without CE or PE is neither an option nor a future: it has a strike.
     complete &= (pl.col("option") & priced) | (~pl.col("option") & (pl.col("option_type").is_not_null() | ~priced))
     return pl.when(complete).then(head + pl.col("shape"))
 
 
 def _equity_head(rows: pl.DataFrame) -> pl.Expr:
-    """Index or share: by the type, and by the row of the underlying where the type is another."""
+    """Index or share: by the type; where the type is another, by the row of the underlying."""
     indices = rows.filter(pl.col("index"))["fytoken"].to_list()
     cash = rows.filter(_SEGMENT.is_in(CASH_SEGMENTS) & ~pl.col("index"))["fytoken"].to_list()
     return (
@@ -277,7 +279,7 @@ def _equity_head(rows: pl.DataFrame) -> pl.Expr:
 
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     derived = pl.col("bare").str.contains("_(futures|options)$")
-    # Without a name for the data socket the client falls back on the ticker's own, and so do we.
+    # Without a data-socket name the official client uses the ticker's own name, and so do we.
     stream_name = pl.coalesce("stream_name", "base")
     index, cash, fits = pl.col("index"), pl.col("cash"), pl.col("bare") != UNCATEGORISED
     in_series = listed_symbol(pl.col("ours"), pl.col("base"), pl.col("series"))
@@ -300,10 +302,10 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         option_type=pl.when(option).then(pl.col("option_type")),
         name=pl.col("name"),
         isin=pl.when(pl.col("isin").str.contains(ISIN_PATTERN)).then(pl.col("isin")),
-        # Lots of a contract, or units: as orders are counted.
+        # Lots of a contract, or units: counted as in orders.
         lot_size=pl.when(listed_lot > 0).then(listed_lot * pl.col("units")),
         tick_size=pl.when(tick > 0).then(tick),
-        # Taken as counted like orders too; zero and less are none.
+        # Assumed to be counted like orders too; zero and less mean none.
         freeze_quantity=pl.when(freeze >= 1).then(freeze.floor().cast(pl.Int64) * pl.col("units")),
         contract_units=pl.col("units"),
         broker_token=segment_word + "|" + pl.col("tail"),

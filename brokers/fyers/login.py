@@ -1,8 +1,8 @@
-"""Fyers' login: a person logs in at the broker's page, its one-time code is exchanged for the day's tokens.
+"""Fyers' login: a person logs in at the broker's page, and we exchange its one-time code for the day's tokens.
 
 Where the settings hold the account's PIN, the refresh token (15 days) renews the day's token without a person. Sources:
-fyers-apiv3 3.2.0 (calls, hash); documentation "FYERS API v3", user, not re-read by us. A new rule may withdraw the renewal;
-then it is refused, and a person logs in.
+fyers-apiv3 3.2.0 (calls, hash); documentation "FYERS API v3", user, not re-read by us. A new rule may withdraw the
+renewal; then Fyers refuses it, and a person logs in.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireRes
 from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(6, 0)
-"""When a token dies that does not say it itself (documentation: about 06:00 IST of the next day)."""
+"""When a token expires that does not state its own end (documentation: about 06:00 IST of the next day)."""
 NO_STATE = "onebroker"
-"""The page wants a `state` always; the redirect repeats it."""
+"""The page always requires a `state`; the redirect repeats it."""
 
 
 def login_page(access: Access, state: str = "") -> str:
-    """Return the page a person opens; it redirects to the app's registered address with an auth_code."""
+    """Return the page that a person opens; it redirects to the app's registered address with an auth_code."""
     query = {
         "client_id": access.credentials["app_id"],
         "redirect_uri": access.credentials["redirect_url"],
@@ -36,7 +36,7 @@ def login_page(access: Access, state: str = "") -> str:
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
-    """Exchange the redirect's auth_code (usable once) for a login. Raises ValueError when the redirect carries none."""
+    """Exchange the redirect's auth_code (usable once) for a login. Raises ValueError when the redirect carries no auth_code."""
     fields = {"grant_type": "authorization_code", "appIdHash": app_hash(access), "code": _auth_code(redirect)}
     return _ask(access, wire.EXCHANGE_CODE, fields, now)
 
@@ -55,7 +55,7 @@ def renew(access: Access, now: datetime) -> LoginFlow | None:
 
 
 def profile_request(access: Access) -> WireRequest:
-    """The profile is answered only under a live access token."""
+    """Return the profile call; it is answered only under a live access token."""
     return wire.request(access, CallKind.READ, "GET", wire.PROFILE)
 
 
@@ -69,7 +69,7 @@ def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
 
 
 def app_hash(access: Access) -> str:
-    """Return the hexadecimal SHA-256 of `app id:secret`, the colon included."""
+    """Return the hexadecimal SHA-256 of `app id:secret`, including the colon."""
     return hashlib.sha256(f"{access.credentials['app_id']}:{access.credentials['secret']}".encode()).hexdigest()
 
 
@@ -89,7 +89,7 @@ def _ask(access: Access, path: str, fields: dict[str, str], now: datetime) -> Lo
     answer = wire.answer(response)
     token = required(answer, "access_token")
     tokens = {"access_token": token}
-    # A renewal brings no new refresh token: the old one goes on to its end.
+    # A renewal brings no new refresh token: the old one stays valid to its end.
     refresh = text(answer.get("refresh_token")) or fields.get("refresh_token")
     if refresh:
         tokens["refresh_token"] = refresh

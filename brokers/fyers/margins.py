@@ -1,9 +1,10 @@
-"""What one order needs at Fyers: POST /multiorder/margin, a list of orders, of which we send one.
+"""The money that one order needs at Fyers: POST /multiorder/margin, a list of orders, of which we send one.
 
-Sources: documentation "FYERS API v3", margin calculator, as public projects copied it (fields, the answer's sample), not re-read by us;
-fyers-apiv3 3.2.0 has no method of it. `margin_total` is of the orders sent, by itself: projects that asked live accounts found it in
-proportion to the quantity (lots at MCX and units elsewhere, as in orders) and within a hundred rupees of other brokers' figures;
-`margin_new_order` beside it counts the positions of the account in, though some projects read it.
+Sources: documentation "FYERS API v3", margin calculator, as public projects copied it (fields, the answer's sample), not
+re-read by us; fyers-apiv3 3.2.0 has no method for it. `margin_total` is for the orders sent, by themselves. Projects that
+asked live accounts found it in proportion to the quantity (lots at MCX and units elsewhere, as in orders) and within a
+hundred rupees of other brokers' figures. `margin_new_order` in the same answer includes the account's positions, though
+some projects read it.
 """
 
 from datetime import datetime

@@ -1,8 +1,8 @@
-"""Fyers' order socket: JSON text, under names of its own, one frame for every change of an order, a trade or a position.
+"""Fyers' order socket: JSON text with its own field names, one frame for every change of an order, a trade or a position.
 
-A frame holds only what applies to it, and what it leaves out is not known: so the newest fields of each order are kept, and
-where they do not make a whole order the books are read instead. Sources: fyers-apiv3 3.2.0 (names); documentation "FYERS API v3",
-order socket, and its sample frame, not re-read by us.
+A frame holds only the fields that apply to it; the others are not known. So the newest fields of each order are kept, and
+where they do not make a whole order the books are read instead. Sources: fyers-apiv3 3.2.0 (names); documentation "FYERS
+API v3", order socket, and its sample frame, not re-read by us.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from onebroker.config.vocabulary import OrderStatus, OrderType, is_finished
 
 sockets = 1
 per_socket = 0
-"""It takes no instruments."""
+"""This socket takes no instruments."""
 silence_seconds: float | None = wire.ORDER_SILENCE_SECONDS
 ping_seconds: float | None = wire.PING_SECONDS
 ready_seconds: float | None = None
@@ -62,7 +62,7 @@ ORDER_NAMES = {
     "org_ord_status": "status",
     "ordertag": "orderTag",
 }
-"""The socket's name of a field -> the order book's. `ord_status` has numbers of its own, which nothing explains."""
+"""The socket's name of a field -> the order book's. `ord_status` has its own numbers, which nothing explains."""
 
 TRADE_NAMES = {
     "id_fill": "tradeNumber",
@@ -80,14 +80,14 @@ TRADE_NAMES = {
 }
 
 _NEEDED = ("status", "qty", "type", "side", "productType", "orderValidity", "symbol", "fyToken")
-"""Without these an order cannot be told."""
+"""Without these fields an order cannot be reported."""
 _FILLS = ("filledQty", "remainingQuantity", "tradedPrice")
-"""These belong together: where a frame gives a quantity anew, what older frames said of the others no longer holds."""
+"""These fields belong together: when a frame gives a new quantity, the other values from older frames are no longer valid."""
 _NOT_GIVEN = ("NA", "")
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the socket's address; it needs no call before it. A dead token is refused at the handshake with 403."""
+    """Return the socket's address; no call is needed first. The handshake refuses a dead token with 403."""
     yield from ()
     return StreamAddress(url=access.endpoints.order_stream_url, headers={"authorization": wire.authorization(access)})
 
@@ -113,7 +113,7 @@ def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listi
 
 
 class OrderFrames:
-    """One connection: the newest fields of each order it spoke of, in the order book's names."""
+    """One connection: the newest fields of each order it reported, under the order book's names."""
 
     def __init__(self, listings: Mapping[str, Listing]) -> None:
         self._listings = listings
@@ -152,11 +152,11 @@ class OrderFrames:
         try:
             return TradeUpdate(trade_row(row, self._listings))
         except BadAnswer:
-            return BooksMoved()  # a trade there was, but the frame does not say all of it
+            return BooksMoved()  # there was a trade, but the frame does not give all of it
 
 
 def _renamed(raw: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
-    """Return the fields a frame gives under the books' names; a null or `NA` is given as little as a field left out."""
+    """Return the fields that a frame gives, under the books' names; a null or `NA` counts as not given."""
     return {
         names[name]: value
         for name, value in raw.items()
@@ -165,7 +165,7 @@ def _renamed(raw: Mapping[str, object], names: Mapping[str, str]) -> dict[str, o
 
 
 def _whole(told: Mapping[str, object]) -> Mapping[str, object] | None:
-    """Return the row of an order all of whose figures are known; None while one is missing."""
+    """Return the row of an order when all its figures are known; None while one is missing."""
     if any(name not in told for name in _NEEDED):
         return None
     order_type = values.order_type(told["type"])
@@ -178,9 +178,10 @@ def _whole(told: Mapping[str, object]) -> Mapping[str, object] | None:
 
 
 def _filled(told: Mapping[str, object]) -> float | None:
-    """Return the filled quantity as Fyers counts it, None when the frames so far do not say it.
+    """Return the filled quantity as Fyers counts it; None when the frames so far do not give it.
 
-    What remains tells it only of an order that is still alive: a cancelled one has nothing remaining and nothing filled.
+    The remaining quantity gives it only for an order that is still alive: a cancelled order has nothing remaining and
+    nothing filled.
     """
     status = values.STATUSES.get(str(told["status"]).strip())
     quantity, filled, remaining = (number(told.get(name)) for name in ("qty", "filledQty", "remainingQuantity"))
@@ -196,7 +197,7 @@ def _filled(told: Mapping[str, object]) -> float | None:
 
 
 def _other(message: Mapping[str, object]) -> BrokerEvent:
-    """Read the answer to a subscription, or news of another kind (price alerts, logins)."""
+    """Read the answer to a subscription, or a message of another kind (price alerts, logins)."""
     if message.get("s") != wire.ERROR:
         return Heartbeat() if text(message.get("s")) else CorruptFrame("a message that is neither update nor answer")
     refusal = wire.refusal_in(message, 200)

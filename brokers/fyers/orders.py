@@ -1,7 +1,7 @@
 """Placing, modifying and cancelling at Fyers, and what its answers mean.
 
-Sources: fyers-apiv3 3.2.0 (paths, methods); documentation "FYERS API v3", orders, not re-read by us. Slicing at the broker stays
-off, so that one message is one order of ours.
+Sources: fyers-apiv3 3.2.0 (paths, methods); documentation "FYERS API v3", orders, not re-read by us. Slicing at the
+broker stays off, so that one message is one of our orders.
 """
 
 from datetime import datetime
@@ -53,7 +53,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
-    """Build PATCH /orders/sync: the whole order as it shall stand, so what stays comes from the row.
+    """Build PATCH /orders/sync: the whole order after the change; unchanged values come from the row.
 
     Raises `NotSendable`, also for another validity, which Fyers does not change.
     """
@@ -73,16 +73,16 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
-    """Build DELETE /orders/sync, whose body names the order."""
+    """Build DELETE /orders/sync; its body names the order."""
     return about_standing(row, _message(access, "DELETE", {"id": row.order_id}))
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """Read the answer to a place, modify or cancel.
 
-    An order id beside `s: ok` is an acceptance; an error envelope below 500, or a status that refuses by itself (401, 429), is
-    a rejection; everything else leaves the outcome unknown: code 201 (sent, not confirmed, no id), an order id beside an
-    error (the risk check refused an order that is in the book), 5xx, an empty body, a gateway's page.
+    An order id with `s: ok` is an acceptance. An error envelope below 500, or a status that is a refusal by itself (401,
+    429), is a rejection. Everything else leaves the outcome unknown: code 201 (sent, not confirmed, no id), an order id
+    together with an error (the risk check refused an order that is in the book), 5xx, an empty body, a gateway's page.
     """
     refusal = wire.refusal_of(response)
     order_id = _order_id(response)

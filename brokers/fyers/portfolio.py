@@ -15,7 +15,7 @@ from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listin
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 
 POOLS = {"equity": "equityAmount", "commodity": "commodityAmount"}
-"""Our segment -> the column of a line of funds: two purses, of which equity also pays for derivatives and currency."""
+"""Our segment -> the column in a line of funds. There are two purses; equity also pays for derivatives and currency."""
 
 UTILIZED, CLEAR, REALIZED, COLLATERALS, TRANSFER, RECEIVABLES, ADHOC, AVAILABLE = 2, 3, 4, 5, 6, 7, 8, 10
 """Lines of funds by their id: 2 utilized amount, 3 clear balance, 4 realized profit and loss, 5 collaterals, 6 fund transfer,
@@ -30,7 +30,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return both views of the one list: net for every row, day for the rows that traded today; closed rows stay."""
+    """Return both views of the same list: the net view of every row, the day view of rows that traded today; closed rows stay."""
 
     def views(row: Mapping[str, object]) -> list[PositionRow]:
         net = _net_row(row, listings)
@@ -44,8 +44,8 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
-    """Return the holdings. Units bought yesterday have rows of their own or a field of the settled row; named in both they count
-    once."""
+    """Return the holdings. Units bought yesterday have their own row or a field of the settled row; if both name them,
+    they count once."""
     rows = rows_under("holdings", responses[0])
     apart = {fields.text(row.get("symbol")) for row in fields.readable_rows(rows) if _is_t1(row)}
     return read_rows(rows, lambda row: _holding_row(row, apart))
@@ -56,9 +56,10 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return both purses added up, and each apart in `segments` and `pools`.
+    """Return the sum of both purses, and each purse in `segments` and `pools`.
 
-    The lines are one record: which figure a line that cannot be read would have been is not known, so it costs them all.
+    The lines are one record: if a line cannot be read, nobody knows which figure it held. So one such line makes all of
+    them unreadable.
     """
     lines = {fields.whole(row.get("id")): row for row in rows_under("fund_limit", responses[0])}
     if AVAILABLE not in lines:
@@ -75,7 +76,7 @@ def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
         adhoc_credit=total(ADHOC),
         margin_utilized=total(UTILIZED),
         realized=total(REALIZED),
-        # One signed line says what came in and what went out today.
+        # One signed line gives what came in and what went out today.
         pay_in_today=None if transfer is None else max(transfer, 0.0),
         pay_out_today=None if transfer is None else max(-transfer, 0.0),
         uncleared_funds=total(RECEIVABLES),
@@ -95,12 +96,12 @@ def _traded_today(row: Mapping[str, object]) -> bool:
 
 
 def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of the row's quantities: its own multiplier where Fyers speaks lots, else 1; None when neither
-    the row nor the listing tells."""
+    """Return the units in one of the row's quantities: its own multiplier where Fyers counts in lots, else 1. None when
+    neither the row nor the listing gives them."""
     if values.segment(token) in values.UNIT_SEGMENTS:
         return 1
     multiplier = fields.number(row.get("qtyMulti_com"))
-    # A lot of one unit is believed only where the instrument file says so too: 1 is also how nothing is said.
+    # A lot of one unit is trusted only where the instrument file agrees: 1 can also mean that nothing is given.
     if multiplier is not None and multiplier > 1:
         return fields.whole(multiplier)
     return values.contract_units(token, listings)
@@ -137,10 +138,12 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
 
 
 def _net_average(row: Mapping[str, object]) -> float | None:
-    """Return the average of an open row; a carried row that shows its last price shows a stand-in (lesson 11).
+    """Return the average of an open row. On a carried row an average equal to the last price is a stand-in, and gives
+    None (lesson 11).
 
-    It is `avgPrice`, from which the documents' sample counts its unrealized profit. `netAvg` is the break-even, the realized profit taken
-    off (71,856 beside 72,256 with 400 realized on one unit): only where nothing was realized are they the same.
+    The average is `avgPrice`, from which the documents' sample computes its unrealized profit. `netAvg` is the
+    break-even, with the realized profit taken off (71,856 against 72,256 with 400 realized on one unit). The two are
+    equal only where nothing was realized.
     """
     average = fields.price(row.get("avgPrice"))
     if average is None and not fields.number(row.get("realized_profit")):
@@ -150,7 +153,7 @@ def _net_average(row: Mapping[str, object]) -> float | None:
 
 
 def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
-    """Return today's part of a row. Values and averages mix the carried legs in, so a side that has one shows none."""
+    """Return today's part of a row. Values and averages include the carried legs, so a side with a carried leg shows none."""
     token = values.broker_token(row, "fyToken")
     ticker = fields.required(row, "symbol")
     known = _units(row, token, listings)
@@ -182,8 +185,7 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
 def _value(row: Mapping[str, object], value_name: str, lots: int, price_name: str, units: int) -> float | None:
     """Return a row's value in rupees.
 
-    The documents do not say whether values of lots have the multiplier in them, so the row's own quantity and price decide
-    which of the two it is.
+    The documents do not say whether values of lots include the multiplier. The row's own quantity and price decide it.
     """
     value, each = fields.number(row.get(value_name)), fields.price(row.get(price_name))
     if value is None or units == 1 or each is None:
@@ -197,10 +199,10 @@ def _is_t1(row: Mapping[str, object]) -> bool:
 
 
 def _holds_t1(row: Mapping[str, object], quantity: int, fresh: int) -> bool:
-    """Tell whether the quantity holds the T1 units of its row: its market value is of so many units.
+    """Tell whether the quantity includes the row's T1 units: the market value shows for how many units it is.
 
-    The documentation's sample says so: quantity 1, qty_t1 1, marketVal of one unit. Where the value says neither, the quantity is
-    taken to hold them, so that nothing is counted twice.
+    In the documentation's sample it does: quantity 1, qty_t1 1, marketVal of one unit. Where the value decides nothing,
+    the quantity is assumed to include them, so that nothing is counted twice.
     """
     if quantity < fresh:
         return False
@@ -212,7 +214,7 @@ def _holds_t1(row: Mapping[str, object], quantity: int, fresh: int) -> bool:
 
 
 def _holding_row(row: Mapping[str, object], apart: Collection[str | None]) -> HoldingRow:
-    """`apart` are the tickers whose T1 units have a row of their own."""
+    """`apart` holds the tickers whose T1 units have a row of their own."""
     ticker = fields.required(row, "symbol")
     quantity, fresh = fields.quantity(row, "quantity"), fields.quantity(row, "qty_t1")
     if _is_t1(row):
@@ -226,7 +228,7 @@ def _holding_row(row: Mapping[str, object], apart: Collection[str | None]) -> Ho
         tradingsymbol=ticker,
         exchange=values.exchange(ticker),
         isin=fields.text(row.get("isin")),
-        # Pledged units are taken to be among those that have settled.
+        # Pledged units are assumed to be among the settled units.
         settled_quantity=settled,
         t1_quantity=t1,
         collateral_quantity=0 if _is_t1(row) else fields.quantity(row, "collateralQuantity"),

@@ -1,4 +1,4 @@
-"""Fyers' REST quotes: fifty symbols a call, without depth (that is a call for each symbol, which is not asked).
+"""Fyers' REST quotes: fifty symbols a call, without depth (depth is one call per symbol, which we do not use).
 
 Source: documentation "FYERS API v3", market data, not re-read by us.
 """
@@ -42,7 +42,7 @@ def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[st
 
 
 def _check(quote: dict[str, object], listing: Listing) -> None:
-    """Compare symbol and token of a quote with what was asked; an index is listed by its name, so its segment is compared."""
+    """Compare symbol and token of a quote with the request; an index is listed by its name, so its segment is compared."""
     ticker = text(quote.get("symbol"))
     told = None if quote.get("fyToken") is None else values.broker_token(quote, "fyToken")
     token = listing.broker_token

@@ -36,7 +36,7 @@ PRODUCT_FROM_WIRE = {
     "BO": Product.BO,
 }
 PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
-"""Fyers has no such product; CO, BO and MTF are read, never sent."""
+"""Fyers has no such product; CO, BO and MTF are read but never sent."""
 
 ORDER_TYPE_TO_WIRE = {OrderType.LIMIT: 1, OrderType.MARKET: 2, OrderType.SL_M: 3, OrderType.SL: 4}
 ORDER_TYPE_FROM_WIRE = {"1": OrderType.LIMIT, "2": OrderType.MARKET, "3": OrderType.SL_M, "4": OrderType.SL}
@@ -58,7 +58,7 @@ EXCHANGES = {
 }  # fmt: skip
 CASH_SEGMENTS = frozenset({"nse_cm", "bse_cm"})
 LOT_SEGMENTS = frozenset({"cde_fo", "bcs_fo", "nse_com", "mcx_fo"})
-"""Currency and commodity: here quantities are lots of the contract's size; in the other known segments units."""
+"""Currency and commodity: in these segments quantities are lots of the contract's size; in the other known segments they are units."""
 UNIT_SEGMENTS = frozenset(EXCHANGES) - LOT_SEGMENTS
 
 _TOKEN_AT: Final = 10
@@ -70,16 +70,16 @@ _NO_YEAR: Final = 1970
 
 
 def segment_token(segment: str, tail: str) -> str:
-    """Return our broker_token of an instrument: the data socket's segment and the exchange's token (or an index's name)."""
+    """Return our broker_token of an instrument: the data socket's segment and the exchange's token (an index's name)."""
     return f"{segment}|{tail}"
 
 
 def broker_token(row: Mapping[str, object], *names: str) -> str:
-    """Return our broker_token for the fyToken of a row, a text or a number, under the first of `names` that is filled.
+    """Return our broker_token for the fyToken of a row, a text or a number, from the first of `names` that is filled.
 
-    A token that stands alone is completed by the row's exchange and segment. A row of an unknown segment keeps the numbers, one
-    without a token is known by its symbol: neither is an instrument of ours, and both are shown. Raises `BadAnswer` for a row
-    with neither.
+    A bare token is completed by the row's exchange and segment. A row of an unknown segment keeps its numbers; a row
+    without a token uses its symbol. Neither is an instrument of ours, and both are shown. Raises `BadAnswer` for a row
+    with neither token nor symbol.
     """
     token = next((spelled for name in names if (spelled := text(row.get(name))) is not None), None)
     if token is not None and len(token) > _TOKEN_AT:
@@ -106,10 +106,10 @@ def exchange(ticker: str) -> str:
 
 
 def status(word: object, order_type: str, *, filled: int, after_market: bool, at_exchange: bool) -> str:
-    """Return our order status, or the broker's number when it maps to nothing.
+    """Return our order status, or the broker's number when we have no word for it.
 
-    Fyers' one number for what is pending hides what is not working yet: a stop that has not traded is taken as waiting for
-    its trigger, and an after-market order without an exchange's order id as waiting for the open.
+    Fyers has one number for everything pending, so it hides what is not working yet. A stop that has not traded counts as
+    waiting for its trigger. An after-market order without an exchange's order id counts as waiting for the open.
     """
     ours = translated(STATUSES, word)
     if ours != OrderStatus.OPEN or filled:
@@ -135,7 +135,7 @@ def validity(word: object) -> str:
 
 
 def tag(value: object) -> str | None:
-    """Return the caller's own tag: `1:` stands before it, `2:` before the broker's, and `Untagged` is none."""
+    """Return the caller's own tag. `1:` precedes a caller's tag, `2:` the broker's; `Untagged` means no tag."""
     kind, colon, name = (text(value) or "").partition(":")
     if not colon:
         return kind or None
@@ -143,21 +143,21 @@ def tag(value: object) -> str | None:
 
 
 def wire_tag(tag: str) -> str:
-    """Return a tag of ours as Fyers' own lists name it."""
+    """Return a tag of ours as Fyers' own lists write it."""
     return f"{_USER_TAG}:{tag}"
 
 
 def stamp(value: object) -> str | None:
     """Return a time such as `09-Mar-2023 09:34:38` (Indian) as ISO 8601 with its offset.
 
-    None for anything else; `NA` and the first hours of 1970 are how Fyers writes no time.
+    None for anything else; Fyers writes `NA` or the first hours of 1970 for no time.
     """
     moment = spelled_moment(value)
     return None if moment is None or moment.year <= _NO_YEAR else moment.isoformat()
 
 
 def contract_units(token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of Fyers' quantities; None when they are not known: lots, or a segment nobody told us of."""
+    """Return the units in one of Fyers' quantities; None when they are not known: lots, or an unknown segment."""
     if segment(token) in UNIT_SEGMENTS:
         return 1
     return listed_units(token, listings)

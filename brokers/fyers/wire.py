@@ -1,8 +1,8 @@
-"""Fyers' hosts, paths and limits; the headers every call carries and the envelope every answer comes in.
+"""Fyers' hosts, paths and limits; the headers of every call and the envelope of every answer.
 
-Sources: fyers-apiv3 3.2.0 (hosts, paths, headers); documentation "FYERS API v3" (codes, limits), not re-read by us; the refusals of
-a dead session from a recorded run of the broker's Go client. Which HTTP status goes with which code is not documented: the
-code is looked at first.
+Sources: fyers-apiv3 3.2.0 (hosts, paths, headers); documentation "FYERS API v3" (codes, limits), not re-read by us; the
+refusals of a dead session from a recorded run of the broker's Go client. Which HTTP status goes with which code is not
+documented: the code is checked first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ HOLDINGS = "/holdings"
 POSITIONS = "/positions"
 ORDERS = "/orders"
 ORDER_MESSAGES = "/orders/sync"
-"""Place, modify and cancel, by method."""
+"""Path of place, modify and cancel; the method tells them apart."""
 TRADES = "/tradebook"
 ORDER_MARGINS = "/multiorder/margin"
 QUOTES = "/quotes"
@@ -39,7 +39,8 @@ HISTORY = "/history"
 
 ORDER_WINDOWS = Windows(second=10)
 CALL_WINDOWS = Windows(second=10, minute=200)
-"""All REST calls together, order messages among them. Beyond three breaches of the minute a user is blocked for the day."""
+"""All REST calls together, including order messages. After more than three breaches of the minute's limit a user is
+blocked for the day."""
 
 QUOTES_PER_CALL = 50
 TAG_LENGTH = 30
@@ -65,18 +66,18 @@ REFUSALS = {
     "-437": RefusalKind.BAD_CREDENTIALS,  # the login's one-time code
     "-501": RefusalKind.BAD_CREDENTIALS,  # the refresh token
 }
-"""Codes that change what we do next. The others refuse what was asked for: -50 a parameter, -51 an order id, -53 a position id,
--99 the risk check, -300 a symbol, -352 the app id or a position that is not open."""
+"""Codes that change our next step. The others refuse the request itself: -50 a parameter, -51 an order id, -53 a position
+id, -99 the risk check, -300 a symbol, -352 the app id or a position that is not open."""
 
 STATUS_REFUSALS = {
     401: RefusalKind.SESSION_DEAD,
     429: RefusalKind.RATE_LIMITED,
 }
-"""HTTP statuses that refuse even without the envelope. 403 says that the app lacks a permission, and needs its envelope."""
+"""HTTP statuses that are a refusal even without the envelope. 403 says that the app lacks a permission, and needs its envelope."""
 
 
 def authorization(access: Access) -> str:
-    """Return what proves the login to calls and to the order socket: app id and token, without a scheme word."""
+    """Return the proof of the login for calls and for the order socket: app id and token, without a scheme word."""
     return f"{access.credentials['app_id']}:{access.token('access_token')}"
 
 
@@ -90,7 +91,7 @@ def request(
     body: bytes = b"",
     host: str | None = None,
 ) -> WireRequest:
-    """Return a call with the login's Authorization header, when there is a login; `host` is the trading host by default."""
+    """Return a call, with the login's Authorization header if there is a login; `host` is the trading host by default."""
     headers = {"Content-Type": "application/json", "version": VERSION}
     if access.login is not None:
         headers["Authorization"] = authorization(access)
@@ -100,9 +101,10 @@ def request(
 
 
 def answer(response: WireResponse, *, no_data: bool = False) -> dict[str, object]:
-    """Return a successful answer: its payload stands beside `s`. Raise `BrokerRefusal` or `BadAnswer`.
+    """Return a successful answer: its payload is next to `s`. Raise `BrokerRefusal` or `BadAnswer`.
 
-    An answer is a refusal when it says `s: error`, whatever its HTTP status; `no_data` admits the word of that name.
+    An answer is a refusal when it says `s: error`, whatever its HTTP status; with `no_data` the word of that name is also
+    accepted.
     """
     refusal = refusal_of(response)
     if refusal is not None:
@@ -115,7 +117,7 @@ def answer(response: WireResponse, *, no_data: bool = False) -> dict[str, object
 
 
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
-    """Return the refusal an answer is, or None when it is none."""
+    """Return the refusal in an answer, or None when it is not a refusal."""
     envelope = error_envelope(response)
     if envelope is None:
         kind = STATUS_REFUSALS.get(response.status)
