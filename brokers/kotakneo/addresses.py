@@ -1,6 +1,7 @@
-"""Where Kotak Neo's two sockets are: asked of its config service, else as the login's answer said, else as configured.
+"""The addresses of Kotak Neo's two sockets: from its config service, else from the login's answer, else as configured.
 
-Source: docs/brokers/kotakneo.md, section 2, step 3 (official SDK). Addresses come as https; the socket's scheme is meant.
+Source: docs/brokers/kotakneo.md, section 2, step 3 (official SDK). Addresses come as https; they mean the socket's
+scheme.
 """
 
 from collections.abc import Generator
@@ -12,13 +13,13 @@ from onebroker.brokers.kotakneo import wire
 from onebroker.brokers.requests import BadAnswer, BrokerError, CallKind, WireRequest, WireResponse
 
 MARKET, ORDERS = "broadcast_endpoint", "interactive_endpoint"
-"""Tails of the config service's names."""
+"""Endings of the config service's names."""
 
 _SOCKET_SCHEMES = {"https": "wss", "http": "ws"}
 
 
 def ask(access: Access, tail: str) -> Generator[WireRequest, WireResponse, str | None]:
-    """Ask the config service for the address of this login's data centre; None when it has none or cannot be asked."""
+    """Ask the config service for the address of this login's data centre; None when it has no address or cannot be asked."""
     centre = None if access.login is None else access.login.tokens.get("dataCenter")
     if not centre:
         return None
@@ -45,6 +46,6 @@ def as_socket(url: str) -> str:
 
 
 def beside(base: str, path: str) -> str:
-    """Return the socket `path` on the host of `base`, whatever path that has."""
+    """Return the socket `path` on the host of `base`; the path of `base` is dropped."""
     parts = urlsplit(base)
     return urlunsplit((_SOCKET_SCHEMES.get(parts.scheme, parts.scheme), parts.netloc, path, "", ""))

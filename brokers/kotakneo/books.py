@@ -1,6 +1,8 @@
-"""Kotak Neo's order book and trade book. `order_row` also reads the order stream's frames that say enough.
+"""Kotak Neo's order book and trade book. `order_row` also reads those frames of the order stream that are complete
+enough.
 
-Source: docs/brokers/kotakneo.md, section 4 and recorded rows. Numbers come as numbers or texts, "none" in five spellings (`values.said`).
+Source: docs/brokers/kotakneo.md, section 4 and recorded rows. Numbers come as numbers or texts; there are five spellings
+of "none" (`values.said`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +30,9 @@ def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
-    """Ask for the trades, and where they do not say their token for the orders, which do.
+    """Ask for the trades; where they do not give their token, also for the orders, which give it.
 
-    A trade's order is in the book for good, so the orders are only asked for again when another one has traded.
+    A trade's order stays in the book for good, so the orders are requested again only when another order has traded.
     """
     answer = yield wire.session_request(access, CallKind.READ, wire.TRADES)
     traded = _unnamed(answer)
@@ -47,10 +49,10 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
-    """Return one order as it stands; raise `BadAnswer` for a row that names no order."""
+    """Return one order in its current state; raise `BadAnswer` for a row that names no order."""
     segment = fields.required(row, "exSeg")
     symbol = fields.required(row, "trdSym", "sym")
-    # An order refused for its instrument may lack the token: it is shown under its symbol.
+    # An order refused because of its instrument may lack the token: it is shown under its symbol.
     token = values.token_of(segment, values.said(row.get("tok")) or symbol)
     units = values.row_units(row, token, listings)
     scale = units or 1
@@ -87,7 +89,7 @@ def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Ord
 
 
 def _unnamed(answer: WireResponse) -> set[str]:
-    """Return the orders of trades without a token; an answer that cannot be read is the parser's affair."""
+    """Return the orders of trades without a token; an unreadable answer is left to the parser."""
     try:
         rows = fields.readable_rows(wire.rows(answer))
     except (BrokerRefusal, BadAnswer):
@@ -100,7 +102,7 @@ def _trade_row(
 ) -> TradeRow:
     segment, symbol = fields.required(row, "exSeg"), fields.required(row, "trdSym")
     order_id = fields.required(row, "nOrdNo")
-    # A trade of an order that the book does not show is named by its symbol, which is no token of ours.
+    # A trade whose order is not in the book is named by its symbol, which is not a token of ours.
     token = values.token_of(segment, values.said(row.get("tok")) or tokens.get(order_id) or symbol)
     units = values.row_units(row, token, listings)
     price = fields.price(row.get("avgPrc"))
@@ -115,7 +117,7 @@ def _trade_row(
         instrument_token=token,
         tradingsymbol=symbol,
         exchange=segment,
-        # The row's qty is zero and its prc empty: what was filled stands in fldQty and avgPrc.
+        # The row's qty is zero and its prc empty: fldQty and avgPrc hold what was filled.
         quantity=fields.quantity(row, "fldQty") * (units or 1),
         price=price,
         exchange_order_id=values.said(row.get("exOrdId")),

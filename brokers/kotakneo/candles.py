@@ -33,7 +33,7 @@ INTERVALS = {
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
-    """Build the calls for both days inclusive, oldest first; raise ValueError for what Kotak has no candles of."""
+    """Build the calls, both days inclusive, oldest first; raise ValueError where Kotak has no candles."""
     if interval not in INTERVALS or listing.exchange not in CANDLE_SEGMENTS:
         raise ValueError(f"kotakneo has no candles of {interval} in {listing.exchange}")
     word, most_days = INTERVALS[interval]
@@ -54,7 +54,7 @@ def candle_requests(
 
 
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
-    """Return the candles of all calls, oldest first. An open interest of zero is none: it is not filled yet."""
+    """Return the candles of all calls, oldest first. An open interest of zero means none: Kotak does not fill it yet."""
     units = None if listing.other_names is not None else 1
     cash = listing.exchange in CASH_SEGMENTS
     return made_of(

@@ -1,4 +1,4 @@
-"""What Kotak Neo places and changes, and how often it is read.
+"""What Kotak Neo places and changes, and how often its data is read.
 
 Source: docs/brokers/kotakneo.md, section 5 (official SDK, live third-party client); cadence from architecture 13.
 """
@@ -22,7 +22,7 @@ CAPABILITIES = Capabilities(
         "currency": frozenset(),
         "commodity": frozenset({"MIS", "NRML"}),
     },
-    validities=frozenset(str(each) for each in VALIDITY_TO_WIRE),  # commodities: DAY alone, which orders.py sees to
+    validities=frozenset(str(each) for each in VALIDITY_TO_WIRE),  # commodities: only DAY, which orders.py checks
     after_market=True,
     disclosed_quantity=True,
     modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "validity", "disclosed_quantity"}),
@@ -31,4 +31,4 @@ CAPABILITIES = Capabilities(
 
 CADENCE = Cadence(orders=2.0, trades=4.0, positions=4.0, funds=10.0, holdings=60.0)
 PROFILE_SECONDS = None
-"""At each login, whose answer carries it."""
+"""Read at each login, whose answer carries it."""

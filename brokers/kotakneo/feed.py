@@ -1,8 +1,9 @@
 """Kotak Neo's market-data socket (SFeed, format `native_batch`): JSON text for control, binary frames for data.
 
-Binary is little-endian and packed: several packets in a frame, each behind its own length. Market packets are told by the
-level in their header, not by their code. Prices are integers over a divisor of their exchange, which the answer to the first
-message gives. There is no heartbeat but websocket pings. Source: docs/brokers/kotakneo.md, section 6a (official SDK 3.0.9, its tests).
+Binary is little-endian and packed: several packets in a frame, each after its own length. The level in its header, not
+the code, tells the kind of a market packet. Prices are integers over a divisor per exchange; the answer to the first
+message gives the divisors. The only heartbeat is websocket pings. Source: docs/brokers/kotakneo.md, section 6a (official
+SDK 3.0.9, its tests).
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,19 +32,19 @@ EXCHANGES = {
 }  # fmt: skip
 """Exchange id -> segment; the feed itself calls number 7 bse_cd."""
 DIVIDERS = {3: 10_000_000.0, 7: 10_000_000.0}
-"""Exchange id -> price units of a rupee where the answer does not say; 100 for all others."""
+"""Exchange id -> price units in a rupee where the answer does not give them; 100 for all others."""
 
 AUTHENTICATED = frozenset({1117, 1119})
-"""message_code of the answer to the first message: documented, and as it comes today."""
+"""message_code of the answer to the first message: the documented one, and the one sent today."""
 FORMAT = "native_batch"
 
 MARKET_OPEN, MARKET_CLOSE, MARKET_STATUS, AUCTION_CHANGE, INDEX = 6511, 6521, 105, 104, 7207
 _STATUS_CODES = frozenset({MARKET_OPEN, MARKET_CLOSE, MARKET_STATUS, AUCTION_CHANGE})
-"""Packets without a price of ours."""
+"""Packets that hold no price we use."""
 MINI = 1
 PICTURES = frozenset({2, 4, 8, 16})
 TOUCH = 4
-"""One row a side, whatever the counts say."""
+"""A packet of this level has one row a side, whatever the counts say."""
 
 _HEADER = Struct("<HHbBBBB")
 _MINI = Struct("<IqIqI")
@@ -51,7 +52,7 @@ _INDEX = Struct("<I5iQ")
 _PICTURE = Struct("<I5q5Iq4IhiI")
 _ROW = Struct("<qii")
 _NAME_AT = 66
-"""Of an index' packet: its name, padded with NULs."""
+"""Position of the name in an index packet; the name is padded with NULs."""
 _ROWS_AT = 144
 _SIZES = {"index": 87, "mini": 54, "picture": _ROWS_AT}
 _DEPTH = 5
@@ -68,7 +69,8 @@ def address(access: Access, now: datetime) -> StreamFlow:
 def opening_messages(access: Access) -> list[bytes | str]:
     """Return the message that names the session; its answer brings the dividers.
 
-    The time of the connection is that of the login: this builder has no clock, and the broker does not say what it is for.
+    The connection time in it is the login's time: this builder has no clock, and the broker does not say what the time is
+    for.
     """
     login = access.login
     message = {
@@ -87,7 +89,7 @@ def opening_messages(access: Access) -> list[bytes | str]:
 
 
 def subscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
-    """Return the messages that start full packets with five levels; indices have an event of their own."""
+    """Return the messages that start full packets with five levels; indices have their own event."""
     return _messages("subscribe", listings)
 
 
@@ -96,7 +98,7 @@ def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[by
 
 
 def ping_message() -> bytes | str | None:
-    """None: websocket pings."""
+    """Return None: websocket pings."""
     return None
 
 
@@ -105,7 +107,7 @@ def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listi
 
 
 class SFeedDecoder:
-    """Decodes whole messages; keeps the dividers of its connection and the names of the indices subscribed to on it."""
+    """Decodes whole messages; keeps the dividers of its connection and the names of the indices subscribed on it."""
 
     def __init__(self, listings: Mapping[str, Listing]) -> None:
         self._listings = listings
@@ -114,14 +116,13 @@ class SFeedDecoder:
         """Segment and display name of an index in capitals -> its broker_token."""
 
     def subscribing(self, listings: Sequence[Listing]) -> None:
-        """Learn the indices' names: they are subscribed to by name, and whether their packets carry the file's number is not
-        known."""
+        """Learn the indices' names: they are subscribed by name, and whether their packets carry the file's number is not known."""
         self._indices |= {
             wire_name(each).upper(): each.broker_token for each in listings if each.other_names is not None
         }
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message. A length that cannot be ends the frame; what came before it counts."""
+        """Decode one message. An impossible length ends the frame; the packets before it count."""
         if isinstance(frame, str):
             return [self._control(frame)]
         ticks, at, size, bad = [], 0, len(frame), ""
@@ -140,7 +141,7 @@ class SFeedDecoder:
         return events + ([CorruptFrame(bad)] if bad else [])
 
     def _packet(self, packet: bytes) -> Tick | str | None:
-        """Return the tick of a packet, None for one without a price of ours, or what is wrong with it."""
+        """Return the tick of a packet, None for a packet without a price we use, or a text that says what is wrong with it."""
         _, code, exchange, level, _, _, _ = _HEADER.unpack_from(packet)
         if code in _STATUS_CODES:
             return None
@@ -193,7 +194,7 @@ class SFeedDecoder:
                 self._dividers[int(exchange)] = divider
 
 
-# Readers: zero is how the feed gives no price and no time; without a last price there is no tick.
+# Readers: the feed writes zero for no price and no time; without a last price there is no tick.
 
 
 def _index(packet: bytes, token: str, divider: float) -> Tick | None:

@@ -1,8 +1,8 @@
 """Kotak Neo's scrip files (seven CSVs of a day) into the normalized frame.
 
-Source: docs/brokers/kotakneo.md, section 4. Header names carry stray blanks and a semicolon. Ticks and strikes are paise, in currency not sure.
-Expiries count from 1980 in two files and from 1970 in the others. What is not in the broker's page, general knowledge or a public row
-of a real file, says so where it is used.
+Source: docs/brokers/kotakneo.md, section 4. Header names carry stray blanks and a semicolon. Ticks and strikes are paise;
+for currency this is not sure. Expiries count from 1980 in two files and from 1970 in the others. A fact with another
+source than the broker's page, general knowledge or a public row of a real file says so where it is used.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from onebroker.brokers.requests import BadAnswer
 from onebroker.config.instruments import UNCATEGORISED
 
 NAMING = ("pSymbol", "pExchSeg", "pTrdSymbol")
-"""Without these a file is not the file."""
+"""A file without these columns is not the expected file."""
 COLUMNS = (
     *NAMING, "pGroup", "pInstType", "pSymbolName", "pOptionType", "pISIN", "pDesc", "dTickSize", "lLotSize", "lExpiryDate",
     "lMultiplier", "dStrikePrice", "pInstName", "lFreezeQty",
@@ -41,7 +41,7 @@ RAW_COLUMNS = (
     "pGroup", "pInstType", "pInstName", "pScripRefKey", "lMultiplier", "lPrecision", "dHighPriceRange", "dLowPriceRange",
     "dGenNum", "dGenDen", "dPriceNum", "dPriceDen", "iMaxOrderSize", "iBoardLotQty", "iPermittedToTrade", "CASEligible",
 )  # fmt: skip
-"""What nothing else carries."""
+"""Columns that no other column of the frame carries."""
 
 INDEX_NAMES = {
     "NIFTY": "Nifty 50",
@@ -51,8 +51,9 @@ INDEX_NAMES = {
     "NIFTYNXT50": "Nifty Next 50",
     "INDIAVIX": "INDIA VIX",
 }
-"""An index' name in the file -> the display name by which quotes and the stream know it, case and all. The broker's page gives some;
-the others are the exchange's own names (general knowledge, unchecked). One that is not here is known by its trading symbol."""
+"""An index' name in the file -> the display name, with its exact case, that quotes and the stream use. The broker's page
+gives some; the others are the exchange's own names (general knowledge, unchecked). An index that is not here is known by
+its trading symbol."""
 
 
 DERIVATIVE_HEADS: Sequence[tuple[str, str]] = (
@@ -67,27 +68,29 @@ the exchange's own (general knowledge, unchecked)."""
 COMMODITY_FILES = ("mcx_fo", "nse_com")
 
 FROM_1980 = ("nse_fo", "cde_fo")
-"""Files whose expiries count Indian seconds from the beginning of 1980; the others' are Unix time, the last second of the day in
-UTC (the broker's page's GOLDM row)."""
+"""Files whose expiries count Indian seconds from the beginning of 1980. The others use Unix time: the last second of the
+day in UTC (the broker's page's GOLDM row)."""
 DAYS_TO_1980 = 3652
 DAY_SECONDS = 86_400
 
 PAISE = 100.0
 CURRENCY_SCALES = (100.0, 10_000.0, 10_000_000.0)
 SMALLEST_CURRENCY_TICK, LARGEST_CURRENCY_TICK = 0.0005, 0.05
-"""Rupees. The file's unit of currency prices is not known: it is the one in which a row's tick is a tick."""
+"""Rupees. The file's unit of currency prices is not known: we take the unit in which a row's tick is a possible tick."""
 
 CONTRACT_FILES = ("cde_fo", "mcx_fo", "nse_com")
-"""Where a lot of 1 means that the broker counts contracts, whose units are then the multiplier, if it is given."""
+"""Files where a lot of 1 means that the broker counts contracts; the units of a contract are then the multiplier, if given."""
 
 _SEGMENT, _ISIN, _GROUP = pl.col("pExchSeg"), pl.col("pISIN"), pl.col("pGroup")
 _OPTION = pl.col("pOptionType").is_in(["CE", "PE"])
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+    """Return the normalized frame; a row that names no instrument is dropped, a row that matches no segment is
+    uncategorised.
 
-    The first body is the list of the files. Raises `BadFiles` for bodies that are not such files; one without rows is fine (NSE's commodities on most days).
+    The first body is the list of the files. Raises `BadFiles` for bodies that are not such files; a file without rows is
+    fine (NSE's commodities on most days).
     """
     parts = read_each(bodies[1:], _read, first=1)
     rows = pl.concat([rows for rows, _, _ in parts])
@@ -111,7 +114,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
 
 def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
-    """Return one file's rows, how many are left out, and which columns it lacks."""
+    """Return one file's rows, how many rows were left out, and which columns it lacks."""
     rows, lost = read_table(body, "an instrument file")
     rows = rows.rename({name: name.strip(" ;") for name in rows.columns})
     absent = lacking(rows, NAMING, COLUMNS, "an instrument file")
@@ -136,14 +139,14 @@ def _display_name() -> pl.Expr:
 
 
 def _expiry() -> pl.Expr:
-    """The day of an expiry; -1 and 0 are none."""
+    """The day of an expiry; -1 and 0 mean none."""
     counted = pl.when(pl.col("lExpiryDate") > 0).then((pl.col("lExpiryDate") / DAY_SECONDS).floor())
     days = counted + pl.when(_SEGMENT.is_in(FROM_1980)).then(DAYS_TO_1980).otherwise(0)
     return pl.from_epoch(days.cast(pl.Int32, strict=False), time_unit="d").dt.to_string()
 
 
 def _scale() -> pl.Expr:
-    """Price units of the file in a rupee; in currency null when no unit makes the tick a tick."""
+    """Price units of the file in a rupee; for currency null when no unit makes the tick a possible tick."""
     tick = pl.col("dTickSize")
     fitting = pl.coalesce(
         *(
@@ -156,8 +159,8 @@ def _scale() -> pl.Expr:
 
 
 def _contract_units() -> pl.Expr:
-    """Units in one of the broker's quantities; null = it counts contracts and the size of one is not known, or nothing says what
-    it counts."""
+    """Units in one of the broker's quantities. Null = it counts contracts and the size of one is not known, or nothing
+    says what it counts."""
     lot, multiplier = pl.col("lLotSize"), pl.col("lMultiplier")
     size = pl.when(multiplier > 1).then(multiplier)
     counts_units = _SEGMENT.is_in(CONTRACT_FILES).not_() | (lot > 1)
@@ -183,7 +186,7 @@ def _derivative_segment() -> pl.Expr:
     on_goods = (head == "equity_index") & _SEGMENT.is_in(COMMODITY_FILES)
     head = pl.when(on_goods).then(pl.lit("commodity_index")).otherwise(head)
     shape = pl.when(_OPTION).then(pl.lit("_options")).otherwise(pl.lit("_futures"))
-    # A future says XX or, in commodities, nothing.
+    # A future has XX or, in commodities, nothing.
     known = _OPTION | pl.col("pOptionType").is_null() | pl.col("pOptionType").is_in(["XX", "FUT"])
     complete = known & pl.col("underlying").is_not_null() & pl.col("expiry").is_not_null()
     complete &= _OPTION.fill_null(False).not_() | (pl.col("strike") > 0).fill_null(False)
@@ -199,7 +202,8 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     symbol = pl.when(index).then(pl.col("display")).when(cash).then(in_series).otherwise(pl.col("pTrdSymbol"))
     lot, tick, freeze = pl.col("lLotSize"), pl.col("dTickSize"), pl.col("lFreezeQty")
     lot = pl.when(lot * pl.col("units") >= 1).then(lot * pl.col("units"))
-    # A real row of NSE's options says 1801 where the exchange publishes 1800: there it is the first quantity refused.
+    # A real row of NSE's options says 1801 where the exchange publishes 1800: in that file the figure is the first
+    # quantity refused.
     most = pl.when(_SEGMENT == "nse_fo").then(freeze - 1).otherwise(freeze) * pl.col("units")
     return rows.select(
         exchange=pl.col("ours"),
@@ -213,7 +217,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         isin=pl.when(_ISIN.str.contains(ISIN_PATTERN)).then(_ISIN),
         lot_size=lot.cast(pl.Int64),
         tick_size=pl.when(tick > 0).then(tick / pl.col("scale")),
-        # 1 is no limit a market could have.
+        # 1 cannot be the limit of any market.
         freeze_quantity=pl.when(freeze > 1).then(most).floor().cast(pl.Int64),
         contract_units=pl.col("units").cast(pl.Int64),
         broker_token=pl.format(token_of("{}", "{}"), _SEGMENT, "pSymbol"),

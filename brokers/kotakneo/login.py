@@ -1,7 +1,8 @@
-"""Kotak Neo's login: unattended, in two steps. A one-time code gives a view session, the MPIN turns it into a trading one.
+"""Kotak Neo's login: unattended, in two steps. A one-time code gives a view session; the MPIN turns it into a trading
+session.
 
-Source: docs/brokers/kotakneo.md, section 2. The answer to the MPIN names the host of all further calls (`baseUrl`) and carries what there is of a
-profile; the broker has no profile call, so the limits call proves a login.
+Source: docs/brokers/kotakneo.md, section 2. The answer to the MPIN names the host of all further calls (`baseUrl`) and
+carries the only profile data there is. The broker has no profile call, so the limits call proves a login.
 """
 
 import re
@@ -26,14 +27,14 @@ from onebroker.brokers.requests import (
 from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(7, 0)
-"""Ours, for a token that does not say its end: it lives for the trading day, the exact hour is not known."""
+"""Our choice, for a token that does not state its end: it lives for the trading day, the exact hour is not known."""
 
 ALL_LIMITS = {"seg": "ALL", "exch": "ALL", "prod": "ALL"}
 
 _KEPT = ("token", "sid", "baseUrl", "dataCenter", "feedUrl", "rtUrl")
-"""Of the answer to the MPIN: what later calls need."""
+"""Fields of the answer to the MPIN that later calls need."""
 _NOT_PROFILE = frozenset({"token", "sid", "rid", "searchAPIKey", "derivativesRiskDisclosure"})
-"""Its secrets, and a text that is about nobody."""
+"""Fields that are not profile: its secrets, and a text that is about no account."""
 
 _WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
     (re.compile(r"block|lock|suspend|dormant|disabled", re.IGNORECASE), RefusalKind.BLOCKED),
@@ -44,16 +45,16 @@ _WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
         RefusalKind.BAD_CREDENTIALS,
     ),
 )
-"""What a refused login names, first that fits: the documents give a sentence, no code of its own (unchecked)."""
+"""Words in the refusal of a login, the first match counts: the documents give a sentence, no code of its own (unchecked)."""
 
 
 def login_page(access: Access, state: str = "") -> str:
-    """Return "": nobody is needed."""
+    """Return "": no person is needed."""
     return ""
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
-    """Log in with the one-time code of `now`, then with the MPIN; raises ValueError for a TOTP secret that is none."""
+    """Log in with the one-time code of `now`, then with the MPIN; raises ValueError for an invalid TOTP secret."""
     credentials = access.credentials
     first = {
         "mobileNumber": credentials["mobile_number"],
@@ -76,23 +77,23 @@ def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
 
 
 def renew(access: Access, now: datetime) -> LoginFlow | None:
-    """Return None: a session is not renewed, one logs in again."""
+    """Return None: a session cannot be renewed; log in again."""
     return None
 
 
 def profile_request(access: Access) -> WireRequest:
-    """The limits call, a cheap one that is answered only under a live trading session."""
+    """Return the limits call, a cheap call that is answered only under a live trading session."""
     return wire.session_request(access, CallKind.READ, wire.LIMITS, ALL_LIMITS)
 
 
 def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
-    """Return what the login's answer said of the account."""
+    """Return what the login's answer said about the account."""
     wire.answer(response)
     return dict(login.profile)
 
 
 def refusal_of_login(response: WireResponse) -> BrokerRefusal | None:
-    """Return why a login was refused, None when it was not: here 401 and 403 mean what was sent, not a session."""
+    """Return why a login was refused, None when it was not. Here 401 and 403 refuse the data sent, not a session."""
     refusal = wire.refusal_of(response)
     if refusal is None:
         return None
@@ -132,6 +133,6 @@ def _data(response: WireResponse) -> dict[str, object]:
 
 
 def _end(token: str, now: datetime) -> float:
-    """Return when the trade token ends, epoch seconds: what it says itself (it is a JWT), else the next `EXPIRY`."""
+    """Return when the trade token ends, epoch seconds: its own statement (it is a JWT), else the next `EXPIRY`."""
     end = expiry(token)
     return end if end is not None and end > now.timestamp() else next_time_of_day(now, EXPIRY).timestamp()

@@ -1,10 +1,11 @@
-"""What one order needs at Kotak Neo: POST check-margin, one order in `jData`, all values texts.
+"""The money that one order needs at Kotak Neo: POST check-margin, one order in `jData`, all values texts.
 
-Sources: the official client (kotakneoapi 3.0.9: path, fields, words, segments) and the documented sample answer; third-party clients
-have sent the same and read the same from a live account. `ordMrgn` counts: `totMrgnUsd` is `mrgnUsd`, what the account has blocked
-already, and it together; where the account stands in the same underlying it may be less than the order by itself. `reqdMrgn` is
-what is still lacking, zero where the money suffices. A market order is asked about as a limit order at what it should trade at, which
-is what a live account is known to have answered, and what the broker makes of it.
+Sources: the official client (kotakneoapi 3.0.9: path, fields, words, segments) and the documented sample answer;
+third-party clients have sent and read the same on a live account. We use `ordMrgn`. `totMrgnUsd` is `ordMrgn` plus
+`mrgnUsd`, which the account has already blocked. Where the account holds the same underlying, `ordMrgn` may be less than
+the order by itself needs. `reqdMrgn` is what is still lacking, zero where the money suffices. A market order is asked as
+a limit order at its expected price: a live account is known to have answered this, and the broker makes the same of a
+market order.
 """
 
 from datetime import datetime
@@ -20,7 +21,7 @@ from onebroker.config.money import plain
 from onebroker.config.vocabulary import OrderType, Product, Side
 
 _BROKER, _BRANCH = "KOTAK", "ONLINE"
-"""`brkName` and `brnchId`, always these."""
+"""`brkName` and `brnchId`, always these values."""
 
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:

@@ -1,7 +1,8 @@
-"""Kotak Neo's order stream: JSON text frames about orders and positions, after one greeting that is no JSON.
+"""Kotak Neo's order stream: JSON text frames about orders and positions, after one greeting that is not JSON.
 
-Source: docs/brokers/kotakneo.md, section 6c (official SDK). A documented order frame says neither price nor validity nor tag, so it moves the books;
-one that says all of it is an order update. Frames come more than once: an order's newest `updRecvTm` counts.
+Source: docs/brokers/kotakneo.md, section 6c (official SDK). A documented order frame has no price, validity or tag, so it
+only triggers a read of the books. A frame that has all of them is an order update. Frames come more than once: an order's
+newest `updRecvTm` counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,22 +18,22 @@ from onebroker.brokers.requests import BadAnswer, StreamAddress
 
 sockets = 1
 per_socket = 0
-"""It takes no instruments."""
+"""This socket takes no instruments."""
 silence_seconds: float | None = None
 """Nothing comes between orders (lesson 3)."""
 ping_seconds: float | None = wire.PING_SECONDS
 ready_seconds: float | None = wire.READY_SECONDS
-"""A greeting that is not understood leaves a socket that says nothing: the broker's `ok` is waited for."""
+"""If the greeting is not understood, the socket stays silent: so we wait for the broker's `ok`."""
 
 _WHOLE = (
     "exSeg", "tok", "ordSt", "trnsTp", "prcTp", "prod", "qty", "fldQty", "avgPrc", "prc", "trgPrc", "vldt", "GuiOrdId",
     "ordGenTp",
 )  # fmt: skip
-"""What an order frame must have to say all of its order: a figure that is left out is not known, and not zero."""
+"""Fields that an order frame needs to describe its whole order: a missing figure is unknown, not zero."""
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Ask where this account's stream is; without an answer it is on the host of the session."""
+    """Ask for the address of this account's stream; without an answer it is on the host of the session."""
     asked = yield from addresses.ask(access, addresses.ORDERS)
     named = asked or addresses.told(access, "rtUrl")
     if named is not None:
@@ -43,7 +44,7 @@ def address(access: Access, now: datetime) -> StreamFlow:
 
 
 def opening_messages(access: Access) -> list[bytes | str]:
-    """Return the greeting, which looks like JSON and has no quotes: the official client's own form."""
+    """Return the greeting, which looks like JSON without quotes: the official client's own form."""
     return [f"{{type:cn,Authorization:{access.token('token')},Sid:{access.token('sid')},src:WEB}}"]
 
 
@@ -56,7 +57,7 @@ def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[by
 
 
 def ping_message() -> bytes | str | None:
-    """None: websocket pings."""
+    """Return None: websocket pings."""
     return None
 
 
@@ -88,7 +89,7 @@ class OrderFrames:
         return [Heartbeat()]
 
     def _alive(self) -> list[BrokerEvent]:
-        """What is pushed says that the greeting was taken, also where its answer never came."""
+        """Note that the greeting was accepted: any pushed frame shows it, even where its answer never came."""
         if self._greeted:
             return []
         self._greeted = True
@@ -108,7 +109,7 @@ class OrderFrames:
         return OrderUpdate(order_row(row, self._listings))
 
     def _seen(self, order_id: str | None, stamp: object) -> bool:
-        """Tell whether a frame is one we had, or older than one; a frame without its time never is."""
+        """Tell whether we already had a frame, or it is older than one we had; False for a frame without a time."""
         if order_id is None or not isinstance(stamp, int) or isinstance(stamp, bool):
             return False
         if stamp <= self._newest.get(order_id, -1):

@@ -1,7 +1,8 @@
 """Placing, modifying and cancelling at Kotak Neo, and what its answers mean.
 
-Source: docs/brokers/kotakneo.md, section 4. All values are texts. The same thing has another key in each message: the order number is `no` to
-modify and `on` to cancel, the validity `rt` to place and `vd` to modify. A MARKET order is taken and shown as a protected limit.
+Source: docs/brokers/kotakneo.md, section 4. All values are texts. Keys differ between messages: the order number is `no`
+to modify and `on` to cancel, the validity `rt` to place and `vd` to modify. Kotak accepts a MARKET order and shows it as
+a protected limit.
 """
 
 from datetime import datetime
@@ -23,9 +24,9 @@ from onebroker.config.money import plain
 from onebroker.config.vocabulary import Product, Side, Validity
 
 NO_PROTECTION = "0"
-"""`mp`, which is always this."""
+"""The value of `mp`, always this."""
 NO_PRICE = "0"
-"""Neither empty nor `0.0`: both have been refused."""
+"""An empty price and `0.0` have both been refused."""
 
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
@@ -53,12 +54,12 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "os": wire.SOURCE,
     }
     if ticket.token:
-        fields["ig"] = ticket.token  # comes back as GuiOrdId
+        fields["ig"] = ticket.token  # returned as GuiOrdId
     return about_new(ticket, wire.session_request(access, CallKind.ORDER, wire.PLACE, fields))
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
-    """Build the modify call: the whole order as it shall stand, so what stays comes from the row. Raises `NotSendable`."""
+    """Build the modify call: the whole order after the change; unchanged values come from the row. Raises `NotSendable`."""
     row, listing = change.row, change.listing
     stands = as_changed("kotakneo", change)
     fields = {
@@ -92,8 +93,8 @@ def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """Read the answer to a place, modify or cancel.
 
-    An order number under a yes is an acceptance. A refusal below HTTP 500 without an order number is a rejection, unless
-    it speaks of the broker's own trouble (`UNCLEAR_CODES`); all else leaves the outcome unknown.
+    An order number in a positive answer is an acceptance. A refusal below HTTP 500 without an order number is a
+    rejection, unless it reports the broker's own trouble (`UNCLEAR_CODES`). Everything else leaves the outcome unknown.
     """
     refusal = wire.refusal_of(response)
     order_id = _order_id(response)
@@ -110,7 +111,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
 
 
 def _order_id(response: WireResponse) -> str | None:
-    """Return the order number of an answer; older documents call that of a cancel `result`."""
+    """Return the order number of an answer; older documents call the number of a cancel `result`."""
     try:
         answer = response.json()
     except BadAnswer:
@@ -125,7 +126,7 @@ def _flag(*, after_market: bool) -> str:
 
 
 def _validity(word: str, listing: Listing) -> str:
-    """Raise `NotSendable` for a validity that is not offered (in commodities all but DAY)."""
+    """Return the broker's validity; raise `NotSendable` for one that is not offered (for commodities all but DAY)."""
     spelled = wire_word("kotakneo", VALIDITY_TO_WIRE, Validity, word)
     if word != Validity.DAY and listing.exchange in values.DAY_ONLY_SEGMENTS:
         raise NotSendable(f"kotakneo takes no {word} orders in {listing.exchange}")
@@ -133,9 +134,10 @@ def _validity(word: str, listing: Listing) -> str:
 
 
 def _price(price: Decimal | None, *, needed: bool) -> str:
-    """Return a price as its shortest plain decimal; raise `NotSendable` for none where the order type needs one.
+    """Return a price as its shortest plain decimal; raise `NotSendable` for a missing price where the order type needs
+    one.
 
-    A limit of zero has been replaced by the exchange without a word, and filled.
+    A limit of zero has been replaced by the exchange without notice, and filled.
     """
     if not needed:
         return NO_PRICE

@@ -1,8 +1,9 @@
 """Kotak Neo's positions, holdings and funds.
 
-Source: docs/brokers/kotakneo.md, section 4 (documentation's formulas, official SDK's positions arithmetic). A position row has quantities and
-amounts only: net quantity, averages and results are computed. What was carried in is valued at the previous close, which for
-shares is not what they cost; that is in the holdings, so positions take two calls on days with carried shares.
+Source: docs/brokers/kotakneo.md, section 4 (documentation's formulas, official SDK's positions arithmetic). A position
+row has only quantities and amounts: we compute net quantity, averages and results. A carried quantity is valued at the
+previous close, which for shares is not their cost. Their cost is in the holdings, so positions take two calls on days
+with carried shares.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +29,14 @@ _PAISE = 2
 
 
 def position_requests(access: Access, now: datetime) -> ReadFlow:
-    """Ask for the positions, and for the holdings when shares were carried in."""
+    """Ask for the positions, and also for the holdings when shares were carried in."""
     answer = yield wire.session_request(access, CallKind.READ, wire.POSITIONS)
     if _needs_costs(answer):
         yield wire.session_request(access, CallKind.READ, wire.HOLDINGS)
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return both views of the one list: net for every row, day for the rows that traded today.
+    """Return both views of the same list: the net view of every row, the day view of rows that traded today.
 
     Without the cost of carried shares their average stays None; it is never the last price (lesson 11).
     """
@@ -53,7 +54,7 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
-    """Return the holdings. Neither T1 nor pledged units nor those of margin trading are told apart."""
+    """Return the holdings. The broker does not separate T1, pledged or margin-trading units."""
     return read_rows(wire.rows(responses[0]), _holding_row)
 
 
@@ -62,13 +63,13 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return the one pool of cash; margins are also given by segment, free cash is not."""
+    """Return the single pool of cash. Margins are also given by segment; free cash is not."""
     row = wire.answer(responses[0])
     if fields.number(row.get("Net")) is None:
         raise BadAnswer("limits without Net")
     return FundsRow(
         available_balance=fields.number(row.get("Net")),
-        # In the recorded answers Net is CollateralValue less MarginUsed, on an account with nothing but cash.
+        # In the recorded answers Net is CollateralValue less MarginUsed, on an account with only cash.
         cash_balance=fields.number(row.get("CollateralValue")),
         collateral_value=fields.number(row.get("Collateral")),
         adhoc_credit=fields.number(row.get("AdhocMargin")),
@@ -91,7 +92,7 @@ def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
 _OTHER_MARGINS = (
     "PremiumPrsnt", "MarginVarPrsnt", "MarginScripBasketPrsnt", "SpecialMarginPrsnt", "DeliveryMarginPresent",
 )  # fmt: skip
-"""The lines of margin used besides span and exposure."""
+"""Lines of margin used other than span and exposure."""
 
 _RESULT_HEADS = ("Cash", "Fo", "Com", "Cur")
 
@@ -100,11 +101,11 @@ _SEGMENT_MARGINS = {
     "currency": (("CurSpanMrgnNrmlPrsnt", "CurSpanMrgnMisPrsnt"), ("CurExpMrgnNrmlPrsnt", "CurExpMrgnMisPrsnt")),
     "commodity": (("ComSpanMrgnNrmlPrsnt", "ComSpanMrgnMisPrsnt"), ("ComExpsrMrgnNrmlPrsnt", "ComExpsrMrgnMisPrsnt")),
 }
-"""Our segment -> its lines of span and of exposure, by product (the broker spells `FoSpanrgn` so)."""
+"""Our segment -> its lines of span and of exposure, by product (`FoSpanrgn` is the broker's own spelling)."""
 
 
 def _result(row: Row, tail: str, whole: str) -> float | None:
-    """Add up a result of the day by segment: recorded answers have it there and zero in the line for the whole."""
+    """Add up a result of the day by segment: recorded answers have it there, and zero in the line for the whole."""
     parts = fields.rupee_sum(row.get(f"{head}{tail}") for head in _RESULT_HEADS)
     return fields.number(row.get(whole)) if parts is None else parts
 
@@ -118,7 +119,7 @@ def _segment(row: Row, span: Sequence[str], exposure: Sequence[str]) -> FundsSeg
 
 
 def _needs_costs(answer: WireResponse) -> bool:
-    """Tell whether a row carries shares; an answer that cannot be read is the parser's affair."""
+    """Tell whether a row carries shares; an unreadable answer is left to the parser."""
     try:
         return any(
             fields.text(row.get("exSeg")) in values.CASH_SEGMENTS
@@ -130,7 +131,7 @@ def _needs_costs(answer: WireResponse) -> bool:
 
 
 def _costs(response: WireResponse) -> dict[str, Fraction]:
-    """Return what a unit of each holding cost, by broker token; nothing of those that cannot be read now, or of all."""
+    """Return the cost of a unit of each holding, by broker token. Holdings that cannot be read now are left out; that may be all."""
     try:
         return dict(read_some(wire.rows(response), _cost_of))
     except OddRows as odd:
@@ -150,16 +151,16 @@ def _cost_of(row: Row) -> tuple[str, Fraction] | None:
 
 @attrs.frozen(kw_only=True)
 class _Legs:
-    """A position row read: the broker's quantities (signless) and amounts, carried and of today. Rupees."""
+    """A parsed position row: the broker's quantities (without sign) and amounts, carried and of today. Rupees."""
 
     token: str
     symbol: str
     segment: str
     product: str
     known_units: int | None
-    """Units in one of the broker's quantities; None when neither the row nor its listing tells."""
+    """Units in one of the broker's quantities; None when neither the row nor its listing gives them."""
     factor: Fraction
-    """NF: rupees by which one of its quantities moves with one rupee of price."""
+    """NF: the change in rupees of one of its quantities when the price changes by one rupee."""
     precision: int
     carried_buy: int
     carried_sell: int
@@ -167,11 +168,11 @@ class _Legs:
     """None = not known."""
     carried_sell_cost: Fraction | None
     close: Fraction | None
-    """Previous close, from the carried amounts that are valued at it."""
+    """Previous close, from the carried amounts, which are valued at it."""
     bought: int
     sold: int
     buy_amount: Fraction | None
-    """None = not told, as below."""
+    """None = not given, as below."""
     sell_amount: Fraction | None
     last: Fraction | None
 
@@ -192,7 +193,7 @@ class _Legs:
         else:
             buy_cost, sell_cost = buy_at_close, sell_at_close
         carried, at_close = carried_buy + carried_sell, _plus(buy_at_close, sell_at_close)
-        last = fields.price(row.get("ltp"))  # zero now and then, which is none
+        last = fields.price(row.get("ltp"))  # zero now and then, which means none
         return cls(
             token=token,
             symbol=fields.required(row, "trdSym", "sym"),
@@ -218,7 +219,7 @@ class _Legs:
         return self.known_units or 1
 
     def sized(self, row: PositionRow) -> PositionRow:
-        """Return a row made with `units`, in contracts where these are not known."""
+        """Return a row made with `units`; in contracts where the units are not known."""
         return in_contracts(row) if self.known_units is None else row
 
     @property
@@ -226,13 +227,13 @@ class _Legs:
         return bool(self.bought or self.sold)
 
     def average(self, amount: Fraction | None, quantity: int) -> float | None:
-        """Return the price at which `quantity` (the broker's) came to `amount`."""
+        """Return the average price at which `quantity` (the broker's) gave `amount`."""
         return None if amount is None or not quantity else _number(amount / (quantity * self.factor), self.precision)
 
     def held_average(
         self, net: int, buys: int, bought: Fraction | None, sells: int, sold: Fraction | None
     ) -> float | None:
-        """Return the average of what is held: the buys' when long, the sells' when short, none when flat."""
+        """Return the average of the open quantity: the buys' when long, the sells' when short, none when flat."""
         return self.average(bought, buys) if net > 0 else self.average(sold, sells) if net < 0 else None
 
 
@@ -291,9 +292,10 @@ def _day_row(legs: _Legs) -> PositionRow:
 def _results(
     legs: _Legs, net: int, buy: tuple[int, Fraction | None], sell: tuple[int, Fraction | None]
 ) -> tuple[float | None, float | None]:
-    """Return (realized, unrealized) in rupees; together they are the documents' result, sells - buys + net x ltp x NF.
+    """Return (realized, unrealized) in rupees; their sum is the documents' result, sells - buys + net x ltp x NF.
 
-    What was both bought and sold is realized at the two averages; None where a cost or the last price is not known.
+    A quantity that was both bought and sold is realized at the two averages. None where a cost or the last price is not
+    known.
     """
     (buys, bought), (sells, sold) = buy, sell
     if bought is None or sold is None:
@@ -317,7 +319,7 @@ def _holding_row(row: Row) -> HoldingRow:
         isin=None,
         settled_quantity=quantity,
         average_price=fields.price(row.get("averagePrice")),
-        # The price at which the broker itself values it; recorded rows call the same figure closingPrice.
+        # The price at which the broker itself values the holding; recorded rows call the same figure closingPrice.
         last_price=_number(Fraction(exact(value)) / quantity, _PAISE)
         if value is not None and quantity > 0
         else fields.price(row.get("closingPrice")),
@@ -326,12 +328,12 @@ def _holding_row(row: Row) -> HoldingRow:
 
 
 def _holding_token(row: Row) -> str:
-    """`exchangeIdentifier` is the exchange's token; `instrumentToken` is a number of Kotak's own."""
+    """Return the token of a holding: `exchangeIdentifier` is the exchange's token; `instrumentToken` is a number of Kotak's own."""
     return values.token_of(fields.required(row, "exchangeSegment"), fields.required(row, "exchangeIdentifier"))
 
 
 def _factor(row: Row) -> Fraction:
-    """Return NF = multiplier x genNum / genDen x prcNum / prcDen; a part that is missing or not above zero is 1."""
+    """Return NF = multiplier x genNum / genDen x prcNum / prcDen; a part that is missing or not above zero counts as 1."""
     multiplier, general, general_of, price, price_of = (
         _positive(row.get(name)) for name in ("multiplier", "genNum", "genDen", "prcNum", "prcDen")
     )
@@ -344,13 +346,13 @@ def _positive(value: object) -> Fraction:
 
 
 def _amount(row: Row, name: str, quantity: int) -> Fraction | None:
-    """Return what a leg of so many came to; None where the row does not say. A leg of nothing came to nothing."""
+    """Return the amount of a leg of `quantity`; None where the row does not give it. A leg of zero has the amount zero."""
     figure = fields.number(row.get(name)) if quantity else 0.0
     return None if figure is None else Fraction(exact(figure))
 
 
 def _cost(average: Fraction | None, quantity: int) -> Fraction | None:
-    """Return what a carried quantity cost; nothing carried cost nothing."""
+    """Return the cost of a carried quantity; a quantity of zero cost nothing."""
     if not quantity:
         return Fraction(0)
     return None if average is None else average * quantity
@@ -365,5 +367,5 @@ def _rupees(amount: Fraction | None) -> float | None:
 
 
 def _number(value: Fraction, places: int) -> float:
-    """Return a computed figure rounded half away from zero, as the documents' formula asks (`precision`)."""
+    """Return a computed figure rounded half away from zero, as the documents' formula requires (`precision`)."""
     return round_half_up(float(value), places)

@@ -1,7 +1,7 @@
 """Kotak Neo's REST quotes: a bare list of rows whose figures are texts.
 
-Source: docs/brokers/kotakneo.md, section 4 (an official live sample). The access token of the settings is enough. An index is asked by its
-display name and answered by its number or its name.
+Source: docs/brokers/kotakneo.md, section 4 (an official live sample). The access token of the settings is enough. An
+index is requested by its display name; the answer has its number or its name.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
 
 
 def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:
-    """Return ticks by broker_token; what Kotak does not know it leaves out.
+    """Return ticks by broker_token; Kotak leaves out instruments that it does not know.
 
     Raises `BadAnswer` for a quote that does not say which instrument of which segment it is about.
     """

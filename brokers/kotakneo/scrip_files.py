@@ -1,7 +1,7 @@
-"""Where Kotak Neo's scrip files of a day are: as the broker lists them, else in the folder of today's date.
+"""The addresses of Kotak Neo's scrip files of a day: from the broker's list, else in the folder of today's date.
 
-Source: docs/brokers/kotakneo.md, section 4; neo_api_client 3.0.9, `scrip_master`. The list needs the access token of the settings, no login. On a
-morning on which today's folder is not there yet, composed addresses alone would bring nothing.
+Source: docs/brokers/kotakneo.md, section 4; neo_api_client 3.0.9, `scrip_master`. The list needs the access token of the
+settings, no login. On a morning when today's folder does not exist yet, composed addresses alone would find nothing.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ FILES = (
     "transformed-v1/nse_cm-v1.csv", "transformed-v1/bse_cm-v1.csv", "transformed/nse_fo.csv", "transformed/bse_fo.csv",
     "transformed/cde_fo.csv", "transformed/mcx_fo.csv", "transformed/nse_com.csv",
 )  # fmt: skip
-"""Below the folder of a day."""
+"""Paths below the folder of a day."""
 
 
 def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """Ask where the files are, then for each; one that the list does not name is asked for in today's folder."""
+    """Ask for the list of the files, then for each file; a file that the list does not name is requested in today's folder."""
     response = yield wire.open_request(access, CallKind.READ, wire.FILE_PATHS)
     listed = _listed(response, urlsplit(access.endpoints.instruments_url).scheme)
     folder = f"{access.endpoints.instruments_url.rstrip('/')}/{now.astimezone(IST).date()}"
@@ -34,7 +34,7 @@ def file_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def _listed(response: WireResponse | None, scheme: str) -> Mapping[str, str]:
-    """Return the addresses of the list by kind of file; none where the call failed or its answer is not the list."""
+    """Return the addresses in the list by kind of file; none where the call failed or its answer is not the list."""
     if response is None or is_missing(response.body) or response.status != 200:
         return {}
     try:
@@ -49,12 +49,12 @@ def _listed(response: WireResponse | None, scheme: str) -> Mapping[str, str]:
 
 
 def _kind(path: str) -> str:
-    """Return which segment a file is of: its name without version and ending."""
+    """Return the segment of a file: its name without version and ending."""
     return PurePosixPath(urlsplit(path).path).stem.lower().removesuffix("-v1")
 
 
 def _address(base: str, path: str, scheme: str) -> str | None:
-    """Return the whole address of a path; None where it is no address of a table, or would leave TLS."""
+    """Return the full address of a path; None where it is not the address of a table, or would leave TLS."""
     try:
         url = urljoin(f"{base.rstrip('/')}/", path)
         parts = urlsplit(url)

@@ -30,9 +30,9 @@ STATUSES: dict[str, OrderStatus] = {
     "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
     "REJECTED": OrderStatus.REJECTED,
 }
-"""`ordSt`, which comes in lower case."""
+"""Words of `ordSt`, which come in lower case."""
 STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
-"""No word for it has been seen; `expired` would pass through as it."""
+"""No word for EXPIRED has been seen; `expired` would pass through as EXPIRED."""
 
 SIDE_TO_WIRE = {Side.BUY: "B", Side.SELL: "S"}
 SIDE_FROM_WIRE = {"B": Side.BUY, "S": Side.SELL}
@@ -46,7 +46,7 @@ PRODUCT_FROM_WIRE = {
     "CO": Product.CO,
     "BO": Product.BO,
 }
-"""CO and BO are of old rows only: both were withdrawn on 1 April 2026."""
+"""CO and BO occur only in old rows: both were withdrawn on 1 April 2026."""
 PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
 
 ORDER_TYPE_TO_WIRE = {
@@ -74,10 +74,10 @@ EXCHANGES = {
 }  # fmt: skip
 """Segment -> our exchange."""
 ORDER_SEGMENTS = frozenset({"nse_cm", "bse_cm", "nse_fo", "bse_fo", "mcx_fo"})
-"""What the official client of 2026 places orders in; the documents also name cde_fo."""
+"""Segments in which the official client of 2026 places orders; the documents also name cde_fo."""
 CASH_SEGMENTS = frozenset({"nse_cm", "bse_cm"})
 CONTRACT_SEGMENTS = frozenset({"cde_fo", "bcs_fo", "nse_com", "mcx_fo"})
-"""Where a quantity may count contracts: the instrument file says how many units one is (`instruments`)."""
+"""Segments where a quantity may count contracts: the instrument file says how many units one contract has (`instruments`)."""
 DAY_ONLY_SEGMENTS = frozenset({"mcx_fo"})
 CANDLE_SEGMENTS = frozenset({"nse_cm", "nse_fo", "bse_cm", "bse_fo"})
 
@@ -85,7 +85,7 @@ AFTER_MARKET = "AMO"
 """`ordGenTp` of an after-market order; kept as the row's variety."""
 
 _NOTHING = frozenset({"", "NA", "--", "-", "N/A"})
-"""How the broker writes "none"; `- ` with its blank among them."""
+"""How the broker writes "none"; `- ` with its blank is also such a word."""
 _SLASHED = re.compile(r"(\d{4})/(\d{2})/(\d{2}) +(\d{2}:\d{2}:\d{2})")
 
 
@@ -100,12 +100,12 @@ def segment(broker_token: str) -> str:
 
 
 def wire_name(listing: Listing) -> str:
-    """Return the name by which quotes and the market stream are asked: an index goes by its display name."""
+    """Return the name that quotes and the market stream use: for an index its display name."""
     return listing.broker_token if listing.other_names is None else token_of(listing.exchange, listing.other_names)
 
 
 def status(word: object) -> str:
-    """Return our order status, or the broker's word upper-cased when it maps to nothing."""
+    """Return our order status, or the broker's word in upper case when we have no word for it."""
     return translated(STATUSES, word)
 
 
@@ -126,7 +126,7 @@ def validity(word: object) -> str:
 
 
 def said(value: object) -> str | None:
-    """Return a text, None for the broker's placeholders of "none"."""
+    """Return a text; None for the broker's placeholders of "none"."""
     spelled = text(value)
     return None if spelled is None or spelled.strip().upper() in _NOTHING else spelled.strip()
 
@@ -143,8 +143,9 @@ def stamp(value: object) -> str | None:
 
 
 def row_units(row: Mapping[str, object], broker_token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return `contract_units` of a book's row; where the listing does not tell, the row's own lot and multiplier do, by the rule of
-    the instrument files: a lot above 1 is counted in units, else the multiplier is the size of a contract."""
+    """Return `contract_units` for a book's row. Where the listing does not give them, the row's own lot and multiplier
+    do, by the rule of the instrument files: a lot above 1 is counted in units, else the multiplier is the size of a
+    contract."""
     units = contract_units(broker_token, listings)
     if units is not None:
         return units
@@ -155,7 +156,7 @@ def row_units(row: Mapping[str, object], broker_token: str, listings: Mapping[st
 
 
 def contract_units(broker_token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of the broker's quantities; None when it counts contracts of a size not known."""
+    """Return the units in one of the broker's quantities; None when it counts in contracts of unknown size."""
     if segment(broker_token) not in CONTRACT_SEGMENTS:
         return 1
     return listed_units(broker_token, listings)

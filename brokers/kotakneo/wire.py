@@ -1,7 +1,7 @@
-"""Kotak Neo's hosts, paths and limits; the headers of each class of call, the form its bodies come in, and its refusals.
+"""Kotak Neo's hosts, paths and limits; the headers of each class of call, the form of its bodies, and its refusals.
 
-Source: docs/brokers/kotakneo.md, sections 1-4 (official SDK 3.0.9, its repository's documentation, reports of live answers). Refusals come in four
-shapes and at any HTTP status, 200 among them; an empty book is one of them (`NO_DATA`).
+Source: docs/brokers/kotakneo.md, sections 1-4 (official SDK 3.0.9, its repository's documentation, reports of live
+answers). Refusals have four shapes and any HTTP status, even 200; an empty book is one of them (`NO_DATA`).
 """
 
 import re
@@ -23,7 +23,7 @@ from onebroker.brokers.requests import (
 )
 
 ENDPOINTS = Endpoints(
-    # Before a login only: afterwards every call goes to the `baseUrl` of the login's answer (`base`).
+    # Only before a login: afterwards every call goes to the `baseUrl` of the login's answer (`base`).
     rest_url="https://mis.kotaksecurities.com",
     login_url="https://mis.kotaksecurities.com",
     stream_url="wss://sfeed.kotaksecurities.com/apifeed",
@@ -51,30 +51,30 @@ ORDER_SOCKET = "/realtime"
 FIN_KEY = "neotradeapi"
 SOURCE = "NEOTRADEAPI"
 SDK_VERSION = "3.0.9"
-"""What the config service is told; it does not check it."""
+"""The version that we tell the config service; it does not check it."""
 
 ORDER_WINDOWS = Windows(second=10)
 CALL_WINDOWS = Windows(second=10, minute=300)
 """All calls together: 10 a second is documented, 300 a minute is the official client's own limit."""
 HISTORY_WINDOWS = Windows(second=1)
-"""As a live third-party client paces it."""
+"""The pace of a live third-party client."""
 
 QUOTES_PER_CALL = 25
 """The documents say 50; a live third-party client was refused 50 and asks for 25."""
 TAG_LENGTH = 20
-"""Ours: the broker gives no limit for `ig`."""
+"""Our choice: the broker gives no limit for `ig`."""
 
 SOCKETS = 1
-"""Ours: how many an account may open is not published."""
+"""Our choice: how many an account may open is not published."""
 INSTRUMENTS_PER_SOCKET = 3000
 KEYS_PER_MESSAGE = 300
-"""Ours: the broker gives no limit."""
+"""Our choice: the broker gives no limit."""
 PING_SECONDS = 20.0
 READY_SECONDS = 10.0
 """How long the official client waits for the answer to its first message."""
 
 NO_DATA = "5203"
-"""An empty book, sent as a refusal."""
+"""An empty book, which is sent as a refusal."""
 
 REFUSALS = {
     "1003": RefusalKind.SESSION_DEAD,
@@ -86,14 +86,14 @@ REFUSALS = {
     "1005": RefusalKind.UNAVAILABLE,  # internal error
     "424": RefusalKind.UNAVAILABLE,  # a dependency failed
 }
-"""stCode -> what it changes; all others are plain refusals."""
+"""stCode -> its kind; all other codes are plain refusals."""
 
 STATUS_REFUSALS = {
     401: RefusalKind.SESSION_DEAD,
     403: RefusalKind.SESSION_DEAD,
     429: RefusalKind.RATE_LIMITED,
 }
-"""HTTP statuses that refuse by themselves."""
+"""HTTP statuses that are a refusal by themselves."""
 
 UNCLEAR_CODES = frozenset({"1005", "424"})
 """After these an order may still have gone in."""
@@ -108,7 +108,7 @@ _RATE_WORDS = re.compile(r"rate limit|too many requests", re.IGNORECASE)
 
 
 def base(access: Access) -> str:
-    """Return the host of calls: what the login's answer named, before a login the configured one."""
+    """Return the host of calls: the host named by the login's answer, before a login the configured host."""
     named = None if access.login is None else access.login.tokens.get("baseUrl")
     return (named or access.endpoints.rest_url).rstrip("/")
 
@@ -129,7 +129,7 @@ def session_request(access: Access, kind: CallKind, path: str, body: Mapping[str
 
 
 def open_request(access: Access, kind: CallKind, path: str, query: Sequence[tuple[str, str]] = ()) -> WireRequest:
-    """Return a call for which the access token of the settings suffices (quotes, candles)."""
+    """Return a call for which the access token of the settings is enough (quotes, candles)."""
     headers = {"Accept": "application/json", "Authorization": access.credentials["access_token"]}
     tail = f"?{urlencode(query, quote_via=quote)}" if query else ""
     return WireRequest(kind=kind, method="GET", url=f"{base(access)}{path}{tail}", headers=headers)
@@ -150,7 +150,7 @@ def answer(response: WireResponse) -> dict[str, object]:
 
 
 def rows(response: WireResponse) -> list[Row]:
-    """Return the rows of a book; a book without any comes as a refusal of its own code. Raises as `answer` does."""
+    """Return the rows of a book; a book without rows comes as a refusal with its own code. Raises as `answer` does."""
     refusal = refusal_of(response)
     if refusal is not None and refusal.code == NO_DATA:
         return []
@@ -161,7 +161,7 @@ def rows(response: WireResponse) -> list[Row]:
 
 
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
-    """Return the refusal an answer is, whatever its HTTP status, or None when it is none."""
+    """Return the refusal in an answer, whatever its HTTP status, or None when it is not a refusal."""
     said = said_no(response)
     if said is None:
         kind = STATUS_REFUSALS.get(response.status)
@@ -172,13 +172,13 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
 
 
 def is_clear(refusal: BrokerRefusal, status: int) -> bool:
-    """Tell whether a refusal can mean nothing else than its kind: HTTP 403 alone may also refuse what was asked for."""
+    """Tell whether a refusal can mean only its kind: HTTP 403 alone may also refuse the request itself."""
     by_status = status == 403 and refusal.kind is RefusalKind.SESSION_DEAD and refusal.code not in REFUSALS
     return not by_status or _DEAD_WORDS.search(refusal.message) is not None
 
 
 def said_no(response: WireResponse) -> tuple[str | None, str | None] | None:
-    """Return code and message of an answer that says no in one of the broker's four shapes; None when it does not."""
+    """Return code and message of an answer that refuses in one of the broker's four shapes; None when it does not refuse."""
     try:
         read = response.json()
     except BadAnswer:
@@ -195,14 +195,15 @@ def said_no(response: WireResponse) -> tuple[str | None, str | None] | None:
         return text(read.get("errorCode")), text(read.get("message"))
     if is_ok(read):
         return None
-    # `stat` can be the reason itself ("please provide valid order number"), and live answers write errMsg for emsg.
+    # `stat` can be the reason itself ("please provide valid order number"), and live answers write errMsg instead of
+    # emsg.
     told = [text(read.get(name)) for name in ("errMsg", "emsg", "stat", "desc")]
     words = next((word for word in told if word is not None and word.casefold() != "not_ok"), None)
     return text(read.get("stCode")), words
 
 
 def is_ok(read: Mapping[str, object]) -> bool:
-    """Tell whether an envelope of `stat` and `stCode` says yes; one without either (holdings) says nothing else."""
+    """Tell whether an envelope of `stat` and `stCode` is positive; an envelope without either (holdings) counts as positive."""
     code, stat = read.get("stCode"), read.get("stat")
     return (code is None or number(code) == _SUCCESS) and (stat is None or str(stat).strip().casefold() == "ok")
 
