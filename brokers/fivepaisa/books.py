@@ -1,7 +1,7 @@
 """5paisa's order book and trade book.
 
-Source: docs/brokers/fivepaisa.md, section 4. A trade names its order by the exchange's number only, so a trade book that holds anything is read
-together with the order book, which knows both.
+Source: docs/brokers/fivepaisa.md, section 4. A trade names its order only by the exchange's number. So a trade book that
+is not empty is read together with the order book, which has both numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,16 +33,16 @@ def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
-    """The trade book, and after it, where it holds anything, the order book: which then knows the order of every trade."""
+    """Yield the trade book, and after it, where it is not empty, the order book: which then knows the order of every trade."""
     answer = yield wire.request(access, CallKind.READ, wire.TRADES, {})
     if _holds_trades(answer):
         yield _order_book(access)
 
 
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
-    """Return the day's trades; one whose order the book does not show keeps the exchange's number as its order id.
+    """Return the day's trades; a trade whose order is not in the book keeps the exchange's number as its order id.
 
-    A trade whose order may be in a row of the order book that cannot be read cannot be read either.
+    If a row of the order book cannot be read, a trade that may belong to it cannot be read either.
     """
     trades = wire.listed(responses[0], *_TRADES)
     orders = [row for response in responses[1:] for row in wire.listed(response, *_ORDERS)]
@@ -60,7 +60,7 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def working_status(word: object, trigger: float, triggered: object) -> str:
-    """Return our status; a stop that waits for its trigger is not working in the market yet, though called Pending."""
+    """Return our status. A stop that waits for its trigger is not working in the market yet, though 5paisa calls it Pending."""
     status = values.status(word)
     if status in _WORKING and trigger > 0 and str(triggered).strip().upper() == "N":
         return OrderStatus.PENDING
@@ -68,7 +68,7 @@ def working_status(word: object, trigger: float, triggered: object) -> str:
 
 
 def exchange_number(value: object) -> str | None:
-    """Return the exchange's number of an order; 0 is none yet."""
+    """Return the exchange's number of an order; 0 means no number yet."""
     number = fields.text(value)
     return None if number is None or number.strip() in ("", "0") else number.strip()
 
@@ -88,11 +88,11 @@ def _holds_trades(answer: WireResponse) -> bool:
     try:
         return bool(wire.listed(answer, *_TRADES))
     except BrokerError:
-        return False  # parsing says what is wrong with it
+        return False  # parsing reports what is wrong with it
 
 
 def _exchange_name(row: Mapping[str, object]) -> tuple[str, str]:
-    """Each market of an exchange counts its orders by itself."""
+    """Return the name that the exchange gives an order; each market of an exchange numbers its own orders."""
     return values.segment(row.get("Exch"), row.get("ExchType")), str(row.get("ExchOrderID")).strip()
 
 

@@ -1,5 +1,5 @@
-"""One 5paisa order, asked for by our token: the status of a RemoteOrderID at an exchange. The answer names the order by the
-exchange's number only.
+"""One 5paisa order, looked up by our token: the status of a RemoteOrderID at an exchange. The answer names the order only
+by the exchange's number.
 
 Source: docs/brokers/fivepaisa.md, section 4 (`V3/OrderStatus`).
 """
@@ -19,7 +19,7 @@ def token_request(access: Access, question: TokenQuestion, now: datetime) -> Wir
 
 
 def parse_token(response: WireResponse, question: TokenQuestion) -> FoundByToken | None:
-    """Return the order; None when there is none. Raises `BrokerRefusal` or `BadAnswer` for what says nothing."""
+    """Return the order; None when no such order exists. Any other answer raises `BrokerRefusal` or `BadAnswer`."""
     rows = wire.listed(response, "OrdStatusResLst")
     if rows and not readable_rows(rows):
         raise BadAnswer("an answer without a row that can be read")

@@ -1,7 +1,7 @@
-"""5paisa's historical candles, from a host of their own.
+"""5paisa's historical candles, from a separate host.
 
-Source: docs/brokers/fivepaisa.md, sections 3 and 4: six months a call of minute candles, no limit for days; times are Indian without an offset;
-there is no open interest. Failures come in envelopes of their own.
+Source: docs/brokers/fivepaisa.md, sections 3 and 4: six months a call of minute candles, no limit for daily ones; times
+are Indian without an offset; there is no open interest. Failures have their own envelopes.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 SIX_MONTHS, CENTURY = 180, 36500
-"""Days of one call; six months are 181 days at least."""
+"""Days of one call; six months have at least 181 days."""
 
 INTERVALS = {
     **{f"{minutes}minute": (f"{minutes}m", SIX_MONTHS) for minutes in (1, 3, 5, 10, 15, 30, 60)},
@@ -28,7 +28,7 @@ INTERVALS = {
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
-    """Build the calls for both days inclusive, oldest first; raise ValueError for an interval 5paisa does not offer."""
+    """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that 5paisa does not offer."""
     if interval not in INTERVALS:
         raise ValueError(f"fivepaisa has no candles of {interval}")
     word, most_days = INTERVALS[interval]
@@ -49,7 +49,7 @@ def candle_requests(
 
 
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
-    """Return the candles of all calls, oldest first; volume in units, None where these are not known or do not exist."""
+    """Return the candles of all calls, oldest first; volume in units, None where the units are not known or do not exist."""
     units = values.contract_units(listing.broker_token, {listing.broker_token: listing})
     if values.is_index(listing.broker_token):
         units = None
@@ -57,7 +57,7 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
 
 
 def _data(response: WireResponse) -> dict[str, object]:
-    """Return what stands under `data`; raise `BrokerRefusal` for either envelope of a failure, else `BadAnswer`."""
+    """Return the content of `data`; raise `BrokerRefusal` for either envelope of a failure, else `BadAnswer`."""
     refusal = wire.refusal_of(response)
     if refusal is not None:
         raise refusal

@@ -1,9 +1,9 @@
-"""What 5paisa places and changes, and how often it is read.
+"""What 5paisa places and changes, and how often its data is read.
 
-Source: docs/brokers/fivepaisa.md, section 4; cadence from architecture 13. An order at price 0 is how the pages say "at market", but since the
-rules for orders of algos the broker's risk check refuses every such order of an API key ("Market order with Algo Id not
-allowed"), stops included: observed live in August 2026, later than the pages. So MARKET and SL-M are not offered; offered, each
-would be sent, refused, and have used up one of 50 messages a minute.
+Source: docs/brokers/fivepaisa.md, section 4; cadence from architecture 13. The pages write an order "at market" as price
+0. But since the rules for orders of algos, the broker's risk check refuses every such order of an API key ("Market order
+with Algo Id not allowed"), stops included: observed live in August 2026, later than the pages. So MARKET and SL-M are not
+offered. If they were, each would be sent, refused, and use up one of 50 messages a minute.
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
@@ -11,7 +11,7 @@ from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, 
 from onebroker.brokers.fivepaisa.values import ORDER_TYPES_SENT, VALIDITY_TO_WIRE
 
 _SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY, *CURRENCY), "mcx": COMMODITY}
-"""NCDEX and the commodities of NSE and BSE are in positions and candles only."""
+"""NCDEX and the commodities of NSE and BSE occur only in positions and candles."""
 
 _ORDER_TYPES = frozenset(str(each) for each in ORDER_TYPES_SENT)
 
@@ -26,7 +26,7 @@ CAPABILITIES = Capabilities(
     validities=frozenset(str(each) for each in VALIDITY_TO_WIRE),
     after_market=True,
     disclosed_quantity=True,
-    # A modify names prices and quantities only.
+    # A modify carries only prices and quantities.
     modifiable=frozenset({"price", "trigger_price", "quantity", "disclosed_quantity"}),
     asked_by_token=True,
 )

@@ -1,8 +1,9 @@
 """5paisa's one socket: market data and order updates, JSON text both ways.
 
-One connection per access token: a second one closes the first with code 1000. Quotes, depth and open interest are subscribed
-apart and come apart, as partial updates, so each connection keeps an image per instrument and every tick is the whole image.
-Order updates come only from the host that the access token names. Source: docs/brokers/fivepaisa.md, section 6.
+There is one connection per access token: a second one closes the first with code 1000. Quotes, depth and open interest
+are subscribed separately and come separately, as partial updates. So each connection keeps an image per instrument, and
+every tick is the whole image. Order updates come only from the host that the access token names. Source:
+docs/brokers/fivepaisa.md, section 6.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +34,7 @@ from onebroker.brokers.requests import BadAnswer, RefusalKind, StreamAddress
 sockets = 1
 per_socket = wire.INSTRUMENTS_PER_SOCKET
 silence_seconds: float | None = None
-"""No heartbeat is documented; our pings tell a dead connection."""
+"""No heartbeat is documented; our pings detect a dead connection."""
 ping_seconds: float | None = wire.PING_SECONDS
 ready_seconds: float | None = None
 
@@ -43,7 +44,7 @@ SUBSCRIBE, UNSUBSCRIBE = "Subscribe", "Unsubscribe"
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the socket's address; it needs no call before it. At the real host it is that of the token's own server."""
+    """Return the socket's address; no call is needed first. For the real host it is the address of the token's own server."""
     yield from ()
     token = access.token(wire.TOKEN)
     client = access.login.user_id if access.login is not None else ""
@@ -54,13 +55,13 @@ def address(access: Access, now: datetime) -> StreamFlow:
 
 
 def opening_messages(access: Access) -> list[bytes | str]:
-    """Ask for order updates. The pages say both that this is needed and that it is not."""
+    """Request order updates. The pages say both that this is needed and that it is not."""
     return [_encoded({"Method": ORDER_UPDATES, "Operation": SUBSCRIBE, "ClientCode": _client(access)})]
 
 
 def subscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
-    """Return the messages that start everything there is about these instruments: quotes, of what has a book five levels,
-    of derivatives the open interest."""
+    """Return the messages that start all data of these instruments: quotes, five levels for instruments with a book, open
+    interest for derivatives."""
     return _messages(SUBSCRIBE, access, listings)
 
 
@@ -69,7 +70,7 @@ def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[by
 
 
 def ping_message() -> bytes | str | None:
-    """None: a websocket ping."""
+    """Return None: a websocket ping."""
     return None
 
 
@@ -78,7 +79,7 @@ def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listi
 
 
 class FivepaisaFrames:
-    """Decodes whole messages of one connection, and keeps what it was told of each instrument and order."""
+    """Decodes whole messages of one connection, and keeps the values received for each instrument and order."""
 
     def __init__(self, listings: Mapping[str, Listing]) -> None:
         self._listings = listings
@@ -86,12 +87,13 @@ class FivepaisaFrames:
         self._orders = OrderImages(listings)
 
     def subscribing(self, listings: Sequence[Listing]) -> None:
-        """Forget these instruments: what was known before one was left is old, and new depth must not make it look fresh."""
+        """Forget these instruments: values from an earlier subscription are old, and new depth must not make them look fresh."""
         for listing in listings:
             self._instruments.pop(listing.broker_token, None)
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message, each of its rows by itself: a row that contradicts itself is dropped, for nothing of it can be trusted."""
+        """Decode one message, each of its rows separately: a row that contradicts itself is dropped, because none of it
+        can be trusted."""
         spoken = frame.strip() if len(frame) < 8 else None
         if spoken in ("PONG", b"PONG", "", b""):
             return [Heartbeat()]
@@ -110,13 +112,13 @@ class FivepaisaFrames:
             except (BadAnswer, OverflowError) as error:
                 events.append(_corrupt(error))
                 if not isinstance(row, OddRow) and "ReqType" in row:
-                    events.append(BooksMoved())  # something happened to an order all the same
+                    events.append(BooksMoved())  # something happened to an order nevertheless
         ticks = [image.tick(values.contract_units(token, self._listings)) for token, image in changed.items()]
         told = tuple(tick for tick in ticks if tick is not None)
         return [*([Ticks(told)] if told else []), *events] or [Heartbeat()]
 
     def _row(self, row: Row, changed: dict[str, InstrumentImage]) -> list[BrokerEvent]:
-        """Take in one row, noting in `changed` the image that it changes; return what else it tells."""
+        """Take in one row, and note in `changed` the image that it changes; return the other events in it."""
         if "ReqType" in row:
             return self._orders.update(row)
         token = _named(row)
@@ -133,13 +135,13 @@ def _corrupt(error: Exception) -> CorruptFrame:
 
 
 def _named(row: Mapping[str, object]) -> str | None:
-    """Return the instrument market data are about; None for a row that names none."""
+    """Return the instrument that market data are about; None for a row that names none."""
     exchange, kind, code = (text(row.get(name)) for name in ("Exch", "ExchType", "Token"))
     return None if exchange is None or kind is None or code is None else values.broker_token(exchange, kind, code)
 
 
 def _said(row: Mapping[str, object]) -> BrokerEvent:
-    """Read a message about nothing we know: an error, as far as its words say so (none is documented)."""
+    """Read a message of an unknown kind: an error, as far as its words show it (none is documented)."""
     message = text(row.get("Message")) or text(row.get("message"))
     if message is None:
         return Heartbeat()

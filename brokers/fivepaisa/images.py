@@ -1,4 +1,4 @@
-"""What one connection has been told of an instrument: partial updates of three kinds, put together into whole ticks."""
+"""The image of an instrument on one connection: partial updates of three kinds, put together into whole ticks."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from onebroker.brokers.records import DepthLevel, Tick
 from onebroker.brokers.requests import BadAnswer
 
 _PRICES = ("LastRate", "OpenRate", "High", "Low", "PClose", "AvgRate", "BidRate", "OffRate")
-"""A price of zero is none, and leaves the one before."""
+"""A price of zero means no price, and keeps the previous value."""
 _QUANTITIES = (
     "LastQty", "TotalQty", "TBidQ", "TOffQ", "BidQty", "OffQty", "OpenInterest", "DayHiOI", "DayLoOI",
 )  # fmt: skip
@@ -31,7 +31,7 @@ class InstrumentImage:
         self._time: float | None = None
 
     def update(self, row: Mapping[str, object]) -> None:
-        """Take in a quote, a depth or an open-interest row; raise `BadAnswer` for one that cannot be, leaving all as it was."""
+        """Take in a quote, a depth or an open-interest row; raise `BadAnswer` for an impossible row and change nothing."""
         prices = {name: value for name in _PRICES if (value := price(row.get(name))) is not None}
         quantities = {name: whole(row.get(name)) for name in _QUANTITIES if row.get(name) is not None}
         if any(value < 0 for value in (*prices.values(), *quantities.values())):
@@ -44,12 +44,12 @@ class InstrumentImage:
         self._quantities.update(quantities)
         told = date_epoch(row.get("TickDt")) or date_epoch(row.get("Time"))
         if told is not None:
-            # Quotes and depth overtake each other: the image is as new as the newest of them.
+            # Quotes and depth overtake each other: the image's time is the newest of their times.
             self._time = max(told, self._time or 0.0)
 
     def tick(self, units: int | None) -> Tick | None:
-        """Return the whole image as a tick, with `units` in one quantity (None = not known: no quantities); None before the
-        first price."""
+        """Return the whole image as a tick; None before the first price. `units` are the units in one quantity; None =
+        not known: no quantities."""
         last = self._prices.get("LastRate")
         if last is None:
             return None
@@ -79,7 +79,7 @@ class InstrumentImage:
         return None if count is None or units is None else count * units
 
     def _sides(self) -> tuple[Levels | None, Levels | None]:
-        """The five levels; until they come, the best one, which every quote carries."""
+        """Return the five levels; until they come, the best level, which every quote carries."""
         if self._buy is not None:
             return self._buy, self._sell
         return self._best("BidRate", "BidQty"), self._best("OffRate", "OffQty")

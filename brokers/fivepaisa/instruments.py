@@ -1,8 +1,9 @@
 """5paisa's instrument file (one gzipped CSV of all exchanges) into the normalized frame.
 
-Source: docs/brokers/fivepaisa.md, section 4 and its sample rows; an older file spells some columns otherwise. Segments are told from the file's
-own fields: script type, series, ISIN, the rows of its indices. Words, series and ISIN kinds are general knowledge, unchecked.
-Ticks and strikes are rupees. `QtyLimit` is the most of one order, 0 when not known.
+Source: docs/brokers/fivepaisa.md, section 4 and its sample rows; an older file has other names for some columns. Segments
+are derived from the file's own fields: script type, series, ISIN, the rows of its indices. Words, series and ISIN kinds
+are general knowledge, unchecked. Ticks and strikes are rupees. `QtyLimit` is the largest quantity of one order, 0 when
+not known.
 """
 
 from collections.abc import Sequence
@@ -39,9 +40,9 @@ COLUMNS = (
 )  # fmt: skip
 NEEDED = ("Exch", "ExchType", "ScripCode", "Name", "ScripType")
 OLDER_NAMES = {"CPTYPE": "ScripType", "ROOT": "SymbolRoot", "COBOALLOWED": "BOCOAllowed"}
-"""Columns of the older file, in capitals without blanks -> the name they have now."""
+"""Columns of the older file, in capitals without blanks -> their present names."""
 RAW_COLUMNS = ("ScripType", "QtyLimit", "Multiplier", "SymbolRoot", "BOCOAllowed", "ScripData", "Series")
-"""What nothing else carries."""
+"""Columns that no other column of the frame carries."""
 
 DERIVATIVE_HEADS = {
     "N:D": "equity", "B:D": "equity", "N:U": "currency", "B:U": "currency", "M:D": "commodity", "N:X": "commodity",
@@ -53,16 +54,18 @@ _WHERE, _CODE, _NAME, _TYPE = pl.col("where"), pl.col("ScripCode"), pl.col("Name
 
 
 def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """The whole file needs no login."""
+    """Yield the call for the whole file; it needs no login."""
     yield WireRequest(
         kind=CallKind.FILE, method="GET", url=access.endpoints.instruments_url, headers={"Accept-Encoding": "gzip"}
     )
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+    """Return the normalized frame; a row that names no instrument is dropped, a row that matches no segment is
+    uncategorised.
 
-    Of contracts that are listed under several codes the highest counts. Raises `BadAnswer` for a body that is not the file.
+    Of contracts that are listed under several codes the highest code counts. Raises `BadAnswer` for a body that is not
+    the file.
     """
     rows, unread, absent = _read(unpacked(bodies[0]))
     cash = _WHERE.is_in(CASH_SEGMENTS)
@@ -72,7 +75,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
         index=index,
         cash=cash & ~index,
         series=pl.when(cash & ~index).then(pl.col("Series").str.to_uppercase()),
-        # A future's type is XX; a row without a type is one when nothing of it is an option's.
+        # A future's type is XX; a row without a type is a future when it has no field of an option.
         future=~cash & ((_TYPE == "XX") | (_TYPE.is_null() & ~(_number("StrikeRate") > 0).fill_null(False))),
         option=~cash & _TYPE.is_in(["CE", "PE"]).fill_null(False),
         expiry=pl.col("Expiry").str.extract(r"^(\d{4}-\d\d-\d\d)").str.to_date("%Y-%m-%d", strict=False).dt.to_string(),
@@ -83,8 +86,8 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
 
 def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
-    """Return the columns we know as texts, blank ones null, how many rows are left out (they name no instrument), and which columns
-    the file lacks."""
+    """Return the columns we know as texts, blank ones null, how many rows were left out (they name no instrument), and
+    which columns the file lacks."""
     rows, lost = read_table(body)
     listed = rows.height + lost
     rows = rows.rename(_renamed(rows.columns))
@@ -108,14 +111,14 @@ def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
 
 
 def _renamed(columns: Sequence[str]) -> dict[str, str]:
-    """Map the file's columns to ours, whatever their case, blanks and age; the first of two alike counts."""
+    """Map the file's columns to ours, ignoring case, blanks and older names; of two equal columns the first counts."""
     names = {**{name.upper(): name for name in COLUMNS}, **OLDER_NAMES}
     renamed: dict[str, str] = {}
     for column in columns:
         name = names.get(column.strip('\ufeff" ').replace(" ", "").upper())
         if name is not None and name not in renamed.values():
             renamed[column] = name
-    # A stray column must not be in the way of the name it has by chance.
+    # Another column may by chance have one of our names; it must not block the real column.
     return renamed | {column: f"other {column}" for column in columns if column not in renamed}
 
 
@@ -134,7 +137,7 @@ def _told(rows: pl.DataFrame) -> pl.DataFrame:
     return told(
         rows,
         (pl.when(pl.col("index")).then(by_index), Basis.STATED),
-        # A contract's type is XX, CE or PE: what it is on is told by the rows of the indices.
+        # A contract's type is XX, CE or PE; the index rows show whether it is on an index.
         (pl.when(pl.col("future") | pl.col("option")).then(_derivative_segment(rows)), Basis.WORDS),
         (pl.when(cash).then(by_series(pl.col("ours"), series)), Basis.STATED),
         (pl.when(cash).then(by_isin(isin)), Basis.ISIN),
@@ -156,7 +159,7 @@ def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
 
 
 def _on_index(rows: pl.DataFrame) -> pl.Expr:
-    """Whether the underlying is an index: named by an index row of its exchange, else no share there and a brand."""
+    """Whether the underlying is an index: an index row of its exchange names it; or it is no share there and has a brand name."""
     result = pl.lit(False)
     underlying = pl.col("underlying")
     for exchange in ("nse", "bse"):
@@ -173,7 +176,7 @@ def _on_index(rows: pl.DataFrame) -> pl.Expr:
 
 
 def _once(rows: pl.DataFrame) -> pl.DataFrame:
-    """Keep the highest code of derivatives that are listed several times, identical otherwise."""
+    """Of derivatives that are listed several times and otherwise identical, keep the one with the highest code."""
     key = ["ours", "bare", "underlying", "expiry", "strike", "ScripType"]
     derived = pl.col("bare").str.contains("_(futures|options)$")
     twins = pl.col("code").max().over(key)
@@ -185,7 +188,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     option = derived & pl.col("option")
     cash, index, fits = pl.col("cash"), pl.col("index"), pl.col("bare") != UNCATEGORISED
     in_series = listed_symbol(pl.col("ours"), _NAME, pl.col("series"))
-    # An index is called NIFTY in derivatives' rows and NIFTY 50 by the exchange, which its root says.
+    # Derivatives' rows call an index NIFTY, the exchange calls it NIFTY 50; its root has the exchange's name.
     own_name = pl.coalesce("SymbolRoot", "Name")
     symbol = pl.when(index).then(own_name).when(cash).then(in_series).otherwise(_NAME).str.to_uppercase()
     rows = rows.with_columns(symbol=pl.when(~derived).then(symbol), units=_contract_units())
@@ -219,8 +222,8 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _contract_units() -> pl.Expr:
-    """Units in one of the broker's quantities: the file's multiplier; null = it counts contracts and the file does not say
-    how large they are (a multiplier of 1 is not believed: no currency contract is one unit, and MCX's were never seen)."""
+    """Units in one of the broker's quantities: the file's multiplier. Null = it counts contracts and the file does not
+    give their size. A multiplier of 1 is not trusted: no currency contract is one unit, and MCX's were never seen."""
     multiplier = _number("Multiplier")
     whole = (multiplier > 1) & (multiplier == multiplier.floor())
     return pl.when(_WHERE.is_in(LOT_SEGMENTS)).then(pl.when(whole).then(multiplier)).otherwise(pl.lit(1.0))

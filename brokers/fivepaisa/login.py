@@ -1,7 +1,8 @@
-"""5paisa's login: unattended, in two calls. Client code, PIN and one-time code give a request token, that an access token.
+"""5paisa's login: unattended, in two calls. Client code, PIN and one-time code give a request token; that gives an access
+token.
 
-Source: docs/brokers/fivepaisa.md, section 2. A refresh token comes too, without a documented call that takes it. There is no profile call: the
-second answer carries what there is of one, and the margin call proves a login.
+Source: docs/brokers/fivepaisa.md, section 2. A refresh token comes too, but no documented call takes it. There is no
+profile call: the second answer carries the only profile data, and the margin call proves a login.
 """
 
 import base64
@@ -19,24 +20,24 @@ from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, Refus
 from onebroker.config.clock import next_time_of_day
 
 _NOT_PROFILE = frozenset({"AccessToken", "RefreshToken", "RequestToken", "Status", "Message"})
-"""Of the answer with the access token: its secrets, and what is about the call."""
+"""Fields of the answer with the access token that are not profile: its secrets, and those about the call."""
 
 _WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
     (re.compile(r"block|\block|suspend|dormant|disabled", re.IGNORECASE), RefusalKind.BLOCKED),
     (re.compile(r"t?otp|one.time", re.IGNORECASE), RefusalKind.BAD_TOTP),
     (re.compile(r"pin|password|client|user|email|key|credential|encry", re.IGNORECASE), RefusalKind.BAD_CREDENTIALS),
 )
-"""What a refused login names, first that fits: the pages give sentences, no codes (unchecked)."""
+"""Words in the refusal of a login, the first match counts: the pages give sentences, no codes (unchecked)."""
 _CLEAR = frozenset({RefusalKind.REFUSED, RefusalKind.SESSION_DEAD, RefusalKind.BAD_CREDENTIALS})
 
 
 def login_page(access: Access, state: str = "") -> str:
-    """Return "": nobody is needed."""
+    """Return "": no person is needed."""
     return ""
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
-    """Log in with the one-time code of `now`; raises ValueError for a TOTP secret that is none."""
+    """Log in with the one-time code of `now`; raises ValueError for an invalid TOTP secret."""
     credentials = access.credentials
     first = {
         "Email_ID": credentials["client_code"],
@@ -61,17 +62,17 @@ def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
 
 
 def renew(access: Access, now: datetime) -> LoginFlow | None:
-    """Return None: a session is not renewed, one logs in again."""
+    """Return None: a session cannot be renewed; log in again."""
     return None
 
 
 def profile_request(access: Access) -> WireRequest:
-    """The margin call, which is answered only under a live token."""
+    """Return the margin call, which is answered only under a live token."""
     return wire.request(access, CallKind.READ, wire.FUNDS, {})
 
 
 def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
-    """Return what the login answer said, once the margin call has proved the login.
+    """Return the data of the login answer, once the margin call has proved the login.
 
     Raises `BadAnswer` when the margins are another client's.
     """
@@ -82,7 +83,7 @@ def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
 
 
 def claims(token: str) -> dict[str, object]:
-    """Return what an access token (a JWT) says about itself; empty when it is none. Its signature is the broker's affair."""
+    """Return the claims of an access token (a JWT); empty when it is not one. The broker checks the signature, we do not."""
     try:
         payload = token.split(".")[1]
         decoded = msgspec.json.decode(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
@@ -92,13 +93,13 @@ def claims(token: str) -> dict[str, object]:
 
 
 def _granted(response: WireResponse) -> dict[str, object]:
-    """Return the body of a step that was granted; a refusal says which of our words was wrong, as far as it says so."""
+    """Return the body of a granted step; a refusal says which of our inputs was wrong, as far as the broker says it."""
     try:
         return wire.answer(response)
     except BrokerRefusal as refusal:
         if refusal.kind not in _CLEAR:
             raise
         known = next((kind for words, kind in _WORDS if words.search(refusal.message)), None)
-        # A login has no session that could be dead.
+        # During a login there is no session that could be dead.
         kind = RefusalKind.BAD_CREDENTIALS if refusal.kind is RefusalKind.SESSION_DEAD else refusal.kind
         raise BrokerRefusal(known or kind, refusal.message, code=refusal.code) from None

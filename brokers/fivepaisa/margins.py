@@ -1,9 +1,9 @@
-"""What one order needs at 5paisa: POST MultiOrderMargin, a list of orders, of which we send one.
+"""The money that one order needs at 5paisa: POST MultiOrderMargin, a list of orders, of which we send one.
 
-Sources: py5paisa 0.7.21.2 (path; it sends whatever body it is given); the official pages as public projects converted them
-(fields, words, both samples), not re-read by us. `CoverPositions` N leaves positions of the account out. Not sure: that quantities
-are counted as those of orders are (the sample's are units of an NSE contract), and what a price of zero means for a contract: an
-order without one is asked at the price it is expected to trade at. A trigger has no field.
+Sources: py5paisa 0.7.21.2 (path; it sends whatever body it is given); the official pages as public projects converted
+them (fields, words, both samples), not re-read by us. `CoverPositions` N leaves out the account's positions. Not sure:
+whether quantities are counted as in orders (the sample's are units of an NSE contract), and what a price of zero means
+for a contract. So an order without a price is asked at its expected price. There is no field for a trigger.
 """
 
 from datetime import datetime
@@ -32,7 +32,7 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
         "ScripCode": script_code(code),
         "ScripData": "",
         "PlaceModifyCancel": _NEW,
-        "OrderType": values.SIDE_TO_WIRE[Side(ticket.transaction_type)],  # the side is called so
+        "OrderType": values.SIDE_TO_WIRE[Side(ticket.transaction_type)],  # 5paisa's name for the side
         "Price": ticket.price or price,
         "Qty": broker_quantity(ticket.quantity, ticket.listing),
         "IsIntraday": intraday,

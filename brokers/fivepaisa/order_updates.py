@@ -1,8 +1,9 @@
-"""What one connection has been told of an order: confirmations with both order numbers, then fills with the exchange's only.
+"""The image of an order on one connection: confirmations give both order numbers, fills only the exchange's.
 
-A confirmation (place, modify, cancel) names the order by both numbers, a fill and a triggered stop by the exchange's; so each
-connection keeps the orders it was told of. What cannot be said for sure from that (a fill of an order placed before the
-connection, an average that earlier fills belong to) asks for the books to be read. Source: docs/brokers/fivepaisa.md, section 6.
+A confirmation (place, modify, cancel) names the order by both numbers; a fill and a triggered stop only by the
+exchange's. So each connection keeps the orders it has heard of. Where these do not give a sure result (a fill of an order
+placed before the connection, an average that includes earlier fills), it asks for a read of the books. Source:
+docs/brokers/fivepaisa.md, section 6.
 """
 
 from collections.abc import Mapping
@@ -24,11 +25,11 @@ _PLACES = 4
 """Decimals of an average."""
 
 Key = tuple[str, str]
-"""Exchange with its market (`values.segment`) and its number of an order: each market counts by itself."""
+"""Exchange with its market (`values.segment`) and its number of an order: each market has its own numbers."""
 
 
 class OrderImages:
-    """The orders one connection was told of, by the exchange's number."""
+    """The orders that one connection has heard of, by the exchange's number."""
 
     def __init__(self, listings: Mapping[str, Listing]) -> None:
         self._listings = listings
@@ -38,7 +39,7 @@ class OrderImages:
         self._triggered: set[Key] = set()
 
     def update(self, row: Mapping[str, object]) -> list[BrokerEvent]:
-        """Return what an order message says; raise `BadAnswer` for one that names no order."""
+        """Return the events in an order message; raise `BadAnswer` for a message that names no order."""
         kind = str(row.get("ReqType")).strip().upper()
         number = exchange_number(row.get("ExchOrderID"))
         key = (values.segment(fields.required(row, "Exch"), fields.required(row, "ExchType")), number or "")
@@ -56,14 +57,14 @@ class OrderImages:
         failed = bool(fields.whole(row.get("ReqStatus")))
         order = self._order(kind, key, row)
         if order is None or (failed and (kind != PLACE or order.status != OrderStatus.REJECTED)):
-            # What was asked for failed: the order stands as it stood.
+            # The request failed: the order is unchanged.
             return [BooksMoved()]
         if key[1]:
             self._orders[key] = order
         return self._told(key, order)
 
     def _order(self, kind: str, key: Key, row: Mapping[str, object]) -> OrderRow | None:
-        """Return the order a confirmation describes; None without the broker's number."""
+        """Return the order that a confirmation describes; None without the broker's number."""
         order_number = exchange_number(row.get("BrokerOrderID")) or exchange_number(row.get("BrokerOrderId"))
         if order_number is None:
             return None
@@ -79,7 +80,7 @@ class OrderImages:
         symbol = fields.required(row, "Symbol", "ScripCode").strip() if listing is None else listing.tradingsymbol
         where = values.segment_of(token)
         before, when = self._orders.get(key), fields.iso_time(row.get("ExchOrderTime"))
-        # The time of a message is that of its request; only a place tells when the order began.
+        # The time of a message is the time of its request; only for a place is it when the order began.
         placed_at = when if kind == PLACE else None
         return OrderRow(
             order_id=order_number,
@@ -87,7 +88,7 @@ class OrderImages:
             transaction_type=values.side(row.get("BuySell")),
             product=values.product(row.get("Product"), where),
             order_type=values.order_type(row.get("AtMarket"), trigger),
-            # No message of the stream names it; the book does, and is read at once.
+            # No message of the stream gives it; the book does, and is read at once.
             validity=Validity.DAY,
             instrument_token=token,
             tradingsymbol=symbol,
@@ -117,12 +118,12 @@ class OrderImages:
         status = values.status(row.get("Status") or "")
         if not is_finished(status):
             status = OrderStatus.OPEN
-        # The exchange's word for a part fill is not documented; the quantities say what it is.
+        # The exchange's word for a partial fill is not documented; the quantities show it.
         if filled >= order.quantity and not left:
             status = OrderStatus.COMPLETE
         elif status == OrderStatus.COMPLETE:
             status = OrderStatus.OPEN
-        filled = max(filled, order.filled_quantity)  # told twice, or out of order
+        filled = max(filled, order.filled_quantity)  # repeated, or out of order
         if is_finished(order.status):
             status = OrderStatus(order.status)
         pending, cancelled = fields.unfilled(status, order.quantity, filled)
@@ -146,7 +147,7 @@ class OrderImages:
         return self._told(key, order)
 
     def _told(self, key: Key, order: OrderRow) -> list[BrokerEvent]:
-        """Return the order with the average of its fills; the books where these are not all known."""
+        """Return the order with the average of its fills; the books event where not all fills are known."""
         if not order.filled_quantity:
             return [OrderUpdate(order)]
         fills = self._fills.get(key, {}).values()

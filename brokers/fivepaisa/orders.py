@@ -1,7 +1,7 @@
 """Placing, modifying and cancelling at 5paisa, and what its answers mean.
 
-Source: docs/brokers/fivepaisa.md, sections 3 and 4. An order has two numbers: the broker's own, which place answers and which is our order id,
-and the exchange's, which modify and cancel take.
+Source: docs/brokers/fivepaisa.md, sections 3 and 4. An order has two numbers. Place answers the broker's own number,
+which is our order id; modify and cancel take the exchange's number.
 """
 
 from datetime import datetime
@@ -23,7 +23,7 @@ from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 NO_ALGO = 0
 _ZERO = Decimal(0)
 _CLEAR_CODES = frozenset({"1", "2", "head 1"})
-"""Documented refusals: by the risk check, of the input, of the message."""
+"""Documented refusals: of the risk check, of the input, of the message."""
 _ORDER_NUMBERS = ("BrokerOrderID", "BrokerOrderId")
 
 
@@ -40,7 +40,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         {
             "OrderType": wire_word(
                 "fivepaisa", values.SIDE_TO_WIRE, Side, ticket.transaction_type
-            ),  # the side is called so
+            ),  # 5paisa's name for the side
             "Exchange": exchange,
             "ExchangeType": kind,
             "ScripCode": script_code(code),
@@ -59,7 +59,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
-    """Build V1/ModifyOrderRequest: the prices and quantities as they shall stand, so what stays comes from the row.
+    """Build V1/ModifyOrderRequest: prices and quantities after the change; unchanged values come from the row.
 
     Raises `NotSendable`, also for what it cannot change (order type, validity).
     """
@@ -91,9 +91,9 @@ def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """Read the answer to a place, modify or cancel.
 
-    Status 0 with the broker's order number is an acceptance. A refusing status in the body is a rejection even where a number
-    stands beside it (observed live), as is a head that refuses the input; everything else (5xx, "server cannot process", a
-    status that is not documented, no number, an empty body, a gateway's page) leaves the outcome unknown.
+    Status 0 with the broker's order number is an acceptance. A refusing status in the body is a rejection even together
+    with a number (observed live), and so is a head that refuses the input. Everything else (5xx, "server cannot process",
+    a status that is not documented, no number, an empty body, a gateway's page) leaves the outcome unknown.
     """
     refusal = wire.refusal_of(response)
     if refusal is not None:
@@ -105,7 +105,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
 
 
 def _with_names(answer: OrderAnswer, response: WireResponse) -> OrderAnswer:
-    """Add the exchange's number and the tag: a refusal names its order too."""
+    """Add the exchange's number and the tag: a refusal also names its order."""
     body = _body(response)
     return attrs.evolve(
         answer,
@@ -115,7 +115,7 @@ def _with_names(answer: OrderAnswer, response: WireResponse) -> OrderAnswer:
 
 
 def _body(response: WireResponse) -> dict[str, object]:
-    """Return the body in an answer's envelope, empty where it has none."""
+    """Return the body in an answer's envelope; empty where it has no body."""
     try:
         envelope = response.json()
     except BadAnswer:
@@ -156,5 +156,5 @@ def _trigger(order_type: OrderType, trigger: Decimal | None) -> Decimal:
 
 
 def script_code(code: str) -> int | str:
-    """Script codes are numbers; both are taken."""
+    """Return a script code as a number if it is one, else as text; 5paisa takes both."""
     return int(code) if code.isdecimal() else code

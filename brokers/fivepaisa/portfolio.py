@@ -1,7 +1,7 @@
 """5paisa's positions, holdings and funds.
 
-Source: docs/brokers/fivepaisa.md, sections 4 and 7. The fields of the day's positions (`V4/NetPosition`) are not documented, so both views are
-read from the net list, whose `BodQty` tells what was carried in.
+Source: docs/brokers/fivepaisa.md, sections 4 and 7. The fields of the day's positions (`V4/NetPosition`) are not
+documented, so both views are read from the net list, whose `BodQty` gives the carried quantity.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return both views of the one list: net for every row, day for the rows that traded today."""
+    """Return both views of the same list: the net view of every row, the day view of rows that traded today."""
 
     def views(row: Mapping[str, object]) -> list[PositionRow]:
         legs = _Legs(row, listings)
@@ -36,7 +36,7 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
-    """Return the holdings; their ISINs are not in the answer, and pledged units are not told apart from free ones."""
+    """Return the holdings. Their ISINs are not in the answer, and pledged units are not separate from free ones."""
     return read_rows(wire.listed(responses[0], "Data"), _holding_row)
 
 
@@ -45,9 +45,9 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return the one pool of funds; no segments, no pools.
+    """Return the single pool of funds; no segments, no pools.
 
-    `TodaysLoss` says neither whether it is realised nor its sign, so no result is reported.
+    `TodaysLoss` shows neither its sign nor whether it is realised, so no result is reported.
     """
     rows = fields.rows_of(wire.answer(responses[0]).get("EquityMargin"))
     if not rows:
@@ -62,7 +62,7 @@ def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
         # SPAN and exposure of all derivatives come as one figure.
         span_margin=fields.number(row.get("DerivativeMargin")),
         other_margin=fields.number(row.get("OptionsPremium")),
-        pay_in_today=_first(row, "FundsPayln", "FundsPayIn"),  # a small L stands in for the I
+        pay_in_today=_first(row, "FundsPayln", "FundsPayIn"),  # spelled with a small L in place of the I
         pay_out_today=fields.number(row.get("FundsWithdrawal")),
         uncleared_funds=fields.number(row.get("Unsettled_Credits")),
     )
@@ -73,7 +73,7 @@ def _first(row: Mapping[str, object], *names: str) -> float | None:
 
 
 def _collateral(row: Mapping[str, object]) -> float | None:
-    """What pledged shares and funds are worth after the haircut; the total where these are not given."""
+    """Return the value of pledged shares and funds after the haircut; the total value where these are not given."""
     after = fields.rupee_sum(row.get(name) for name in ("CollateralValueAfterHairCut", "MFCollateralValueAfterHaircut"))
     return fields.number(row.get("TotalCollateralValue")) if after is None else after
 
@@ -81,7 +81,7 @@ def _collateral(row: Mapping[str, object]) -> float | None:
 class _Legs:
     """One position: what was carried in and what was traded today, in units.
 
-    The pages do not say whether the quantities bought and sold hold the carried ones; the row's own sum does.
+    The pages do not say whether the bought and sold quantities include the carried ones; the row's own sum decides it.
     """
 
     def __init__(self, row: Mapping[str, object], listings: Mapping[str, Listing]) -> None:
@@ -96,7 +96,7 @@ class _Legs:
         self._with_carried = self._bought - self._sold == self._quantity
 
     def _contract_units(self, listings: Mapping[str, Listing]) -> int | None:
-        """Return the units in one of the row's quantities; None when neither the row nor the listing says."""
+        """Return the units in one of the row's quantities; None when neither the row nor the listing gives them."""
         if values.segment_of(self._token) not in values.LOT_SEGMENTS:
             return 1
         units = fields.whole(self._multiplier) if self._multiplier > 1 else None
@@ -109,7 +109,7 @@ class _Legs:
 
     @property
     def _today(self) -> tuple[int, int]:
-        """Bought and sold today."""
+        """Return what was bought and sold today."""
         if not self._with_carried:
             return self._bought, self._sold
         return max(self._bought - max(self._carried, 0), 0), max(self._sold - max(-self._carried, 0), 0)
@@ -136,7 +136,8 @@ class _Legs:
         )
 
     def day(self) -> PositionRow:
-        """Today's part; its result is not reported apart, nor are its values where the row's hold the carried leg."""
+        """Return today's part. Its result is not reported separately, nor are its values where the row's values include
+        the carried leg."""
         bought, sold = self._today
         apart = not self._with_carried or self._carried == 0
         quantity = bought - sold
@@ -172,8 +173,8 @@ class _Legs:
     def _value(self, side: str, quantity: int) -> float | None:
         """Return a side's value in rupees.
 
-        The pages do not say whether values of contracts have the contract's size in them, so the row's own quantity and
-        average decide which of the two it is.
+        The pages do not say whether values of contracts include the contract's size. The row's own quantity and average
+        decide it.
         """
         value, each = fields.number(self._row.get(f"{side}Value")), fields.price(self._row.get(f"{side}AvgRate"))
         if value is None or self._units == 1 or each is None:
@@ -182,7 +183,7 @@ class _Legs:
         return value if abs(value - whole) <= abs(value - whole / self._units) else value * self._units
 
     def _plus(self, value: float | None, carried: int) -> float | None:
-        """Add a carried leg at the price it was carried at; None when that, or the value of the rest, is not given."""
+        """Add a carried leg at its carried price; None when that price, or the value of the rest, is not given."""
         if not carried:
             return value
         price = fields.price(self._row.get("BODPositionPrice"))
@@ -191,7 +192,7 @@ class _Legs:
         return rupees(paise(value) + value_paise(carried, price))
 
     def _average(self, value: float | None, quantity: int) -> float | None:
-        """Return what one unit cost; the row's own average where the two are about the same quantity."""
+        """Return the cost of one unit: the row's own average where it covers the same quantity, else value over quantity."""
         own = fields.price(self._row.get("BuyAvgRate" if self._quantity > 0 else "SellAvgRate"))
         if self._with_carried or self._carried == 0:
             return own
@@ -208,7 +209,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         tradingsymbol=fields.required(row, "Symbol", "FullName").strip(),
         exchange=values.segment_of(token),
         isin=None,
-        # The quantity is what is in the demat account (DPQty) and in the pool, which has not come there yet.
+        # The quantity is the units in the demat account (DPQty) plus those in the pool, which have not arrived there yet.
         settled_quantity=max(total - pool, 0),
         t1_quantity=min(pool, total),
         margin_quantity=fields.quantity(row, "MTFQty"),
@@ -218,7 +219,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
 
 
 def _listed_where(row: Mapping[str, object]) -> tuple[str, str]:
-    """Return exchange and script code: those of the exchange the row names, else NSE's, else BSE's."""
+    """Return exchange and script code: those of the exchange that the row names, else NSE's, else BSE's."""
     codes = {"N": fields.whole(row.get("NseCode")), "B": fields.whole(row.get("BseCode"))}
     named = str(row.get("Exch") or "").strip("\x00 ")
     for exchange in (named, "N", "B"):

@@ -1,7 +1,7 @@
 """5paisa's REST quotes: the market snapshot. Built, and not in service (architecture 13).
 
-Source: docs/brokers/fivepaisa.md, section 4: the names of the fields are those observed live, the documented sample is another call's; a row may
-spell them in either way.
+Source: docs/brokers/fivepaisa.md, section 4: the field names are those observed live; the documented sample belongs to
+another call. A row may use either names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,10 +26,10 @@ def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
 
 
 def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:
-    """Return ticks by broker_token; what 5paisa does not know it leaves out.
+    """Return ticks by broker_token; 5paisa leaves out instruments that it does not know.
 
-    A row may name the script code alone: it counts only where one instrument of the question has that code. Raises
-    `BadAnswer` for a row with the code of an instrument asked for and another exchange.
+    A row may give only the script code: it counts only where exactly one requested instrument has that code. Raises
+    `BadAnswer` for a row with the code of a requested instrument and another exchange.
     """
     asked = {listing.broker_token: listing for listing in listings}
 

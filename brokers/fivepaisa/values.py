@@ -26,18 +26,18 @@ STATUSES: dict[str, OrderStatus] = {
     "REJECTED BY EXCH": OrderStatus.REJECTED,
 }
 STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
-"""No word of the broker's page says that an order lapsed."""
+"""No word on the broker's page says that an order lapsed."""
 
 SIDE_TO_WIRE = {Side.BUY: "B", Side.SELL: "S"}
 SIDE_FROM_WIRE = {"B": Side.BUY, "S": Side.SELL}
 
 INTRADAY = {Product.CNC: False, Product.MIS: True, Product.NRML: False}
-"""`IsIntraday` of an order; delivery and carried derivatives are one."""
+"""`IsIntraday` of an order; delivery and carried derivatives have the same value."""
 DELIVERY = "D"
 PRODUCT_FROM_WIRE = {"I": Product.MIS, "S": Product.BO, "C": Product.CO}
-"""Without `D`, which the segment decides (`product`)."""
+"""Without `D`, for which the segment decides (`product`)."""
 PRODUCTS_UNSUPPORTED = frozenset({Product.MTF, Product.ARB})
-"""Books have no word for margin trading (a flag of another call); CO and BO are read, never sent."""
+"""Books have no word for margin trading (a flag of another call); CO and BO are read but never sent."""
 
 ORDER_TYPES_SENT = frozenset({OrderType.LIMIT, OrderType.SL})
 """See `capabilities.py` for why no order goes out at price 0."""
@@ -47,11 +47,11 @@ ORDER_TYPE_FROM_WIRE = {
     (True, False): OrderType.MARKET,
     (True, True): OrderType.SL_M,
 }
-"""(at market, with a trigger) -> order type: there is no word for it."""
+"""(at market, with a trigger) -> order type: 5paisa has no word for the type."""
 
 VALIDITY_TO_WIRE = {Validity.DAY: "0", Validity.IOC: "3"}
 VALIDITY_FROM_WIRE = {"0": Validity.DAY, "1": Validity.GTD, "2": Validity.GTC, "3": Validity.IOC}
-"""4 EOS, 5 VTD and 6 FOK are none of ours."""
+"""4 EOS, 5 VTD and 6 FOK are none of our words."""
 VALIDITY_WORDS = {"4": "EOS", "5": "VTD", "6": "FOK"}
 VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT})
 
@@ -64,9 +64,9 @@ EXCHANGES = {
 X NCDEX (positions and candles only)."""
 CASH_SEGMENTS = frozenset({"N:C", "B:C"})
 LOT_SEGMENTS = frozenset({"N:U", "B:U", "M:D", "N:X", "N:Y", "B:Y"})
-"""Here a quantity is a number of contracts, to be multiplied (official pages); everywhere else units."""
+"""In these segments a quantity is a number of contracts, to be multiplied (official pages); elsewhere it is units."""
 FIRST_INDEX = 999900
-"""Script codes of the cash market from here on are indices."""
+"""Script codes of the cash market from this number on are indices."""
 
 _DATE = re.compile(r"/Date\((-?\d+)")
 
@@ -94,13 +94,13 @@ def segment_of(token: str) -> str:
 
 
 def is_index(token: str) -> bool:
-    """Tell whether a `broker_token` names an index: no book, no quantities."""
+    """Tell whether a `broker_token` names an index, which has no book and no quantities."""
     code = parts(token)[2]
     return segment_of(token) in CASH_SEGMENTS and code.isdecimal() and int(code) >= FIRST_INDEX
 
 
 def status(word: object) -> str:
-    """Return our order status, or the broker's word upper-cased when it maps to nothing."""
+    """Return our order status, or the broker's word in upper case when we have no word for it."""
     return translated(STATUSES, word)
 
 
@@ -129,14 +129,14 @@ def validity(word: object) -> str:
 
 
 def contract_units(token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of the broker's quantities; None when it speaks contracts of a size not known."""
+    """Return the units in one of the broker's quantities; None when it counts in contracts of unknown size."""
     if segment_of(token) not in LOT_SEGMENTS:
         return 1
     return listed_units(token, listings)
 
 
 def date_epoch(value: object) -> float | None:
-    """Return `/Date(ms+0530)/` as epoch seconds (the milliseconds are UTC, the offset informs); None for its null date."""
+    """Return `/Date(ms+0530)/` as epoch seconds; None for its null date. The milliseconds are UTC, the offset is only information."""
     found = _DATE.match(value.strip()) if isinstance(value, str) else None
     return None if found is None else milliseconds(found[1])
 

@@ -1,7 +1,7 @@
-"""5paisa's hosts, paths and limits; the head and body every call carries, and the envelope every answer comes in.
+"""5paisa's hosts, paths and limits; the head and body of every call, and the envelope of every answer.
 
-Source: docs/brokers/fivepaisa.md, sections 1-4 (py5paisa 0.7.21.2 for paths and heads; a conversion of the official pages, not re-read by us;
-live observations of another client where it says so).
+Source: docs/brokers/fivepaisa.md, sections 1-4 (py5paisa 0.7.21.2 for paths and heads; a conversion of the official
+pages, not re-read by us; live observations of another client where it says so).
 """
 
 import re
@@ -31,7 +31,7 @@ REAL_FEED_HOST = "openfeed.5paisa.com"
 TOTP_LOGIN = "TOTPLogin"
 ACCESS_TOKEN = "GetAccessToken"
 ALGO_FIELD = "AlgoID"
-"""Of a place body; a number, 0 for orders of no registered algo."""
+"""Field of a place body; a number, 0 for orders of no registered algo."""
 
 PLACE = "V1/PlaceOrderRequest"
 MODIFY = "V1/ModifyOrderRequest"
@@ -46,25 +46,25 @@ ORDER_MARGIN = "MultiOrderMargin"
 SNAPSHOT = "MarketSnapshot"
 
 TOKEN = "AccessToken"
-"""What the login is stored under."""
+"""Name under which the login is stored."""
 EXPIRY = time(23, 59)
-"""Every access token dies at 23:59 IST of its day (official pages)."""
+"""Every access token expires at 23:59 IST of its day (official pages)."""
 
 ORDER_WINDOWS = Windows(second=5, minute=50)
-"""Ours for the second (architecture 13); 50 a minute was said in 2020 and is not in the current pages."""
+"""We chose the second's figure (architecture 13); 50 a minute was said in 2020 and is not in the current pages."""
 CALL_WINDOWS = Windows()
 
 QUOTES_PER_CALL = 50
 """Instruments of one snapshot; 100 and more came back empty (live observation)."""
 SCRIPS_PER_MESSAGE = 50
-"""Instruments of one subscribe message that were seen to work; no cap is documented."""
+"""Instruments in one subscribe message that were seen to work; no limit is documented."""
 INSTRUMENTS_PER_SOCKET = 3000
-"""Ours: none is documented."""
+"""Our choice: no limit is documented."""
 PING_SECONDS = 10.0
-"""Websocket pings keep the connection (live observation)."""
+"""Websocket pings keep the connection open (live observation)."""
 
 OK, SESSION = 0, 9
-"""`body.Status`: 0 ok, 1 refused or nothing there, 2 invalid input, 9 session."""
+"""`body.Status`: 0 ok, 1 refused or no data, 2 invalid input, 9 session."""
 NOTHING_THERE = 1
 HEAD_KINDS = {
     "-1": RefusalKind.UNAVAILABLE,  # "server cannot process"
@@ -77,13 +77,13 @@ _WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
     (re.compile(r"invalid (session|token)|authentication fail|session (has )?expired", re.I), RefusalKind.SESSION_DEAD),
     (re.compile(r"too many (requests|calls)|rate limit|throttl", re.I), RefusalKind.RATE_LIMITED),
 )  # fmt: skip
-"""What a refusal's sentence names, first that fits. The session's words are the broker's page's; those of limits are
-guessed: none was seen."""
+"""Words in a refusal's sentence, the first match counts. The session's words are from the broker's page; those of limits
+are guessed: none was seen."""
 _NOTHING_WORDS = re.compile(r"^\s*(success)?\s*$|\bno\b|\bnot found\b|\bempty\b", re.I)
-"""What stands beside an empty list that is one (list routes say nothing or `Success`, the broker's page names "no record" and "no orders");
-other words are those of a refusal, whose list is empty as well."""
+"""Words that come with a truly empty list (list routes say nothing or `Success`, the broker's page names "no record" and
+"no orders"). Other words belong to a refusal, whose list is empty as well."""
 _STATUSES = {401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}
-"""HTTP statuses that refuse by themselves; nearly everything comes with 200. General knowledge, unchecked."""
+"""HTTP statuses that are a refusal by themselves; nearly everything comes with 200. General knowledge, unchecked."""
 _LONGEST_TEXT = 200
 """A bare text longer than this is a page, not an answer."""
 
@@ -104,7 +104,7 @@ def request(access: Access, kind: CallKind, path: str, body: Mapping[str, object
 
 
 def login_request(access: Access, path: str, body: Mapping[str, object]) -> WireRequest:
-    """Return a call of the login, whose head spells the key with a capital and whose body carries no client code."""
+    """Return a call of the login; its head spells the key with a capital, and its body carries no client code."""
     message = {"head": {"Key": access.credentials["user_key"]}, "body": body}
     return WireRequest(
         kind=CallKind.LOGIN,
@@ -129,10 +129,10 @@ def answer(response: WireResponse) -> dict[str, object]:
 
 
 def listed(response: WireResponse, *names: str) -> list[Row]:
-    """Return the list an answer holds under the first of `names` it has.
+    """Return the list that an answer holds, under the first of `names` that it has.
 
-    Status 1 with an empty or null list and no other words is how the broker says that there is nothing. Raises `BrokerRefusal`
-    or `BadAnswer`.
+    The broker says that there is nothing by status 1 with an empty or null list and no other words. Raises
+    `BrokerRefusal` or `BadAnswer`.
     """
     refusal = refusal_of(response)
     if refusal is not None and not (refusal.kind is RefusalKind.REFUSED and _says_nothing_there(response, names)):
@@ -145,7 +145,7 @@ def listed(response: WireResponse, *names: str) -> list[Row]:
 
 
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
-    """Return the refusal an answer is, or None when it is none: a bare text, a head that says no, or a body that does."""
+    """Return the refusal in an answer (a bare text, or a head or body that refuses), or None when it is not a refusal."""
     try:
         envelope = response.json()
     except BadAnswer:
@@ -164,12 +164,12 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
 
 
 def is_clear(refusal: BrokerRefusal, status: int) -> bool:
-    """Tell whether a refusal can mean nothing else than its kind: the words of limits alone are guessed."""
+    """Tell whether a refusal can mean only its kind: only the words of limits are guessed."""
     return refusal.kind is not RefusalKind.RATE_LIMITED or status == 429
 
 
 def kind_of(message: str, otherwise: RefusalKind) -> RefusalKind:
-    """Return what a refusal's sentence says it is."""
+    """Return the kind of refusal that its sentence names."""
     return _named(message) or otherwise
 
 
@@ -186,7 +186,7 @@ def _body_refusal(body: Mapping[str, object], status: int) -> BrokerRefusal:
 
 
 def _head_refusal(head: Mapping[str, object]) -> BrokerRefusal | None:
-    """The head spells its fields in two ways, its status as text or number."""
+    """Read the head, which spells its fields in two ways, and its status as text or number."""
     status = text(head.get("status"))
     status = text(head.get("Status")) if status is None else status
     if status in (None, "0"):
@@ -198,13 +198,13 @@ def _head_refusal(head: Mapping[str, object]) -> BrokerRefusal | None:
 
 
 def _bare_refusal(response: WireResponse) -> BrokerRefusal | None:
-    """A body without an envelope: `Invalid Token` is said so, bare, by some routes."""
+    """Read a body without an envelope: some routes say `Invalid Token` in this bare form."""
     said = response.body[: _LONGEST_TEXT + 1].decode("utf-8", "replace").strip().strip('"')
     return _by_status(response, said if len(said) <= _LONGEST_TEXT and "<" not in said else "")
 
 
 def _by_status(response: WireResponse, said: str) -> BrokerRefusal | None:
-    """Judge by the HTTP status and what was said without an envelope; only the words we know make a refusal."""
+    """Judge by the HTTP status and by words without an envelope; only the words we know make a refusal."""
     kind = _STATUSES.get(response.status) or _named(said)
     return None if kind is None else BrokerRefusal(kind, said or f"HTTP {response.status}", code=str(response.status))
 
