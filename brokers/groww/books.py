@@ -1,7 +1,8 @@
 """Groww's order book, one list per segment, and its trade book, one list per order.
 
-Source: docs/brokers/groww.md, section 4 (documentation, orders). There is no trade book of the day: every order with fills is asked for its
-trades, and asked again only when its filled quantity has changed (`WireRequest.version`).
+Source: docs/brokers/groww.md, section 4 (documentation, orders). There is no trade book of the day. So we request the
+trades of every order with fills, and request them again only when its filled quantity has changed
+(`WireRequest.version`).
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -18,7 +19,7 @@ from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireRes
 
 _ORDER_LIST, _TRADE_LIST = "order_list", "trade_list"
 _MOST_PAGES = 200
-"""More than a day of orders at the most that the limits allow in one segment."""
+"""More pages than a day's orders can fill in one segment under the limits."""
 
 _Rows = list[Row]
 
@@ -31,7 +32,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
-    """Return the day's orders as Groww lists them, each once (an order placed between two pages moves the others on)."""
+    """Return the day's orders as Groww lists them, each once (an order placed between two pages shifts the others)."""
     listed = [row for response in responses for row in wire.listed(response, _ORDER_LIST)]
     rows = read_rows(listed, order_row, _NAME)
     return list({row.order_id: row for row in reversed(rows)}.values())[::-1]
@@ -44,7 +45,7 @@ def trade_requests(access: Access, now: datetime) -> ReadFlow:
         try:
             filled = _fills(row)[1]
         except BadAnswer:
-            continue  # said when the answers are parsed
+            continue  # reported when the answers are parsed
         if filled:
             yield from _trade_pages(access, row, filled)
 
@@ -52,8 +53,8 @@ def trade_requests(access: Access, now: datetime) -> ReadFlow:
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
     """Return the day's trades.
 
-    Raises `BadAnswer` when the trades of an order are fewer than its filled quantity, or are another order's: a trade book
-    with a hole would be taken for whole. An order that cannot be read is such a hole: `OddRows`.
+    Raises `BadAnswer` when an order's trades are fewer than its filled quantity, or belong to another order: an
+    incomplete trade book would be taken as complete. An order that cannot be read also leaves it incomplete: `OddRows`.
     """
     orders, listed = list[Row](), list[Row]()
     for response in responses:
@@ -75,7 +76,7 @@ def _each_once(trades: Sequence[TradeRow]) -> list[TradeRow]:
 
 
 def _fills(order: Row) -> tuple[str, int]:
-    """Return an order's id and what of it has filled; raise `BadAnswer` for a row of which no trades can be asked for."""
+    """Return an order's id and its filled quantity; raise `BadAnswer` for a row for which no trades can be requested."""
     filled = fields.filled(order, "filled_quantity", values.status(fields.required(order, "order_status")))
     if filled:
         fields.required(order, "segment")
@@ -83,7 +84,7 @@ def _fills(order: Row) -> tuple[str, int]:
 
 
 def order_row(row: Row) -> OrderRow:
-    """Return one order as it stands; raise `BadAnswer` for a row that names no order or no instrument."""
+    """Return one order in its current state; raise `BadAnswer` for a row that names no order or no instrument."""
     name = Name.of_row(row)
     status = values.status(fields.required(row, "order_status"))
     quantity = fields.quantity(row, "quantity")
@@ -140,9 +141,10 @@ def _trade_pages(access: Access, order: Row, filled: int) -> Generator[WireReque
 
 
 def _pages(page: Callable[[int], WireRequest], name: str, key: str) -> Generator[WireRequest, WireResponse, _Rows]:
-    """Ask for pages from 0 on until one is not full; return all rows.
+    """Request pages from 0 on until one is not full; return all rows.
 
-    Raises `BadAnswer` for pages that do not end, for one that repeats the page before it, and for a full one of odd rows only.
+    Raises `BadAnswer` for pages that do not end, for a page that repeats the page before it, and for a full page of odd
+    rows only.
     """
     rows: _Rows = []
     first = None

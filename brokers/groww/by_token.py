@@ -1,4 +1,4 @@
-"""One Groww order, asked for by our token: the status of an order reference, in its segment.
+"""One Groww order, looked up by our token: the status of an order reference, in its segment.
 
 Source: docs/brokers/groww.md, section 4 (`/order/status/reference/{order_reference_id}`) and 3 (GA004: no such entity).
 """
@@ -13,14 +13,14 @@ from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, Refus
 
 
 def token_request(access: Access, question: TokenQuestion, now: datetime) -> WireRequest:
-    """Raises `BadAnswer` for an instrument that is none of Groww's."""
+    """Build the call. Raises `BadAnswer` for an instrument that is not one of Groww's."""
     segment = Name.of_token(question.instrument_token).wire_segment
     path = f"{wire.STATUS_BY_REFERENCE}/{question.token}"
     return wire.request(access, CallKind.READ, "GET", path, query=[("segment", segment)])
 
 
 def parse_token(response: WireResponse, question: TokenQuestion) -> FoundByToken | None:
-    """Return the order; None when there is none. Raises `BrokerRefusal` or `BadAnswer` for what says nothing."""
+    """Return the order; None when no such order exists. Any other answer raises `BrokerRefusal` or `BadAnswer`."""
     try:
         row = wire.payload(response)
     except BrokerRefusal as refusal:

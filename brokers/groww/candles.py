@@ -1,8 +1,8 @@
 """Groww's historical candles.
 
-Source: docs/brokers/groww.md, section 4 (documentation, backtesting): data from 2020, shares, indices and derivatives of NSE and BSE; most days a
-call by interval. Times come without an offset and are Indian; whether the running day is in them, and what a call beyond its
-span answers, is unchecked.
+Source: docs/brokers/groww.md, section 4 (documentation, backtesting): data from 2020, shares, indices and derivatives of
+NSE and BSE; most days a call by interval. Times come without an offset and are Indian; whether the current day is
+included, and what a call beyond its span answers, is unchecked.
 """
 
 from collections.abc import Sequence
@@ -32,9 +32,9 @@ INTERVALS = {
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
-    """Build the calls for both days inclusive, oldest first.
+    """Build the calls, both days inclusive, oldest first.
 
-    Raises ValueError for an interval or an instrument that Groww has no candles of.
+    Raises ValueError for an interval or an instrument for which Groww has no candles.
     """
     name, symbol = Name.of_token(listing.broker_token), groww_symbol(listing)
     if interval not in INTERVALS:
@@ -68,5 +68,5 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
 
 
 def _start(value: object) -> float | None:
-    """Return a candle's time: ISO with T or a blank; the call's older twin writes epoch seconds."""
+    """Return a candle's time: ISO with T or a blank; the older version of the call writes epoch seconds."""
     return number(value) if isinstance(value, (int, float)) else epoch(value)

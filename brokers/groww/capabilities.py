@@ -1,8 +1,8 @@
-"""What Groww places and changes, and how often it is read.
+"""What Groww places and changes, and how often its data is read.
 
-Source: docs/brokers/groww.md, sections 4, 5 and 9; cadence from architecture 13. Orders on MCX are not offered: whether trading there is open to
-the API, and whether its quantities are units or lots, contradicts itself in the documents, and a wrong guess is an order of
-another size. What the account holds and trades there by other ways is read.
+Source: docs/brokers/groww.md, sections 4, 5 and 9; cadence from architecture 13. Orders on MCX are not offered. The
+documents contradict themselves on whether the API may trade there, and whether its quantities are units or lots; a wrong
+guess would be an order of another size. MCX positions and orders that the account made in other ways are read.
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities

@@ -1,14 +1,15 @@
-"""Groww's one socket: NATS inside websocket frames, market data and word of orders as protobuf.
+"""Groww's one socket: NATS inside websocket frames, market data and notices about orders as protobuf.
 
-Getting in: the socket's token is asked for with the public half of a fresh key; the server's INFO is answered with CONNECT (its
-nonce signed) and PING; its PONG lets us in, and then subjects are subscribed. Source: docs/brokers/groww.md, section 6 (growwapi 1.5.0, nats-py 2.16).
+The handshake: we request the socket's token with the public half of a fresh key. We answer the server's INFO with CONNECT
+(its nonce signed) and PING; its PONG admits us, and then we subscribe to subjects. Source: docs/brokers/groww.md, section
+6 (growwapi 1.5.0, nats-py 2.16).
 
-Per instrument three subjects: `price` (the last price, known to be served to everybody), `price_detailed` (the day, volume, open
-interest; unchecked whether API tokens get it) and `book` (five levels). Each says a part, so the decoder keeps an instrument's
-parts together and every tick carries all that is known. MCX has no subjects.
+An instrument has three subjects: `price` (the last price, known to be served to everybody), `price_detailed` (the day,
+volume, open interest; unchecked whether API tokens get it) and `book` (five levels). Each carries a part, so the decoder
+keeps an instrument's parts together, and every tick has all that is known. MCX has no subjects.
 
-An order update names shares by ISIN and its prices are rupees or paise, which nobody says: it is taken as word that the books
-have moved, and they are read at once.
+An order update names shares by ISIN, and nothing says whether its prices are rupees or paise. So it only means that the
+books have changed, and they are read at once.
 """
 
 import math
@@ -44,9 +45,9 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     DERIVATIVES: (PRICE, DETAILED, BOOK),
     INDEX: (PRICE,),
 }
-"""Segment -> kinds of subjects there are."""
+"""Segment -> the kinds of subjects that exist."""
 FOLDERS = {CASH: "eq", DERIVATIVES: "fo", INDEX: "indices"}
-"""Segment -> the word of its subjects."""
+"""Segment -> the word in its subjects."""
 STREAM_EXCHANGES = frozenset({"NSE", "BSE"})
 
 ORDER_SUBJECTS = (
@@ -54,35 +55,35 @@ ORDER_SUBJECTS = (
     "stocks_fo/order/updates.apex",
     "stocks_fo/position/updates.apex",
 )
-"""Shares' and derivatives' orders, and derivatives' positions; the subscription id follows, after a dot."""
+"""Orders of shares and of derivatives, and positions of derivatives; the subscription id follows, after a dot."""
 
 sockets = 1
 """Market data and orders share one connection."""
 per_socket = (wire.SUBSCRIPTIONS - len(ORDER_SUBJECTS)) // max(map(len, KINDS.values()))
 silence_seconds: float | None = 185.0
-"""Three of our pings unanswered, and longer than the handshake may take."""
+"""Three of our pings without an answer, and longer than the handshake may take."""
 ping_seconds: float | None = 60.0
-"""As often as the SDK."""
+"""The SDK's interval."""
 ready_seconds: float | None = 150.0
 """The gateway often stalls the handshake: ten seconds typically, 145 at worst (docs/brokers/groww.md, section 6.1)."""
 
 LINES_PER_MESSAGE: Final = 150
-"""Ours: keeps a message well below any limit of a gateway; the documents give none."""
+"""Our choice: keeps a message well below any limit of a gateway; the documents give none."""
 
 DEAD_LOGIN = ("authorization violation", "authentication expired", "authentication revoked")
-"""Errors that end the socket because its token does not count: whether the login lives is then proved."""
+"""Errors that end the socket because its token is not valid: a check then shows whether the login is still live."""
 
 _DEPTH: Final = 5
 _LONGEST_SID: Final = 400
 """Digits; a trading symbol has some twenty characters."""
 _LARGEST: Final = 2.0**53
-"""Beyond this a double is no count of anything."""
+"""A double above this is not a count."""
 _SECONDS_BELOW: Final = 1e11
-"""A stamp below this is in seconds (the documents' book sample is), above in milliseconds."""
+"""A stamp below this is in seconds (as in the documents' book sample), above it in milliseconds."""
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Ask for a socket token for a new key pair. A dead login is refused here."""
+    """Request a socket token for a new key pair. A dead login is refused here."""
     seed = secrets.token_bytes(32)
     body = msgspec.json.encode({"socketKey": nats.user_key(seed)})
     answer = wire.payload((yield wire.request(access, CallKind.READ, "POST", wire.SOCKET_TOKEN, body=body)), bare=True)
@@ -97,7 +98,7 @@ def address(access: Access, now: datetime) -> StreamFlow:
 
 
 def opening_messages(access: Access) -> list[bytes | str]:
-    """None: the server speaks first."""
+    """Return no messages: the server speaks first."""
     return []
 
 
@@ -139,13 +140,14 @@ def _subjects(listing: Listing) -> list[tuple[str, str]]:
 
 
 def _sid(name: Name, place: int) -> str:
-    """Return the number of a subscription. It is the instrument's token and the kind's place, because a subject names the
-    instrument by a number that nothing leads back from; a sid is any number of the client's, and the server's text."""
+    """Return the number of a subscription, made of the instrument's token and the kind's place. The number in a subject
+    does not lead back to our instrument. A sid may be any number that the client chooses, and the server returns it as
+    text."""
     return str(int.from_bytes(bytes([place + 1]) + name.token.encode()))
 
 
 def _of_sid(sid: str) -> tuple[Name, int]:
-    """Read `_sid`; raise ValueError or `BadAnswer` for a number that is none."""
+    """Read a number that `_sid` made; raise ValueError or `BadAnswer` for any other number."""
     if not sid.isdecimal() or len(sid) > _LONGEST_SID:
         raise ValueError("no sid")
     number = int(sid)
@@ -158,7 +160,7 @@ def _folder(name: Name) -> str:
 
 
 def _named(message: nats.Message) -> tuple[Name, str]:
-    """Return the instrument and the kind of a message; raise `BadAnswer` when its subject is not that of its sid."""
+    """Return the instrument and the kind of a message; raise `BadAnswer` when its subject does not match its sid."""
     try:
         name, place = _of_sid(message.sid)
         kind = KINDS[name.segment][place]
@@ -173,7 +175,7 @@ def _named(message: nats.Message) -> tuple[Name, str]:
 
 
 class StreamDecoder:
-    """One connection: its handshake, what has come of a message, and what is known of each instrument."""
+    """One connection: its handshake, the part of a message received so far, and what is known of each instrument."""
 
     def __init__(self, handed: Mapping[str, str]) -> None:
         self._handed = handed
@@ -183,7 +185,7 @@ class StreamDecoder:
         """broker_token -> the fields of its next tick."""
 
     def subscribing(self, listings: Sequence[Listing]) -> None:
-        """Forget these instruments: what was known before one was left is old, and a new book must not make it look fresh."""
+        """Forget these instruments: values from an earlier subscription are old, and a new book must not make them look fresh."""
         for listing in listings:
             self._known.pop(listing.broker_token, None)
 
@@ -219,7 +221,7 @@ class StreamDecoder:
                 return [Heartbeat()]
 
     def _connect(self, info: Mapping[str, object]) -> list[BrokerEvent]:
-        """Answer the first INFO; later ones tell of the server's cluster, which is nothing to us."""
+        """Answer the first INFO; later ones are about the server's cluster and do not matter to us."""
         if self._let_in:
             return [Heartbeat()]
         nonce = info.get("nonce")
@@ -253,14 +255,14 @@ class StreamDecoder:
 
 
 def _take_price(known: dict[str, Any], name: Name, live: Any) -> None:
-    """Fold one price message: zero is what a subject, or a day without a trade, leaves out."""
+    """Take in one price message: zero means that a subject, or a day without a trade, has no such figure."""
     figures = {
         "last_price": _price(live.ltp),
         "average_price": _price(live.avgPrice),
         "open": _price(live.open),
         "high": _price(live.high),
         "low": _price(live.low),
-        "previous_close": _price(live.close),  # as in the REST quote, whose close is the day before's
+        "previous_close": _price(live.close),  # as in the REST quote, whose close is the previous day's
         "volume": _count(live.volume),
         "oi": None if name.segment == CASH else _count(live.openInterest),
     }
@@ -288,14 +290,14 @@ _PARTS: Mapping[str, Callable[[dict[str, Any], Name, Any], None]] = {
 
 
 def _take_time(known: dict[str, Any], stamp: float) -> None:
-    """Keep the newest time of the parts: an older part beside a newer one must not make the tick look old."""
+    """Keep the newest time of the parts: an older part next to a newer one must not make the tick look old."""
     seconds = epoch_seconds(stamp if stamp < _SECONDS_BELOW else stamp / 1000)
     if seconds is not None:
         known["exchange_time"] = max(known.get("exchange_time", 0.0), seconds)
 
 
 def _levels(book: Mapping[int, Any]) -> tuple[DepthLevel, ...]:
-    """Return the levels of a side that hold anything, best first: keys are levels from 1, in any order on the wire."""
+    """Return the non-empty levels of a side, best first: keys are levels from 1, in any order on the wire."""
     levels = []
     for place in sorted(book)[:_DEPTH]:
         price, quantity = _price(book[place].price), _count(book[place].qty)
@@ -305,7 +307,7 @@ def _levels(book: Mapping[int, Any]) -> tuple[DepthLevel, ...]:
 
 
 def _price(value: float) -> float | None:
-    """Return a price; zero is absent, and a number that cannot be a price (a damaged frame) is none."""
+    """Return a price; zero means absent, and a number that cannot be a price (a damaged frame) gives None."""
     return value if 0 < value < math.inf else None
 
 
@@ -314,7 +316,7 @@ def _count(value: float) -> int | None:
 
 
 def _moved(message: nats.Message) -> list[BrokerEvent]:
-    """Return that the books moved, as they did also where the update cannot be read."""
+    """Return that the books changed; they did so even where the update cannot be read."""
     if "/order/" in message.subject:
         try:
             order = proto.Order.FromString(message.payload)

@@ -1,8 +1,9 @@
 """Groww's instrument file (one CSV of all exchanges) into the normalized frame.
 
-Source: docs/brokers/groww.md, section 4 (header and rows as seen in 2026-09). Columns are read by name: their order, and which there are, has
-changed. Kinds of securities are told by series and ISIN (general knowledge, unchecked). The file's freeze_quantity is in units
-that contradict each other, so it is shown and not used; lots and ticks are blank for an index.
+Source: docs/brokers/groww.md, section 4 (header and rows as seen in 2026-09). Columns are read by name, because their
+order and number have changed. Kinds of securities are derived from series and ISIN (general knowledge, unchecked). The
+unit of the file's freeze_quantity contradicts itself, so the column is shown and not used; lots and ticks are blank for
+an index.
 """
 
 from collections.abc import Sequence
@@ -38,12 +39,12 @@ COLUMNS = (
 NAMING = (
     "exchange", "trading_symbol", "name", "instrument_type", "segment", "series", "underlying_symbol", "expiry_date", "strike_price",
 )  # fmt: skip
-"""Without these the file is not the file."""
+"""A file without these columns is not the expected file."""
 RAW_COLUMNS = (
     "exchange_token", "groww_symbol", "instrument_type", "series", "underlying_exchange_token", "freeze_quantity",
     "is_reserved", "buy_allowed", "sell_allowed", "internal_trading_symbol", "is_intraday",
 )  # fmt: skip
-"""What nothing else carries."""
+"""Columns that no other column of the frame carries."""
 
 _EXCHANGE, _SYMBOL, _SEGMENT = pl.col("exchange"), pl.col("trading_symbol"), pl.col("segment")
 _TYPE, _SERIES, _ISIN = pl.col("instrument_type"), pl.col("series"), pl.col("isin")
@@ -51,12 +52,13 @@ _FUTURE, _OPTION = _TYPE == "FUT", _TYPE.is_in(["CE", "PE"])
 
 
 def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """The file needs no login."""
+    """Yield the call for the file; it needs no login."""
     yield WireRequest(kind=CallKind.FILE, method="GET", url=access.endpoints.instruments_url)
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+    """Return the normalized frame; a row that names no instrument is dropped, a row that matches no segment is
+    uncategorised.
 
     Raises `BadAnswer` for a body that is not the file.
     """
@@ -75,7 +77,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
 
 def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
-    """Return the rows, how many are left out, and which columns the file lacks."""
+    """Return the rows, how many rows were left out, and which columns the file lacks."""
     rows, lost = read_table(body)
     absent = lacking(rows, NAMING, COLUMNS)
     listed = rows.height + lost
@@ -100,7 +102,7 @@ def _told(rows: pl.DataFrame) -> pl.DataFrame:
     return told(
         rows,
         (pl.when(_TYPE == INDEX).then(by_index), Basis.STATED),
-        # A contract's type is FUT, CE or PE: what it is on is told by the rows of the underlyings.
+        # A contract's type is FUT, CE or PE; the rows of the underlyings show whether it is on an index.
         (pl.when(_FUTURE | _OPTION).then(_derivative_segment(rows)), Basis.WORDS),
         (pl.when(cash).then(by_series(pl.col("ours"), _SERIES)), Basis.STATED),
         (pl.when(cash).then(by_isin(_ISIN)), Basis.ISIN),
@@ -109,13 +111,13 @@ def _told(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
-    """A contract is on an index when the file lists its underlying as one, by number or by symbol."""
+    """Return the segment of a contract. It is on an index when the file lists its underlying as an index, by number or by symbol."""
     indices = rows.filter(_TYPE == INDEX)
     numbers = (indices["exchange"] + ":" + indices["exchange_token"]).drop_nulls().to_list()
     symbols = (indices["exchange"] + ":" + indices["trading_symbol"].str.to_uppercase()).drop_nulls().to_list()
     on_index = pl.concat_str([_EXCHANGE, "underlying_exchange_token"], separator=":").is_in(numbers).fill_null(False)
     on_index |= pl.concat_str([_EXCHANGE, "underlying"], separator=":").is_in(symbols).fill_null(False)
-    # A segment that no row was ever seen of (currency) is not guessed.
+    # A segment of which no row was ever seen (currency) is not guessed.
     head = _SEGMENT.replace_strict({DERIVATIVES: "equity", COMMODITY: "commodity"}, default=None)
     complete = pl.col("underlying").is_not_null() & pl.col("expiry").is_not_null()
     complete &= _FUTURE | (pl.col("strike") > 0)
@@ -127,7 +129,8 @@ def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     derived = pl.col("bare").str.contains("_(futures|options)$")
     index = pl.col("place") == INDEX
-    # The exchange's own name of an index is in the column `name`; the trading symbol is the short one of its derivatives.
+    # The exchange's own name of an index is in the column `name`; the trading symbol is the short name in its
+    # derivatives.
     written = pl.when(index).then(pl.coalesce("name", _SYMBOL)).otherwise(_SYMBOL).str.to_uppercase()
     base = written.str.strip_suffix("-" + _SERIES)
     cash, fits = pl.col("cash"), pl.col("bare") != UNCATEGORISED

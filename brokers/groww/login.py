@@ -1,7 +1,8 @@
 """Groww's login: without a person, by a TOTP key and its secret, or by an API key that a person approves each day.
 
-Source: docs/brokers/groww.md, section 2 (growwapi 1.5.0 get_access_token; documentation, introduction). There is no renewal: a token is minted
-again. The words of a refused mint are not documented; what they are read for is general knowledge, unchecked.
+Source: docs/brokers/groww.md, section 2 (growwapi 1.5.0 get_access_token; documentation, introduction). There is no
+renewal: a new token is minted. The words of a refused mint are not documented; our reading of them is general knowledge,
+unchecked.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, Refus
 from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(6, 0)
-"""Every token dies at the next 06:00 IST."""
+"""Every token expires at the next 06:00 IST."""
 
 _TOTP_KEYS = frozenset({"totp_key", "totp_secret"})
 
@@ -33,12 +34,12 @@ _REASONS: Sequence[tuple[str, RefusalKind]] = (
     (r"too many|rate limit|limit exceeded", RefusalKind.RATE_LIMITED),
     (r"\b(checksum|secret|signature|credentials?|api key|invalid key)\b", RefusalKind.BAD_CREDENTIALS),
 )
-"""Words of a refused mint -> kind, the first that fits."""
+"""Words of a refused mint -> kind, the first match counts."""
 
 _STATUSES = {
     401: RefusalKind.BAD_CREDENTIALS,
     403: RefusalKind.BAD_CREDENTIALS,
-    404: RefusalKind.RATE_LIMITED,  # throttled minting was seen to answer so
+    404: RefusalKind.RATE_LIMITED,  # throttled minting was seen to answer this
     429: RefusalKind.RATE_LIMITED,
 }
 
@@ -49,9 +50,9 @@ def login_page(access: Access, state: str = "") -> str:
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
-    """Mint the day's token and read who it belongs to, which no login answer says.
+    """Mint the day's token and read whose it is, which no login answer says.
 
-    Raises ValueError for a TOTP secret that is none.
+    Raises ValueError for an invalid TOTP secret.
     """
     key, body = _key_and_body(access.credentials, now)
     return _mint(access, key, body, now)
@@ -76,8 +77,8 @@ def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
 
 
 def active_segments(access: Access) -> frozenset[str]:
-    """Return the segments that the account has, by its profile at login: all of them unless the profile lists only words we
-    know, so that a book is never left out for a word we do not."""
+    """Return the account's segments, from its profile at login. If the profile has a word that we do not know, or lists
+    nothing, return all segments, so that no book is left out because of it."""
     listed = access.login.profile.get("active_segments") if access.login is not None else None
     said = {str(each).upper() for each in listed} if isinstance(listed, list) else set()
     known = frozenset(SEGMENTS)
@@ -111,7 +112,7 @@ def _mint(access: Access, key: str, body: Mapping[str, object], now: datetime) -
 
 
 def _token(response: WireResponse) -> str:
-    """Return the token of a mint, whose answer has no envelope; raise `BrokerRefusal` or `BadAnswer`."""
+    """Return the token of a mint; its answer has no envelope. Raise `BrokerRefusal` or `BadAnswer`."""
     answer = wire.object_of(response)
     if response.status == 200 and answer is not None and answer.get("status") != wire.FAILURE:
         return required(row_of(answer.get("payload", answer)), "token")

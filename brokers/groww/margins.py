@@ -1,9 +1,11 @@
-"""What one order needs at Groww: POST /margins/detail/orders, the segment in the address, a list of orders, of which we send one.
+"""The money that one order needs at Groww: POST /margins/detail/orders, the segment in the address, a list of orders, of
+which we send one.
 
-Sources: growwapi 1.5.0 (path, fields); documentation, margin, as public projects copied it (the answer's names and sample, price for
-limit orders only), not re-read by us; a live account's answer for a future sold at a limit, whose total was the sum of span, exposure and charges, and a half
-percent above other brokers' figures for it. So `total_requirement` holds the charges. Not sure: whether positions of the account are
-left out (the documents name none), and what an order without a price is worked out at. A trigger has no field.
+Sources: growwapi 1.5.0 (path, fields); documentation, margin, as public projects copied it (the answer's names and
+sample, price for limit orders only), not re-read by us; a live account's answer for a future sold at a limit. Its total
+was the sum of span, exposure and charges, and half a percent above other brokers' figures. So `total_requirement`
+includes the charges. Not sure: whether the account's positions are left out (the documents name none), and which price
+counts for an order without one. There is no field for a trigger.
 """
 
 from datetime import datetime
@@ -29,7 +31,7 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
     except (ValueError, KeyError, BadAnswer) as error:
         raise NotSendable(f"groww has no word for {error}") from error
     if name.is_index:
-        raise NotSendable(f"{name.symbol} is an index")  # in a call it would be the share of that name
+        raise NotSendable(f"{name.symbol} is an index")  # in a call it would mean the share of that name
     order: dict[str, object] = {
         "trading_symbol": name.symbol,
         "transaction_type": SIDE_TO_WIRE[Side(ticket.transaction_type)],

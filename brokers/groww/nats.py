@@ -1,7 +1,8 @@
-"""The NATS client protocol as far as Groww's stream speaks it: bytes in, messages out, and the lines a client sends.
+"""The NATS client protocol, as far as Groww's stream uses it: bytes in, messages out, and the lines that a client sends.
 
-Lines end with CR LF; a MSG or HMSG line is followed by as many bytes as it says. Websocket frames cut the flow anywhere. No I/O,
-no Groww. Source: docs/brokers/groww.md, section 6.1; NATS client protocol (general knowledge, checked with nats-py 2.16 against the simulator).
+Lines end with CR LF; a MSG or HMSG line is followed by as many bytes as it says. Websocket frames may split the flow
+anywhere. No I/O, no Groww. Source: docs/brokers/groww.md, section 6.1; NATS client protocol (general knowledge, checked
+with nats-py 2.16 against the simulator).
 """
 
 import base64
@@ -14,11 +15,11 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 MOST_PAYLOAD: Final = 65_536
-"""Bytes of one message. Groww's are hundreds: what says more is damaged, and waiting for it would be silence."""
+"""Most bytes of one message. Groww's are hundreds: a larger size means damage, and waiting for it would be silence."""
 MOST_DIGITS: Final = 9
-"""Of a size: one of thousands of digits is not even a number to Python."""
+"""Most digits of a size: Python does not even read a number of thousands of digits."""
 MOST_LINE: Final = 16_384
-"""Bytes of one line; INFO is the longest."""
+"""Most bytes of one line; INFO is the longest."""
 PING: Final = b"PING\r\n"
 PONG: Final = b"PONG\r\n"
 _END: Final = b"\r\n"
@@ -55,14 +56,14 @@ class Acknowledged:
 
 @attrs.frozen
 class Failed:
-    """`-ERR`; the text without its quotes."""
+    """`-ERR`; the text without quotes."""
 
     text: str
 
 
 @attrs.frozen
 class Unreadable:
-    """Bytes that are no protocol; all that was held with them has been dropped."""
+    """Bytes that are not the protocol; everything held with them has been dropped."""
 
     reason: str
 
@@ -71,11 +72,11 @@ NatsEvent = Info | Message | Pinged | Ponged | Acknowledged | Failed | Unreadabl
 
 
 class _Broken(Exception):
-    """The flow cannot be read on."""
+    """The flow cannot be read any further."""
 
 
 class Reader:
-    """Keeps what of a message has come so far."""
+    """Keeps the part of a message that has come so far."""
 
     def __init__(self) -> None:
         self._held = b""
@@ -177,7 +178,7 @@ def connect(*, jwt: str, signature: str) -> bytes:
 
 
 def user_key(seed: bytes) -> str:
-    """Return the public key of a 32-byte Ed25519 seed as NATS writes a user's: `U...`, 56 characters."""
+    """Return the public key of a 32-byte Ed25519 seed in the form NATS gives a user's key: `U...`, 56 characters."""
     data = _USER_PREFIX + _key(seed).public_key().public_bytes_raw()
     return base64.b32encode(data + _crc(data).to_bytes(2, "little")).decode().rstrip("=")
 
@@ -193,7 +194,7 @@ def seed_text(seed: bytes) -> str:
 
 
 def seed_of(written: str) -> bytes:
-    """Read `seed_text`; raise ValueError for a text that is none."""
+    """Read a text made by `seed_text`; raise ValueError for any other text."""
     seed = bytes.fromhex(written)
     if len(seed) != _SEED_BYTES:
         raise ValueError("not a seed")

@@ -1,7 +1,8 @@
 """Placing, modifying and cancelling at Groww, and what its answers mean.
 
-Source: docs/brokers/groww.md, sections 3 and 4 (documentation, orders; growwapi 1.5.0). There is no after-market order, no disclosed quantity and
-no tag; our leg token goes as `order_reference_id`, by which Groww also knows an order that was sent twice.
+Source: docs/brokers/groww.md, sections 3 and 4 (documentation, orders; growwapi 1.5.0). There is no after-market order,
+no disclosed quantity and no tag; our leg token is sent as `order_reference_id`, by which Groww also recognises an order
+that was sent twice.
 """
 
 import re
@@ -28,9 +29,9 @@ from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireReq
 from onebroker.config.vocabulary import OrderStatus, Product, Side, Validity
 
 UNSURE_CODES = frozenset({wire.INTERNAL, wire.CANNOT_SERVE, wire.DUPLICATE_REFERENCE})
-"""Refusals that do not say that nothing went in: its own failures, and a reference id it already has, which is ours."""
+"""Refusals after which an order may still have gone in: its own failures, and a reference id that it already has, which is ours."""
 CLEAR_STATUSES = frozenset({401, 403, 429})
-"""HTTP statuses that refuse before an order is looked at, with Groww's envelope or without."""
+"""HTTP statuses that refuse before Groww looks at an order, with Groww's envelope or without."""
 
 _REFERENCE = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+){0,2}")
 _ZERO = Decimal(0)
@@ -47,7 +48,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     except (ValueError, KeyError, BadAnswer) as error:
         raise NotSendable(f"{ticket.listing.broker_token} names no instrument of groww") from error
     if name.is_index:
-        raise NotSendable(f"{name.symbol} is an index")  # in a call it would be the share of that name
+        raise NotSendable(f"{name.symbol} is an index")  # in a call it would mean the share of that name
     fields: dict[str, object] = {
         "trading_symbol": name.symbol,
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
@@ -66,7 +67,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
-    """Build POST /order/modify: quantity, prices and type as the order shall stand, so what stays comes from the row.
+    """Build POST /order/modify: quantity, prices and type after the change; unchanged values come from the row.
 
     Raises `NotSendable`, also for another validity or disclosed quantity.
     """
@@ -95,9 +96,9 @@ def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """Read the answer to a place, modify or cancel.
 
-    SUCCESS with an order id is an acceptance, also of an order that is REJECTED or FAILED already: it is in the book, and the
-    remark says why. FAILURE below 500 is a rejection, but for the codes that do not say that nothing went in; so are a bare
-    401, 403 and 429. Everything else leaves the outcome unknown.
+    SUCCESS with an order id is an acceptance, even when the order is already REJECTED or FAILED: it is in the book, and
+    the remark says why. FAILURE below 500 is a rejection, except with codes after which an order may have gone in. A bare
+    401, 403 or 429 is a rejection too. Everything else leaves the outcome unknown.
     """
     refusal = wire.refusal_of(response)
     answer = wire.object_of(response) or {}
@@ -121,7 +122,7 @@ def _order_id(answer: dict[str, object]) -> tuple[str | None, dict[str, object]]
 
 
 def _segment(row: OrderRow) -> str:
-    """Return the segment of an order, without which Groww does not find it."""
+    """Return the segment of an order; Groww does not find the order without it."""
     try:
         return Name.of_token(row.instrument_token).wire_segment
     except BadAnswer as error:

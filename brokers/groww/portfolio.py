@@ -1,7 +1,8 @@
 """Groww's positions, holdings and funds.
 
-Source: docs/brokers/groww.md, sections 4 and 7 (documentation, portfolio and margin). Left open there, and decided from a row's own figures: whether
-today's legs hold the carried ones, and whether holdings' quantity holds the T1 units.
+Source: docs/brokers/groww.md, sections 4 and 7 (documentation, portfolio and margin). The page leaves two things open,
+and a row's own figures decide them: whether today's legs include the carried ones, and whether a holding's quantity
+includes the T1 units.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,12 +19,12 @@ from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 
 
 def position_requests(access: Access, now: datetime) -> ReadFlow:
-    """One call for all segments: it names none."""
+    """Yield one call for all segments: it names none."""
     yield wire.request(access, CallKind.READ, "GET", wire.POSITIONS)
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return both views of the one list: net for every row, day for the rows that traded today."""
+    """Return both views of the same list: the net view of every row, the day view of rows that traded today."""
 
     def views(row: Row) -> list[PositionRow]:
         return [_net_row(row), _day_row(row)] if any(_today(row)) else [_net_row(row)]
@@ -44,8 +45,8 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return the one purse. Groww says what is free per product: the smallest counts in each segment, and what is free for
-    shares counts for the whole (an account without derivatives has nothing free there)."""
+    """Return the one purse. Groww gives the free amount per product: in each segment the smallest counts. The amount free
+    for shares counts for the whole (an account without derivatives has nothing free there)."""
     answer = wire.payload(responses[0])
     derivatives, equity = fields.part(answer, "fno_margin_details"), fields.part(answer, "equity_margin_details")
     free = {
@@ -84,7 +85,7 @@ def _least(row: Row, names: Iterable[str]) -> float | None:
 
 
 def _used(row: Row, name: str) -> float | None:
-    """Return a segment's margin; the documents' sample has equity's negative beside a positive total."""
+    """Return a segment's margin; in the documents' sample equity's is negative while the total is positive."""
     figure = fields.number(row.get(name))
     return None if figure is None else abs(figure)
 
@@ -93,7 +94,7 @@ def _used(row: Row, name: str) -> float | None:
 
 
 def _today(row: Row) -> tuple[int, int]:
-    """Return what was bought and sold today. Credit is bought, debit is sold (documentation's wording)."""
+    """Return what was bought and sold today. Credit means bought, debit means sold (documentation's wording)."""
     bought, sold = fields.quantity(row, "credit_quantity"), fields.quantity(row, "debit_quantity")
     if not _holds_carried(row):
         return bought, sold
@@ -107,10 +108,10 @@ def _carried(row: Row) -> tuple[int, int]:
 
 
 def _holds_carried(row: Row) -> bool:
-    """Tell whether the legs hold the carried ones, which the documents do not say: the net quantity shows it.
+    """Tell whether the legs include the carried ones. The documents do not say it: the net quantity shows it.
 
-    A short position may come without its sign, so the size decides where the quantity as it is fits neither way. Raises
-    `BadAnswer` when not even that fits.
+    A short position may come without its sign, so the size decides where the quantity with its sign fits neither way.
+    Raises `BadAnswer` when the size fits neither way.
     """
     carried = _carried(row)
     legs = fields.quantity(row, "credit_quantity") - fields.quantity(row, "debit_quantity")
@@ -122,7 +123,7 @@ def _holds_carried(row: Row) -> bool:
 
 
 def _value(*legs: tuple[int, object]) -> float | None:
-    """Add up quantity x price of legs, none being nothing; None where one that holds anything has no price."""
+    """Add up quantity x price of legs; an empty leg counts nothing. None where a leg that is not empty has no price."""
     priced = [(quantity, fields.number(price)) for quantity, price in legs if quantity]
     values_ = [quantity * price for quantity, price in priced if price is not None]
     return sum(values_, 0.0) if len(values_) == len(priced) else None
@@ -160,7 +161,7 @@ def _net_row(row: Row) -> PositionRow:
 
 
 def _day_row(row: Row) -> PositionRow:
-    """Return today's part of a row; its result is not reported apart, and its average only where the legs are today's."""
+    """Return today's part of a row. Its result is not reported separately; its average is known only where the legs are today's."""
     name, product = Name.of_row(row), values.product(row.get("product"))
     bought, sold = _today(row)
     inside = _holds_carried(row) and any(_carried(row))
@@ -188,7 +189,7 @@ _SETTLED_PARTS = ("demat_free_quantity", "demat_locked_quantity", "groww_locked_
 
 
 def _holding_row(row: Row) -> HoldingRow:
-    """Rows carry no exchange: one listed at NSE is taken as NSE's, and known by its ISIN anyway."""
+    """Read a holding. Rows carry no exchange: a holding listed at NSE is taken as NSE's, and its ISIN identifies it anyway."""
     symbol, exchange = fields.required(row, "trading_symbol"), _exchange(row)
     t1 = fields.quantity(row, "t1_quantity")
     quantity = fields.quantity(row, "quantity")
@@ -199,7 +200,7 @@ def _holding_row(row: Row) -> HoldingRow:
         isin=fields.text(row.get("isin")),
         settled_quantity=quantity - t1 if _holds_t1(row, quantity, t1) else quantity,
         t1_quantity=t1,
-        # Units pledged on by the broker (repledge) are pledged units still.
+        # Units that the broker pledged on (repledge) are still pledged units.
         collateral_quantity=fields.quantity(row, "pledge_quantity"),
         average_price=fields.price(row.get("average_price")),
     )
@@ -212,9 +213,10 @@ def _exchange(row: Row) -> str:
 
 
 def _holds_t1(row: Row, quantity: int, t1: int) -> bool:
-    """Tell whether the quantity holds the T1 units: the parts that have settled make up either all of it or all but those.
+    """Tell whether the quantity includes the T1 units: the settled parts add up either to all of it, or to all without
+    the T1 units.
 
-    Where they make up neither, it is taken to hold them, so that nothing is counted twice.
+    Where neither sum fits, the quantity is assumed to include them, so that nothing is counted twice.
     """
     if not t1:
         return False

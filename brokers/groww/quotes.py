@@ -1,7 +1,8 @@
 """Groww's REST quote: one instrument a call. Held back from service (architecture 13).
 
-Source: docs/brokers/groww.md, sections 4 and 7 (documentation, live data). The answer does not name its instrument; where one does after all, it
-is checked. `ohlc` comes as an object or as a text that is nearly JSON; its close is the previous day's.
+Source: docs/brokers/groww.md, sections 4 and 7 (documentation, live data). The answer does not name its instrument; if an
+answer does so after all, the name is checked. `ohlc` comes as an object or as a text that is nearly JSON; its close is
+the previous day's.
 """
 
 import re
@@ -20,7 +21,7 @@ _FIGURE = re.compile(r"\"?(\w+)\"?\s*:\s*\"?(-?[\d.]+(?:[eE][-+]?\d+)?)")
 
 
 def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
-    """Build GET /live-data/quote for one instrument; raise `BadAnswer` for a listing that is none of Groww's."""
+    """Build GET /live-data/quote for one instrument; raise `BadAnswer` for a listing that is not one of Groww's."""
     name = Name.of_token(listings[0].broker_token)
     query = [("exchange", name.exchange), ("segment", name.wire_segment), ("trading_symbol", name.symbol)]
     return wire.request(access, CallKind.QUOTE, "GET", wire.QUOTE, query=query)
@@ -73,7 +74,8 @@ def _levels(value: object, units: int | None) -> tuple[DepthLevel, ...] | None:
 
 
 def ohlc(value: object) -> Mapping[str, object]:
-    """Return the day's figures from an object, or from a text such as `{open: 149.50,high: 150.50}`; empty for none.
+    """Return the day's figures from an object, or from a text such as `{open: 149.50,high: 150.50}`; empty when there are
+    none.
 
     Raises `BadAnswer` for anything else.
     """

@@ -1,7 +1,7 @@
-"""Groww's words and names: value tables in both directions, and how an instrument is named where it has no number.
+"""Groww's words and names: value tables in both directions, and the name of an instrument where it has no number.
 
-Source: docs/brokers/groww.md, section 5 (documentation, annexures; growwapi 1.5.0 constants). Quantities are units everywhere; for MCX that is
-the documents' general wording, unchecked.
+Source: docs/brokers/groww.md, section 5 (documentation, annexures; growwapi 1.5.0 constants). Quantities are units
+everywhere; for MCX that is the documents' general wording, unchecked.
 """
 
 from typing import Self
@@ -29,7 +29,7 @@ STATUSES: dict[str, OrderStatus] = {
     "FAILED": OrderStatus.REJECTED,
 }
 STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
-"""There is no such word: what lapses at the end of the day is shown as cancelled or failed (unchecked which)."""
+"""There is no such word: an order that lapses at the end of the day is shown as cancelled or failed (unchecked which)."""
 
 SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
 SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL}
@@ -42,7 +42,7 @@ PRODUCT_FROM_WIRE = {
     "MTF": Product.MTF,
     "ARB": Product.ARB,
 }
-"""The last four are only received."""
+"""The last four are only received, never sent."""
 
 ORDER_TYPE_TO_WIRE = {
     OrderType.MARKET: "MARKET",
@@ -53,7 +53,7 @@ ORDER_TYPE_TO_WIRE = {
 ORDER_TYPE_FROM_WIRE = {word: order_type for order_type, word in ORDER_TYPE_TO_WIRE.items()}
 
 VALIDITY_TO_WIRE = {Validity.DAY: "DAY"}
-"""All that the documents offer. The SDK names IOC, GTD, GTC and EOS too, and nobody says that they are taken."""
+"""All validities that the documents offer. The SDK also names IOC, GTD, GTC and EOS, but nothing says that Groww accepts them."""
 VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC, "GTD": Validity.GTD, "GTC": Validity.GTC}
 VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT})
 
@@ -62,13 +62,13 @@ EXCHANGES = {"NSE": "nse", "BSE": "bse", "MCX": "mcx"}
 CASH, DERIVATIVES, COMMODITY = "CASH", "FNO", "COMMODITY"
 SEGMENTS = (CASH, DERIVATIVES, COMMODITY)
 INDEX = "IDX"
-"""Ours, in place of a segment: an index is in CASH for every call, and may be called like a share."""
+"""Our word in place of a segment: every call has an index in CASH, and its name may equal a share's."""
 
 
 @attrs.frozen
 class Name:
-    """An instrument as Groww's rows and calls name it. `token` is the catalogue's `broker_token`: rows of orders, trades and
-    positions carry no number, so it is made of what they do carry."""
+    """An instrument as Groww's rows and calls name it. `token` is the catalogue's `broker_token`. Rows of orders, trades
+    and positions carry no number, so the token is made of the fields that they do carry."""
 
     exchange: str
     segment: str
@@ -76,13 +76,13 @@ class Name:
 
     @classmethod
     def of_row(cls, row: Row, exchange: str | None = None) -> Self:
-        """Read a row; `exchange` for rows that carry none. Raises `BadAnswer` for a row that does not name one."""
+        """Read a row; pass `exchange` for rows without one. Raises `BadAnswer` for a row that does not name an instrument."""
         segment = required(row, "segment").upper()
         return cls((exchange or required(row, "exchange")).upper(), segment, required(row, "trading_symbol"))
 
     @classmethod
     def of_token(cls, broker_token: str) -> Self:
-        """Read a `broker_token`; raise `BadAnswer` for one that Groww's file never gave."""
+        """Read a `broker_token`; raise `BadAnswer` for a token that Groww's file never gave."""
         parts = broker_token.split(":", 2)
         if len(parts) != 3:
             raise BadAnswer(f"no instrument of Groww's: {broker_token}")
@@ -102,21 +102,21 @@ class Name:
 
 
 BETWEEN = "|"
-"""`Listing.other_names` is the exchange token and the Groww symbol, with this between."""
+"""`Listing.other_names` is the exchange token and the Groww symbol, separated by this."""
 
 
 def exchange_token(listing: Listing) -> str | None:
-    """Return the number (of an NSE index, the word) by which the stream knows an instrument; None when not known."""
+    """Return the number (for an NSE index, the word) of an instrument on the stream; None when not known."""
     return (listing.other_names or "").partition(BETWEEN)[0] or None
 
 
 def groww_symbol(listing: Listing) -> str | None:
-    """Return the name by which candles are asked for; None when not known."""
+    """Return the name that candle calls use; None when not known."""
     return (listing.other_names or "").partition(BETWEEN)[2] or None
 
 
 def status(word: object) -> str:
-    """Return our order status, or the broker's word upper-cased when it maps to nothing."""
+    """Return our order status, or the broker's word in upper case when we have no word for it."""
     return translated(STATUSES, word)
 
 

@@ -1,7 +1,8 @@
-"""Groww's hosts, paths and limits; the headers every call carries and the envelope every answer comes in.
+"""Groww's hosts, paths and limits; the headers of every call and the envelope of every answer.
 
-Source: docs/brokers/groww.md, sections 1-4: growwapi 1.5.0 (hosts, paths, headers, precedence of refusals) and the documentation pages at
-groww.in/trade-api (limits, error codes), read as the broker's page says. What the broker's page leaves open is said where it is decided.
+Source: docs/brokers/groww.md, sections 1-4: growwapi 1.5.0 (hosts, paths, headers, precedence of refusals) and the
+documentation pages at groww.in/trade-api (limits, error codes), read as the broker's page says. Points that the broker's
+page leaves open are explained where the code decides them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,20 +39,20 @@ SOCKET_TOKEN = "/api/apex/v1/socket/token/create/"
 ORDER_WINDOWS = Windows(second=10, minute=250)
 """Create, modify and cancel together."""
 CALL_WINDOWS = Windows(second=10, minute=500)
-"""Non-trading calls; the second's figure is ours (architecture 13), the broker's own is 20."""
+"""Non-trading calls; we chose the second's figure (architecture 13), the broker's own is 20."""
 KIND_WINDOWS = {CallKind.QUOTE: Windows(second=10, minute=300), CallKind.HISTORY: Windows(second=10, minute=300)}
-"""Live data. Candles are in no family of the documents: they are counted like live data, the lower of the two."""
+"""Live data. The documents put candles in no family: they are counted like live data, the lower of the two."""
 
 PAGE_SIZE = 100
 """Most orders on one page of the order list."""
 PAGE_STEP = 25
-"""The page that is answered to who names no size. A page of neither this many nor a multiple of it is the last."""
+"""Page size when the request gives none. A page whose length is not a multiple of this is the last."""
 
 REFERENCE_LENGTHS = (8, 20)
 """Least and most characters of an order_reference_id: letters, digits and at most two hyphens."""
 
 SUBSCRIPTIONS = 1000
-"""Subjects on the stream at a time."""
+"""Most subjects on the stream at a time."""
 
 SUCCESS, FAILURE = "SUCCESS", "FAILURE"
 
@@ -62,11 +63,11 @@ REFUSALS = {
     CANNOT_SERVE: RefusalKind.UNAVAILABLE,
     "GA001": RefusalKind.REFUSED,  # bad request
     "GA004": RefusalKind.REFUSED,  # no such entity
-    "GA005": RefusalKind.REFUSED,  # not authorised for this; a dead session is told by HTTP 401
+    "GA005": RefusalKind.REFUSED,  # not authorised for this; a dead session is reported by HTTP 401
     "GA006": RefusalKind.REFUSED,  # cannot be processed
     DUPLICATE_REFERENCE: RefusalKind.REFUSED,
 }
-"""Error code -> what it means for us, where the HTTP status does not decide."""
+"""Error code -> its kind for us, where the HTTP status does not decide."""
 
 STATUS_REFUSALS = {
     401: RefusalKind.SESSION_DEAD,
@@ -75,7 +76,7 @@ STATUS_REFUSALS = {
     429: RefusalKind.RATE_LIMITED,
     504: RefusalKind.UNAVAILABLE,
 }
-"""HTTP statuses that refuse whatever their body is."""
+"""HTTP statuses that are a refusal whatever their body is."""
 
 
 def headers(bearer: str, *, body: bool) -> dict[str, str]:
@@ -109,7 +110,7 @@ def request(
 def payload(response: WireResponse, *, bare: bool = False) -> dict[str, object]:
     """Return the `payload` of a successful answer; raise `BrokerRefusal` or `BadAnswer`.
 
-    With `bare` it may also come without the envelope, as the socket token does.
+    With `bare` the payload may also come without the envelope, as the socket token does.
     """
     refusal = refusal_of(response)
     if refusal is not None:
@@ -122,8 +123,8 @@ def payload(response: WireResponse, *, bare: bool = False) -> dict[str, object]:
 
 
 def listed(response: WireResponse, name: str) -> list[Row]:
-    """Return the rows of a successful answer's list, null being none; raise `BrokerRefusal` or `BadAnswer`, the latter also for
-    an answer without the list: it does not say that there is nothing.
+    """Return the rows of a successful answer's list; null means no rows. Raise `BrokerRefusal` or `BadAnswer`, the latter
+    also for an answer without the list: it does not say that there is nothing.
     """
     answer = payload(response)
     if name not in answer:
@@ -132,9 +133,10 @@ def listed(response: WireResponse, name: str) -> list[Row]:
 
 
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
-    """Return the refusal an answer is, or None when it is none.
+    """Return the refusal in an answer, or None when it is not a refusal.
 
-    `status: FAILURE` is one whatever the HTTP status, and comes before it, as in the SDK; only a 401 or 429 says more.
+    `status: FAILURE` is a refusal whatever the HTTP status, and takes precedence over it, as in the SDK; only a 401 or
+    429 says more.
     """
     envelope = object_of(response)
     if envelope is not None and envelope.get("status") == FAILURE:
@@ -144,7 +146,7 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
 
 
 def object_of(response: WireResponse) -> dict[str, object] | None:
-    """Return the body when it is a JSON object. Throttling is known to answer bodies that are none."""
+    """Return the body when it is a JSON object. Throttled answers are known to have other bodies."""
     try:
         envelope = response.json()
     except BadAnswer:
