@@ -1,10 +1,10 @@
-"""ICICI Direct's order book and trade book, each asked once per exchange.
+"""ICICI Direct's order book and trade book, each requested once per exchange.
 
-Source: docs/brokers/icicidirect.md, section 4 (README samples, documentation). No row says how much of an order was filled: it is what is
-neither pending nor cancelled, unless the status word says so itself. What expired is in no figure, so an order that
-expired partly filled is asked for its fills, as is one whose word is new or at odds with its figures. The trade book has
-one averaged row per order, without a trade's number or time. An exchange that the account does not trade on has no book;
-NSE is never taken for one.
+Source: docs/brokers/icicidirect.md, section 4 (README samples, documentation). No row gives an order's filled quantity.
+It is the part that is neither pending nor cancelled, unless the status word gives it. No figure holds the expired part.
+So we request the fills of an order that expired partly filled, and of an order whose word is new or contradicts its
+figures. The trade book has one averaged row per order, without a trade's number or time. An exchange that the account
+does not trade on has no book; NSE is never assumed to be such an exchange.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ _NAME = order_names(("order_id",), ("user_remark",), fields.text)
 
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
-    """One call per exchange, then one for each order whose row does not say what was filled."""
+    """Yield one call per exchange, then one for each order whose row does not give the filled quantity."""
     lists: list[WireResponse] = []
     for exchange in values.ORDER_EXCHANGES:
         answer = yield _day_request(access, wire.ORDER, exchange, now)
-        _rows(exchange, answer)  # a refusal ends the read: the next exchange would say the same
+        _rows(exchange, answer)  # a refusal ends the read: the next exchange would refuse too
         lists += [answer]
     for row in _listed_rows(lists):
         if not _asks_fills(row):
@@ -38,7 +38,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
-    """Return the day's orders, exchange by exchange as the broker lists them; one shown by two exchanges is shown once."""
+    """Return the day's orders, exchange by exchange as the broker lists them; an order shown by two exchanges is shown once."""
     fills = iter(responses[_LISTS:])
     asked = [(row, next(fills, None) if _asks_fills(row) else None) for row in _listed_rows(responses[:_LISTS])]
     orders = read_rows(asked, lambda pair: _order_of(*pair), lambda pair: _NAME(pair[0]))
@@ -63,7 +63,7 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def _asks_fills(row: Mapping[str, object]) -> bool:
-    """Tell whether the fills of an order are asked for; not those of a row that cannot be read, which is said when it is parsed."""
+    """Tell whether the fills of an order must be requested; not for an unreadable row, which parsing reports."""
     try:
         return _filled(row) is None
     except BadAnswer:
@@ -76,14 +76,14 @@ def _order_of(row: Mapping[str, object], fills: WireResponse | None) -> OrderRow
 
 
 def _day_request(access: Access, path: str, exchange: str, now: datetime) -> WireRequest:
-    # The day as India's clock shows it: the Z is the broker's way of writing, not a time zone.
+    # The day by India's clock: the Z is only the broker's way of writing, not a time zone.
     day = now.astimezone(IST).date().isoformat()
     body = {"exchange_code": exchange, "from_date": f"{day}T00:00:00.000Z", "to_date": f"{day}T23:59:59.000Z"}
     return wire.request(access, CallKind.READ, "GET", path, body)
 
 
 def _listed_rows(responses: Sequence[WireResponse]) -> list[fields.Row]:
-    """Return the rows of all exchanges; the very row that another exchange showed before is dropped."""
+    """Return the rows of all exchanges; an identical row that another exchange showed before is dropped."""
     listed: list[fields.Row] = []
     for exchange, response in zip(values.ORDER_EXCHANGES, responses, strict=False):
         listed += [row for row in _rows(exchange, response) if row not in listed]
@@ -104,8 +104,8 @@ def _word(row: Mapping[str, object]) -> str:
 
 
 def _executed(row: Mapping[str, object], response: WireResponse | None) -> int:
-    """Return what the fills of an order add up to; raise `BadAnswer` while they are not told of one said to be partly filled, and
-    for those of another order or instrument."""
+    """Return the sum of an order's fills. Raise `BadAnswer` while an order said to be partly filled has no fills, and for
+    fills of another order or instrument."""
     fills = [] if response is None else wire.rows(response)
     for fill in fills:
         _check_same(row, fill)
@@ -116,7 +116,7 @@ def _executed(row: Mapping[str, object], response: WireResponse | None) -> int:
 
 
 def _check_same(order: Mapping[str, object], fill: Mapping[str, object]) -> None:
-    """Raise `BadAnswer` for a fill that names another order or instrument than the order it was asked for."""
+    """Raise `BadAnswer` for a fill that names another order or instrument than the requested order."""
     for name in ("order_id", "exchange_code", "stock_code"):
         asked, told = (str(row.get(name) or "").strip().upper() for row in (order, fill))
         if told and told != asked:
@@ -127,7 +127,7 @@ def _order_row(row: Mapping[str, object], filled: int) -> OrderRow:
     name = naming.of_row(row)
     status = fields.translated(values.STATUSES, _word(row))
     quantity = fields.quantity(row, "quantity")
-    # Derived, so that a finished order has nothing pending whatever its row says.
+    # Derived, so that a finished order has nothing pending, whatever its row says.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
         order_id=fields.required(row, "order_id"),
@@ -156,7 +156,7 @@ def _order_row(row: Mapping[str, object], filled: int) -> OrderRow:
 
 
 def _filled(row: Mapping[str, object]) -> int | None:
-    """Return what was executed of an order, None where its row does not say."""
+    """Return the executed quantity of an order; None where its row does not give it."""
     word, quantity = _word(row), fields.quantity(row, "quantity")
     if word in values.NOTHING_FILLED:
         return 0

@@ -1,9 +1,9 @@
-"""ICICI Direct's historical candles, v2: a query and no signature.
+"""ICICI Direct's historical candles, v2: a query without a signature.
 
-Source: docs/brokers/icicidirect.md, section 4 (SDK, README samples, public notes). Times are India's clock although they carry a Z. A call
-answers at most 1,000 rows, and does not say when there were more: calls are cut so that even a market that never closes
-fits in, and an answer that is full all the same is refused. v1, whose labels of shares look shifted by a bar, is not
-used.
+Source: docs/brokers/icicidirect.md, section 4 (SDK, README samples, public notes). Times are India's clock although they
+carry a Z. A call answers at most 1,000 rows, and does not say when there were more. So calls are cut so that even a
+market that never closes fits in, and an answer that is nevertheless full is refused. v1 is not used: its labels of shares
+look shifted by a bar.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ INTERVALS = {
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
-    """Build the calls for both days inclusive, oldest first; raise ValueError for an interval the broker does not offer."""
+    """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that the broker does not offer."""
     if interval not in INTERVALS:
         raise ValueError(f"icicidirect has no candles of {interval}")
     word, span = INTERVALS[interval]

@@ -1,7 +1,7 @@
-"""What ICICI Direct places and changes, and how often it is read.
+"""What ICICI Direct places and changes, and how often its data is read.
 
-Source: docs/brokers/icicidirect.md, sections 1, 4 and 9: the SDK's notes name NSE, BSE, NFO and BFO, the documentation is sure of NSE alone;
-currency is refused and commodities are not offered. Cadence from architecture 13.
+Source: docs/brokers/icicidirect.md, sections 1, 4 and 9: the SDK's notes name NSE, BSE, NFO and BFO, the documentation is
+sure of NSE alone; currency is refused and commodities are not offered. Cadence from architecture 13.
 """
 
 import math
@@ -19,7 +19,8 @@ CAPABILITIES = Capabilities(
     },
     products={"equity": frozenset({"CNC", "NRML"}), "currency": frozenset(), "commodity": frozenset()},
     validities=frozenset(str(each) for each in VALIDITY_TO_WIRE),
-    # No field says it; what is sent after hours is queued (unchecked), what is sent in them would be worked at once.
+    # No field marks an after-market order; an order sent after hours is queued (unchecked), one sent during hours would
+    # work at once.
     after_market=False,
     disclosed_quantity=True,
     modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "validity", "disclosed_quantity"}),
@@ -29,7 +30,7 @@ CAPABILITIES = Capabilities(
 
 CADENCE = Cadence(
     orders=55.0,
-    trades=math.inf,  # only when something happened
+    trades=math.inf,  # only after an event
     positions=55.0,
     funds=55.0,
     holdings=170.0,

@@ -1,10 +1,10 @@
 """ICICI Direct's quote and depth stream: Socket.IO events `stock`, one array each.
 
-Source: docs/brokers/icicidirect.md, section 6 (SDK parser, samples). Every instrument has two rooms: quotes (level 1: last trade, day, totals,
-oi) and depth (level 2: five levels and their time); an index has the first only, MCX sends both in one array. A tick is
-made of the newest array of either room, so that it carries depth; nothing is kept beyond a connection. Rooms are called
-by numbers, our instruments by names: which is which the decoder learns from what is subscribed. Quantities are units
-(unchecked for NDX and MCX).
+Source: docs/brokers/icicidirect.md, section 6 (SDK parser, samples). Every instrument has two rooms: quotes (level 1:
+last trade, day, totals, oi) and depth (level 2: five levels and their time). An index has only the first; MCX sends both
+in one array. A tick is made of the newest array of both rooms, so that it carries depth; nothing is kept beyond a
+connection. Rooms have numbers, our instruments have names: the decoder learns the mapping from the subscriptions.
+Quantities are units (unchecked for NDX and MCX).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,35 +24,35 @@ sockets = wire.SOCKETS
 per_socket = wire.INSTRUMENTS_PER_SOCKET
 silence_seconds: float | None = wire.SILENCE_SECONDS
 ping_seconds: float | None = None
-"""The server pings, we answer."""
+"""The server pings and we answer."""
 ready_seconds: float | None = wire.READY_SECONDS
 
 QUOTE, DEPTH = "1", "2"
 COMMODITY = naming.STREAM_EXCHANGES["MCX"]
 
 CASH_FIELDS, DERIVATIVE_FIELDS, COMMODITY_HEAD = 21, 23, 22
-"""Elements of a quote array; of MCX's before its levels."""
+"""Elements of a quote array; for MCX, elements before its levels."""
 
 LEVELS = {"1": (0, 1, None, 2, 3, None), "8": (0, 1, 2, 3, 4, 5)}
-"""Room's exchange -> places of rate, quantity and orders of the buy side, then of the sell side; of one level."""
+"""Room's exchange -> places of rate, quantity and orders of the buy side, then of the sell side, within one level."""
 OTHER_LEVELS = (0, 1, 2, 4, 5, 6)
 COMMODITY_LEVELS = (1, 0, 2, 5, 4, 6)
 
 _LARGEST = 2.0**53
-"""Beyond this a double is no count of anything."""
+"""A double above this is not a count."""
 
 Side = tuple[DepthLevel, ...]
 Depth = tuple[Side, Side]
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the stream's address; nothing is asked for it."""
+    """Return the stream's address; no call is needed first."""
     yield from ()
     return socketio.stream_address(access.endpoints.stream_url, now)
 
 
 def opening_messages(access: Access) -> list[bytes | str]:
-    """Return none: the server speaks first."""
+    """Return no messages: the server speaks first."""
     return []
 
 
@@ -69,7 +69,7 @@ def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[by
 
 
 def ping_message() -> bytes | str | None:
-    """Never asked for: the server pings."""
+    """Never called: the server pings."""
     return None
 
 
@@ -81,7 +81,7 @@ def _rooms(listing: Listing) -> list[str]:
     exchange, token = naming.stream_of(listing)
     if not token:
         return []
-    # An index (its token is no number) has no depth; MCX's quote array holds it.
+    # An index (its token is not a number) has no depth; for MCX the quote array holds it.
     levels = (QUOTE, DEPTH) if token.isdecimal() and exchange != COMMODITY else (QUOTE,)
     return [f"{exchange}.{level}!{token}" for level in levels]
 
@@ -93,11 +93,11 @@ class _Seen:
     tick: Tick | None = None
     depth: Depth | None = None
     at: float | None = None
-    """Latest exchange time of either, epoch seconds."""
+    """The later exchange time of the two, epoch seconds."""
 
 
 class MarketFrames:
-    """One connection's decoder. Rooms of instruments nobody subscribed are passed over."""
+    """One connection's decoder. Rooms of instruments that nobody subscribed are ignored."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -105,8 +105,8 @@ class MarketFrames:
         self._seen: dict[str, _Seen] = {}
 
     def subscribing(self, listings: Sequence[Listing]) -> None:
-        """Learn what the rooms of these instruments are called by us. What was seen of one before it was left is old: a new
-        depth must not make it look fresh."""
+        """Learn which instrument each room stands for. Values from an earlier subscription are old and dropped: new depth
+        must not make them look fresh."""
         for listing in listings:
             self._seen.pop(listing.broker_token, None)
             exchange, token = naming.stream_of(listing)
@@ -222,7 +222,7 @@ def _price(value: object) -> float | None:
 
 
 def _count(value: object) -> int | None:
-    """Return a quantity; null (an index, or a figure that is none) is None."""
+    """Return a quantity; null (an index, or a missing figure) gives None."""
     read = number(value)
     return int(read) if read is not None and 0 <= read <= _LARGEST else None
 

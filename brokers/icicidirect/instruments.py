@@ -1,9 +1,10 @@
-"""ICICI Direct's security master (a zip of text CSVs, one a market) into the normalized frame.
+"""ICICI Direct's security master (a zip of text CSVs, one per market) into the normalized frame.
 
-Source: docs/brokers/icicidirect.md, section 4 (public fixtures, live rows of 2026-09). Symbols are the exchanges' own (`ExchangeCode`),
-because the broker's short names are its alone; they make the broker_token. Segments are told from series, ISIN and
-instrument name, by words that are general knowledge, unchecked. Contracts' tick sizes are paise. Shares have none: in the live
-file BSE's column `TickSize` is the upper price band, and NSE's says 0.01 of every share. Freeze quantities are not given.
+Source: docs/brokers/icicidirect.md, section 4 (public fixtures, live rows of 2026-09). Symbols are the exchanges' own
+(`ExchangeCode`), because only this broker uses its short names; the short names make the broker_token. Segments are
+derived from series, ISIN and instrument name, by words that are general knowledge, unchecked. Contracts' tick sizes are
+paise. Shares have none: in the live file BSE's column `TickSize` is the upper price band, and NSE's says 0.01 for every
+share. Freeze quantities are not given.
 """
 
 import io
@@ -47,7 +48,7 @@ MEMBERS = {
     "NSE": "NSE",
     "BSE": "BSE",
 }
-"""Beginning of a member's name -> exchange code. Mutual funds (MFScripMaster) are another service."""
+"""Beginning of a member's name -> exchange code. Mutual funds (MFScripMaster) are a separate service."""
 
 CASH_COLUMNS = ("Token", "ShortName", "Series", "CompanyName", "LotSize", "ISINCode", "ExchangeCode")
 DERIVATIVE_COLUMNS = (
@@ -56,15 +57,15 @@ DERIVATIVE_COLUMNS = (
 )  # fmt: skip
 CASH_NAMING = ("Token", "ShortName", "Series", "ExchangeCode")
 DERIVATIVE_NAMING = ("Token", "InstrumentName", "ShortName", "ExpiryDate", "StrikePrice", "OptionType", "ExchangeCode")
-"""Without these a member is not the member."""
+"""A member without these columns is not the expected member."""
 RAW_COLUMNS = ("Token", "ShortName", "Series", "InstrumentName", "MinimumLotQty", "MarginPercentage", "ScripCode")
-"""What nothing else carries; a column the member lacks is null."""
+"""Columns that no other column of the frame carries; a column the member lacks is null."""
 
 NO_NUMBER = r"^(0+|NA)$"
-"""What stands in `Token` of a listing that has none."""
+"""Values of `Token` for a listing without a number."""
 INDEX_SERIES = "0"
 SERIES_RANK = ("EQ", "BE", "BZ", "SM", "ST", "SZ", "A", "B", "T", "X", "XT")
-"""An order names a short name without its series: of several rows of one name the most ordinary is meant (inferred)."""
+"""An order names a short name without its series: of several rows with one name, the most ordinary series is meant (inferred)."""
 
 HEADS: Sequence[tuple[str, str, str]] = (
     ("NDX", r"^(FUT|OPT)(IR|IRC|IRD|IRT)", "fixed_income"),
@@ -74,10 +75,11 @@ HEADS: Sequence[tuple[str, str, str]] = (
     ("", r"^(FUT|OPT)(IDX|IND|IVX)", "equity_index"),
     ("", r"^(FUT|OPT)", "equity"),
 )
-"""Exchange code (blank: any), pattern of the instrument name -> head of the segment; the first that fits."""
+"""Exchange code (blank: any), pattern of the instrument name -> head of the segment; the first match counts."""
 
 LEAST_PAISE = {"NDX": 0.01}
-"""A tick below this is rupees already; elsewhere below 1: no contract's tick is a fraction of a paisa but a currency's."""
+"""A tick below this value is already in rupees; on other exchanges the value is 1. Only a currency contract's tick is a
+fraction of a paisa."""
 
 _UNPACKING = (
     zipfile.BadZipFile,
@@ -89,23 +91,24 @@ _UNPACKING = (
     RuntimeError,
     struct.error,
 )
-"""What a damaged archive makes the library raise."""
+"""Exceptions that the library raises for a damaged archive."""
 
 _SHORT, _SERIES = pl.col("ShortName"), pl.col("Series")
 _TOKEN, _NAME = pl.col("Token"), pl.col("InstrumentName")
 
 
 def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """One file, without a login."""
+    """Yield the call for the one file; it needs no login."""
     headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
     yield WireRequest(kind=CallKind.FILE, method="GET", url=access.endpoints.instruments_url, headers=headers)
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+    """Return the normalized frame; a row that names no instrument is dropped, a row that matches no segment is
+    uncategorised.
 
-    Raises `BadAnswer` for a body that is not the zip, or a member without its columns; a member that is not there is a
-    market that is not listed today.
+    Raises `BadAnswer` for a body that is not the zip, or a member without its columns. A missing member means that this
+    market is not listed today.
     """
     parts = [_normalized_member(code, body) for code, body in _members(bodies[0])]
     if not parts:
@@ -134,7 +137,7 @@ def _code_of(member: str) -> str | None:
 
 
 def _normalized_member(code: str, body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
-    """Return a member's normalized rows, how many are left out, and which columns it lacks."""
+    """Return a member's normalized rows, how many rows were left out, and which columns it lacks."""
     cash = code in values.CASH_EXCHANGES
     rows, lost, absent = _rows(code, body)
     listed = rows.height + lost
@@ -143,7 +146,7 @@ def _normalized_member(code: str, body: bytes) -> tuple[pl.DataFrame, int, Seque
 
 
 def _rows(code: str, body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
-    """Return the member's rows as texts, blanks as null, how many are left out, and which columns it lacks.
+    """Return the member's rows as texts, blanks as null, how many rows were left out, and which columns it lacks.
 
     NSE's header has blanks before its quotes.
     """
@@ -262,7 +265,7 @@ def _derivatives(code: str, rows: pl.DataFrame) -> pl.DataFrame:
         bare=pl.when(complete).then(pl.col("head") + shape).otherwise(pl.lit(UNCATEGORISED)),
         complete=complete,
     )
-    # Paise, but for what cannot be.
+    # Paise, except where that is impossible.
     paise = tick >= LEAST_PAISE.get(code, 1.0)
     return rows.unique("broker_token", keep="first", maintain_order=True).select(
         exchange=pl.lit(values.EXCHANGES[code]),
@@ -273,7 +276,7 @@ def _derivatives(code: str, rows: pl.DataFrame) -> pl.DataFrame:
         strike_price=pl.when(pl.col("complete") & pl.col("option")).then(pl.col("strike")),
         option_type=pl.when(pl.col("complete")).then(pl.col("kind")),
         name=pl.col("CompanyName"),
-        # MCX counts its lots in the delivery's unit (tonnes), which is not the price's.
+        # MCX counts its lots in the unit of delivery (tonnes), which is not the price's unit.
         lot_size=pl.when((lot > 0) & pl.lit(code != "MCX")).then(lot),
         tick_size=pl.when(tick > 0).then(pl.when(paise).then(tick / 100).otherwise(tick)),
         contract_units=pl.lit(1, pl.Int64),
@@ -313,7 +316,7 @@ def _day_text() -> pl.Expr:
 
 
 def _room(code: str) -> pl.Expr:
-    """Null without a number: a room that several listings share would bring them each other's prices."""
+    """Return the room; null without a number: a room shared by several listings would mix their prices."""
     return pl.when(~_TOKEN.str.contains(NO_NUMBER)).then(pl.lit(f"{STREAM_EXCHANGES[code]}!") + _TOKEN)
 
 

@@ -1,8 +1,8 @@
-"""ICICI Direct's login: a person logs in at the broker's page, its API_Session is exchanged for the day's session
+"""ICICI Direct's login: a person logs in at the broker's page, and we exchange its API_Session for the day's session
 token.
 
-Source: docs/brokers/icicidirect.md, section 2 (breeze-connect 1.0.69, documentation). The session token is the base64 of `user:session key`:
-REST calls carry it whole, the streams its two parts. It ends at midnight and is not renewed.
+Source: docs/brokers/icicidirect.md, section 2 (breeze-connect 1.0.69, documentation). The session token is the base64 of
+`user:session key`: REST calls carry it whole, the streams carry its two parts. It ends at midnight and cannot be renewed.
 """
 
 import base64
@@ -18,18 +18,18 @@ from onebroker.config.clock import next_time_of_day
 EXPIRY = time(0, 0)
 """24 hours or midnight, whichever comes first."""
 SESSION_NAMES = ("apisession", "api_session")
-"""Spellings of the redirect's parameter, case aside."""
+"""Spellings of the redirect's parameter; case does not matter."""
 SECRETS = ("session_token",)
-"""Not kept in the profile."""
+"""Fields that are not kept in the profile."""
 
 
 def login_page(access: Access, state: str = "") -> str:
-    """Return the page a person opens; it redirects to the app's registered address with an API_Session, and repeats no `state`."""
+    """Return the page that a person opens; it redirects to the app's registered address with an API_Session, without `state`."""
     return f"{access.endpoints.login_url}?api_key={quote(access.credentials['app_key'], safe='')}"
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
-    """Exchange the redirect's API_Session for a login. Raises ValueError when the redirect carries none."""
+    """Exchange the redirect's API_Session for a login. Raises ValueError when the redirect carries no API_Session."""
     return _exchange(access, _api_session(redirect), now)
 
 
@@ -39,7 +39,7 @@ def renew(access: Access, now: datetime) -> LoginFlow | None:
 
 
 def profile_request(access: Access) -> WireRequest:
-    """The customer's details are answered only while the session lives."""
+    """Return the call for the customer's details, which are answered only while the session lives."""
     return wire.customer_request(access, CallKind.READ, access.token("api_session"))
 
 
@@ -53,7 +53,7 @@ def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
 
 
 def expiry_after(now: datetime) -> datetime:
-    """Return the midnight (IST) that ends a session made at `now`."""
+    """Return the midnight (IST) at which a session made at `now` ends."""
     return next_time_of_day(now, EXPIRY)
 
 
@@ -78,7 +78,7 @@ def _exchange(access: Access, api_session: str, now: datetime) -> LoginFlow:
 
 
 def _parts(session_token: str) -> tuple[str, str]:
-    """Return user id and session key; raise `BadAnswer` for a token that is not made of them."""
+    """Return user id and session key; raise `BadAnswer` for a token that does not consist of them."""
     try:
         user, _, key = base64.b64decode(session_token, validate=True).decode("ascii").partition(":")
     except ValueError as error:

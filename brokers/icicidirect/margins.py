@@ -1,10 +1,12 @@
-"""What one order needs at ICICI Direct: POST margincalculator, a list of positions on one exchange of derivatives. Shares are not asked.
+"""The money that one order needs at ICICI Direct: POST margincalculator, a list of positions on one derivatives exchange.
+Not for shares.
 
-Sources: breeze-connect 1.0.69 (path, envelope) and the README of the official clients (fields, two sample answers). The calculator
-works on the list alone, the account's positions left out. Of its answer `span_margin_required` and `non_span_margin_required` count
-together: which of them holds the exposure margin is not documented, and in both samples the second is zero. `order_margin` is zero
-there too, `order_value` the sum without what the listed positions save each other. On a day without trading the first has been seen
-null: that says nothing. All values are texts. What an order has beyond a position (its type, a stop's trigger) the call does not take.
+Sources: breeze-connect 1.0.69 (path, envelope) and the README of the official clients (fields, two sample answers). The
+calculator uses only the list, without the account's positions. We add `span_margin_required` and
+`non_span_margin_required`. Which of the two holds the exposure margin is not documented; in both samples the second is
+zero. `order_margin` is zero there too; `order_value` is the sum without what the listed positions save each other. On a
+day without trading the first has been seen null: that gives no figure. All values are texts. The call does not take what
+an order has beyond a position (its type, a stop's trigger).
 """
 
 from datetime import datetime
@@ -24,11 +26,11 @@ _NO_COVER = {
     "cover_order_flow": "N", "fresh_order_type": "N", "cover_limit_rate": "0", "cover_sltp_price": "0", "fresh_limit_rate": "0",
     "open_quantity": "0",
 }  # fmt: skip
-"""Fields of cover orders, as the samples have them without one."""
+"""Fields of cover orders, with the samples' values for no cover."""
 
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
-    """Build the calculation of one order. Raises `NotSendable`."""
+    """Build the calculation for one order. Raises `NotSendable`."""
     name = name_of(ticket)
     if name.expiry is None:
         raise NotSendable(f"icicidirect tells no margin for {name.symbol}")

@@ -1,9 +1,8 @@
-"""What ICICI Direct calls an instrument: by exchange code, its own short name, expiry, strike and right.
+"""ICICI Direct's name of an instrument: exchange code, its own short name, expiry, strike and right.
 
-Rows, orders, quotes and candles name instruments so; only the streams use numbers. So our broker_token is that name
-(`NSE:RELIND`, `NFO:CNXBAN:2026-09-29:72600:CE`), the tradingsymbol is the SDK's contract name
-(`OPT-CNXBAN-29-Sep-2026-72600-CE`), and a listing's other_names is its room on the streams, without the level
-(`4!35000`).
+Rows, orders, quotes and candles use this name; only the streams use numbers. So our broker_token is that name
+(`NSE:RELIND`, `NFO:CNXBAN:2026-09-29:72600:CE`). The tradingsymbol is the SDK's contract name
+(`OPT-CNXBAN-29-Sep-2026-72600-CE`). A listing's other_names is its room on the streams, without the level (`4!35000`).
 """
 
 from collections.abc import Mapping
@@ -29,20 +28,20 @@ class Name:
     stock_code: str
     expiry: date | None = None
     strike: float | None = None
-    """Rupees; with `right`."""
+    """Rupees; only together with `right`."""
     right: str | None = None
     """CE or PE."""
 
     @property
     def product(self) -> str:
-        """The broker's word for the kind of instrument."""
+        """Return the broker's word for the kind of instrument."""
         if self.expiry is None:
             return values.CASH
         return values.FUTURES if self.right is None else values.OPTIONS
 
     @property
     def token(self) -> str:
-        """Our broker_token."""
+        """Return our broker_token."""
         parts = [self.exchange, self.stock_code]
         if self.expiry is not None:
             parts.append(self.expiry.isoformat())
@@ -52,7 +51,7 @@ class Name:
 
     @property
     def symbol(self) -> str:
-        """The contract name: `RELIND`, `FUT-NIFTY-27-Feb-2025`, `OPT-NIFTY-27-Feb-2025-24800-CE`."""
+        """Return the contract name: `RELIND`, `FUT-NIFTY-27-Feb-2025`, `OPT-NIFTY-27-Feb-2025-24800-CE`."""
         if self.expiry is None:
             return self.stock_code
         contract = f"{self.stock_code}-{values.day_text(self.expiry)}"
@@ -61,7 +60,7 @@ class Name:
         return f"OPT-{contract}-{strike_text(self.strike or 0.0)}-{self.right}"
 
     def fields(self) -> dict[str, str]:
-        """Return the derivative's fields of a request: expiry_date, right, strike_price; none for a share."""
+        """Return the derivative's fields of a request: expiry_date, right, strike_price; empty for a share."""
         if self.expiry is None:
             return {}
         return {
@@ -72,7 +71,7 @@ class Name:
 
 
 def of_token(token: str) -> Name:
-    """Return the name a broker_token of ours writes; raise ValueError for any other text."""
+    """Return the name that one of our broker_tokens stands for; raise ValueError for any other text."""
     exchange, stock_code, *rest = token.split(":")
     if not rest:
         return Name(exchange, stock_code)
@@ -84,7 +83,7 @@ def of_token(token: str) -> Name:
 
 
 def of_row(row: Mapping[str, object]) -> Name:
-    """Return the instrument a row is about; raise `BadAnswer` for one without exchange or stock code.
+    """Return the instrument of a row; raise `BadAnswer` for a row without exchange or stock code.
 
     A row of the cash market carries empty or zero derivative fields.
     """
@@ -93,7 +92,7 @@ def of_row(row: Mapping[str, object]) -> Name:
 
 
 def made(exchange: str, row: Mapping[str, object], expiry: object, strike: object, right: object) -> Name:
-    """Return the instrument of an exchange that a row's stock code and these three fields name."""
+    """Return the instrument of an exchange that a row's stock code and the three fields name."""
     stock_code = required(row, "stock_code").strip().upper()
     if exchange in values.CASH_EXCHANGES:
         return Name(exchange, stock_code)
@@ -104,6 +103,6 @@ def made(exchange: str, row: Mapping[str, object], expiry: object, strike: objec
 
 
 def stream_of(listing: Listing) -> tuple[str, str]:
-    """Return the room's exchange digits and token of a listing; two blanks for one that has no room."""
+    """Return the room's exchange digits and token of a listing; two blanks for a listing without a room."""
     exchange, _, token = (listing.other_names or "").partition("!")
     return exchange, token

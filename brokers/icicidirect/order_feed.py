@@ -1,9 +1,9 @@
 """ICICI Direct's order stream: Socket.IO events `order`, one array of about 47 texts for every change of an order.
 
-Source: docs/brokers/icicidirect.md, section 6 (SDK parser, public samples). Connecting is enough, nothing is joined. Cash and derivative
-messages lay their fields out differently; the strategy feeds share the host and are told apart by their length. In
-samples the strike of a derivative message is a hundred times the strike; whether rates can be is not known, so a rate
-written without decimals is left to the book.
+Source: docs/brokers/icicidirect.md, section 6 (SDK parser, public samples). Connecting is enough; no room is joined. Cash
+and derivative messages have different field layouts. The strategy feeds share the host; their length tells them apart. In
+samples the strike of a derivative message is a hundred times the strike. Whether this can also happen to rates is not
+known, so for a rate written without decimals the book is read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from onebroker.brokers.requests import BadAnswer, StreamAddress
 
 sockets = 1
 per_socket = 0
-"""It takes no instruments."""
+"""This socket takes no instruments."""
 silence_seconds: float | None = wire.SILENCE_SECONDS
 ping_seconds: float | None = None
 ready_seconds: float | None = wire.READY_SECONDS
@@ -29,12 +29,12 @@ STRATEGY_LENGTHS = frozenset({19, 28})
 """Recommendations, not orders."""
 MESSAGE_TYPE, EXCHANGE, STOCK = 11, 13, 14
 SCALE = 100.0
-"""Of the strike in derivative messages."""
+"""Scale of the strike in derivative messages."""
 
 
 @attrs.frozen(kw_only=True)
 class Places:
-    """Where one kind of message keeps its fields."""
+    """The places of the fields in one kind of message."""
 
     side: int
     order_type: int
@@ -68,7 +68,7 @@ LAYOUTS = {"4": CASH, "5": CASH, "6": DERIVATIVE, "7": DERIVATIVE}
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the stream's address; nothing is asked for it."""
+    """Return the stream's address; no call is needed first."""
     yield from ()
     return socketio.stream_address(access.endpoints.order_stream_url, now)
 
@@ -86,7 +86,7 @@ def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[by
 
 
 def ping_message() -> bytes | str | None:
-    """Never asked for: the server pings."""
+    """Never called: the server pings."""
     return None
 
 
@@ -115,7 +115,7 @@ class OrderFrames:
         try:
             return [BooksMoved()] if layout is None else [self._update(message, layout)]
         except (BadAnswer, IndexError) as error:
-            # Something happened to an order all the same.
+            # Something happened to an order nevertheless.
             return [CorruptFrame(f"an order that cannot be read: {error}"), BooksMoved()]
 
     def _update(self, message: Sequence[object], at: Places) -> BrokerEvent:
@@ -153,7 +153,7 @@ class OrderFrames:
         )
 
     def _name(self, message: Sequence[object], at: Places) -> naming.Name:
-        """Return the instrument. A strike is read as the one of the two readings that is listed, scaled when none is."""
+        """Return the instrument. Of the two readings of a strike, take the one that is listed; the scaled one when neither is."""
         exchange = str(message[EXCHANGE]).strip().upper()
         row = {"stock_code": message[STOCK]}
         if at.strike is None or at.expiry is None or at.right is None:

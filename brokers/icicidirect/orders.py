@@ -1,7 +1,7 @@
 """Placing, modifying and cancelling at ICICI Direct, and what its answers mean.
 
-Source: docs/brokers/icicidirect.md, section 4 (official README and SDK). All values are texts, quantities units. There is no field for an
-after-market order, and no order without a price.
+Source: docs/brokers/icicidirect.md, section 4 (official README and SDK). All values are texts, quantities units. There is
+no field for an after-market order, and every order needs a price.
 """
 
 from datetime import datetime
@@ -49,7 +49,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "disclosed_quantity": str(broker_quantity(ticket.disclosed_quantity, ticket.listing)),
         **name.fields(),
         "user_remark": ticket.token,
-        # Always sent by the SDK, empty.
+        # The SDK always sends these, empty.
         "settlement_id": "",
         "order_segment_code": "",
         "lots": "",
@@ -58,7 +58,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
 
 
 def name_of(ticket: OrderTicket) -> naming.Name:
-    """Return what an order is in; raise `NotSendable` for what the broker does not place so."""
+    """Return the instrument of an order; raise `NotSendable` for an order that the broker does not accept."""
     try:
         name = naming.of_token(ticket.listing.broker_token)
     except ValueError as error:
@@ -96,8 +96,8 @@ def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """Read the answer to a place, modify or cancel.
 
-    Status 200 without an error and with an order id is an acceptance. An error in the envelope is a rejection, whatever its
-    HTTP status below 500, unless its words leave open what happened; everything else leaves the outcome unknown.
+    Status 200 without an error and with an order id is an acceptance. An error in the envelope is a rejection, whatever
+    its HTTP status below 500, unless its words leave open what happened. Everything else leaves the outcome unknown.
     """
     order_id, remark = _named(response)
     refusal = wire.refusal_of(response)
@@ -108,7 +108,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
 
 
 def _named(response: WireResponse) -> tuple[str | None, str | None]:
-    """Return order id and tag; only place repeats the tag."""
+    """Return order id and tag; only the answer to a place repeats the tag."""
     envelope = wire.envelope_of(response)
     success = None if envelope is None else envelope["Success"]
     if not isinstance(success, dict) or isinstance(success.get("order_id"), (dict, list)):

@@ -1,8 +1,8 @@
 """ICICI Direct's positions, holdings and funds.
 
-Source: docs/brokers/icicidirect.md, sections 4 and 7 (README samples, public notes). Positions are one list without a day's part. The demat
-account knows ISIN and units, the portfolio knows cost and units still to be delivered: a holding is both. Money is
-allocated to a segment before it can be traded with.
+Source: docs/brokers/icicidirect.md, sections 4 and 7 (README samples, public notes). Positions are one list without
+today's part. The demat account has ISIN and units; the portfolio has cost and undelivered units: a holding joins both.
+Money must be allocated to a segment before it can be used for trading.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.config.vocabulary import Product
 
 HOLDINGS_EXCHANGE = "NSE"
-"""The demat account is one for all exchanges; the portfolio is asked under NSE."""
+"""There is one demat account for all exchanges; the portfolio is requested under NSE."""
 
 POOLS = {"equity": "equity", "derivatives": "fno", "currency": "currency", "commodity": "commodity"}
 """Our segment -> the ending of the broker's fields."""
@@ -28,7 +28,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return the net view; the broker has no other, and says nothing of what was bought, sold, carried or realized."""
+    """Return the net view. The broker has no other view, and does not report what was bought, sold, carried or realized."""
     return read_rows(wire.rows(responses[0]), _position_row)
 
 
@@ -39,7 +39,7 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
-    """Return one row per stock of either list, those of the demat account first; what holds nothing is left out."""
+    """Return one row per stock of either list, those of the demat account first; a stock without units is left out."""
     lists = [(number, row) for number, response in enumerate(responses) for row in wire.rows(response)]
     return made_of(lambda: read_some(lists, lambda row: _placed(*row)), _joined)
 
@@ -49,7 +49,7 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return the four pools, each what is allocated less what is blocked, and their sum as what is available."""
+    """Return the four pools, each the allocated less the blocked amount, and their sum as the available balance."""
     answer = fields.row_of(wire.data(responses[0]))
     segments = {name: _funds_segment(answer, ending) for name, ending in POOLS.items()}
     return FundsRow(
@@ -72,7 +72,7 @@ def _position_row(row: Mapping[str, object]) -> PositionRow:
         raise BadAnswer(f"a position of {units} units whose action is {action}")
     quantity = signs.get(action, 0) * units
     return PositionRow(
-        # A stock can be held in two settlements at once.
+        # The same stock can be held in two settlements.
         position_key=":".join(filter(None, (name.token, product, fields.text(row.get("settlement_id"))))),
         view="net",
         product=product,
@@ -90,7 +90,7 @@ def _stock(row: Mapping[str, object]) -> str:
 
 
 def _placed(number: int, row: fields.Row) -> tuple[str, str, fields.Row] | None:
-    """Return of a row of either list which part of a holding it is, and its stock; None for a row that is of none."""
+    """Return which part of a holding a row of either list is, and its stock; None for a row that is part of none."""
     if number == 0:
         return "demat", _stock(row), row
     if values.product(row.get("product_type")) == Product.MTF:
@@ -109,7 +109,7 @@ def _joined(placed: Iterable[tuple[str, str, fields.Row]]) -> list[HoldingRow]:
 def _holding_row(
     stock: str, demat: Mapping[str, object], portfolio: Mapping[str, object], margin: Mapping[str, object]
 ) -> HoldingRow | None:
-    """Return the holding of a stock; None where nothing is held."""
+    """Return the holding of a stock; None where no units are held."""
     name = naming.Name(HOLDINGS_EXCHANGE, stock)
     delivered = _held(demat)
     usable = sum(
@@ -124,10 +124,11 @@ def _holding_row(
         exchange=name.exchange,
         isin=fields.text(demat.get("stock_ISIN")),
         settled_quantity=delivered,
-        # What the portfolio counts beyond the demat account was bought and is not delivered yet.
+        # Units in the portfolio beyond the demat account were bought and are not delivered yet.
         t1_quantity=max(_held(portfolio) - delivered, 0),
         margin_quantity=_held(margin),
-        # Free, allocated and blocked units add up to all but the pledged ones (inferred: pledged show as not available).
+        # Free, allocated and blocked units add up to all units but the pledged ones (inferred: pledged show as not
+        # available).
         collateral_quantity=max(delivered - usable, 0),
         average_price=fields.price(portfolio.get("average_price")),
         margin_average_price=fields.price(margin.get("average_price")),
@@ -137,7 +138,7 @@ def _holding_row(
 
 
 def _held(row: Mapping[str, object]) -> int:
-    """Return the units of a stock in one of the lists; none where the list does not have it."""
+    """Return the units of a stock in one of the lists; 0 where the list does not have the stock."""
     return fields.quantity(row, "quantity") if row else 0
 
 

@@ -1,7 +1,8 @@
-"""ICICI Direct's REST quotes: one instrument a call, best bid and offer only. Not in service: the broker allows 100
-calls a minute.
+"""ICICI Direct's REST quotes: one instrument a call, only best bid and offer. Not in service: the broker allows 100 calls
+a minute.
 
-Source: docs/brokers/icicidirect.md, section 4 (README sample). For a share the answer may hold the rows of both exchanges.
+Source: docs/brokers/icicidirect.md, section 4 (README sample). For a share the answer may hold the rows of both
+exchanges.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,8 @@ def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
 
 
 def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:
-    """Return the tick by broker_token, nothing where there is no quote; the same share's row of another exchange is dropped.
+    """Return the tick by broker_token, empty where there is no quote; the same share's row of another exchange is
+    dropped.
 
     Raises `BadAnswer` for a quote of another instrument.
     """
@@ -68,7 +70,7 @@ def _tick(row: Row, listing: Listing) -> Tick | None:
 
 
 def _best(rate: object, quantity: object) -> tuple[DepthLevel, ...] | None:
-    """Return one side's best level, none where it is empty; None where the row does not tell it."""
+    """Return one side's best level; empty where the side is empty; None where the row does not give it."""
     if rate is None or quantity is None:
         return None
     best = price(rate)

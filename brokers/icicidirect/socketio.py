@@ -1,9 +1,9 @@
-"""Socket.IO v5 over Engine.IO 4, as far as ICICI Direct's streams speak it: text frames over one websocket, no polling,
-no binary.
+"""Socket.IO v5 over Engine.IO 4, as far as ICICI Direct's streams use it: text frames over one websocket, no polling, no
+binary.
 
-Source: docs/brokers/icicidirect.md, section 6 (frames captured with python-socketio 5.18). The server opens with `0{...}`, we connect with our
-credentials (`40{...}`), it accepts with `40{"sid": ...}` or refuses with `44{...}`; then events are `42[name, ...]`,
-and each `2` of the server wants our `3`.
+Source: docs/brokers/icicidirect.md, section 6 (frames captured with python-socketio 5.18). The server opens with
+`0{...}`, and we connect with our credentials (`40{...}`). It accepts with `40{"sid": ...}` or refuses with `44{...}`.
+After that, events are `42[name, ...]`, and each `2` of the server needs our `3`.
 """
 
 import re
@@ -43,12 +43,12 @@ def stream_address(base: str, now: datetime) -> StreamAddress:
 
 
 def emit(name: str, argument: object) -> str:
-    """Return the frame of an event of ours."""
+    """Return the frame of an event that we send."""
     return f"42{msgspec.json.encode([name, argument]).decode()}"
 
 
 def read(frame: bytes | str, access: Access) -> Event | list[BrokerEvent]:
-    """Return the event a frame holds, or what the frame itself means; never raises."""
+    """Return the event in a frame, or what the frame itself means; never raises."""
     if not isinstance(frame, str):
         return [CorruptFrame("a binary frame")]
     event = _EVENT.fullmatch(frame)
@@ -68,7 +68,7 @@ def _sign(frame: str) -> list[BrokerEvent]:
     if frame.startswith("44"):
         return [SessionDead(_message(frame[2:]))]
     if frame.startswith("41"):
-        # Nothing more will come; whether the login still counts its repair will show.
+        # No more will come; the login's repair shows whether the login is still valid.
         return [SessionDead("the broker ended the stream's session")]
     if frame == "1":
         return [StreamRefused("the broker closes the stream")]

@@ -1,7 +1,7 @@
 """ICICI Direct's words and numbers: value tables in both directions, exchanges, dates.
 
-Source: docs/brokers/icicidirect.md, section 5 (SDK and official README, breeze-connect 1.0.69). What an instrument is called is in
-`naming.py`.
+Source: docs/brokers/icicidirect.md, section 5 (SDK and official README, breeze-connect 1.0.69). The names of instruments
+are in `naming.py`.
 """
 
 from datetime import date, datetime, time
@@ -39,9 +39,9 @@ STREAM_STATUSES: dict[str, str] = {
 """Letter of the order stream -> word of the order book. `A` (all) is a filter, never an order's status."""
 
 NOTHING_FILLED = frozenset({"REJECTED", "EXPIRED"})
-"""Words that say that not one unit was executed, in rows whose figures cannot: what expired is in none of them."""
+"""Words that say that no unit was executed, for rows whose figures cannot say it: no figure holds the expired part."""
 NOT_PARTLY_FILLED = frozenset({"REQUESTED", "QUEUED", "ORDERED", "FREEZED", "CANCELLED"})
-"""Words that say the same (there is another where some were), unless the row's own figures say otherwise."""
+"""Words that say the same, unless the row's own figures say otherwise; a partly filled order has another word."""
 ALL_FILLED = "EXECUTED"
 PARTLY_FILLED = frozenset({"PARTIALLY EXECUTED", "PARTIALLY EXECUTED AND CANCELLED", "PARTIALLY EXECUTED AND EXPIRED"})
 PART_EXPIRED = "PARTIALLY EXECUTED AND EXPIRED"
@@ -54,7 +54,7 @@ FLAT = "NA"
 
 CASH, FUTURES, OPTIONS = "cash", "futures", "options"
 DELIVERY_PRODUCTS = {CASH: Product.CNC, FUTURES: Product.NRML, OPTIONS: Product.NRML}
-"""What the broker places, by its product word: the kind of instrument decides, not the caller."""
+"""Our product for each of the broker's product words that can be placed: the kind of instrument decides, not the caller."""
 PRODUCT_FROM_WIRE = {
     "CASH": Product.CNC,
     "BTST": Product.CNC,
@@ -76,7 +76,7 @@ PRODUCT_FROM_WIRE = {
 PRODUCTS_UNSUPPORTED = frozenset({Product.BO, Product.ARB})
 """No word of the broker's means these."""
 PRODUCTS_NOT_PLACED = frozenset({Product.MIS, Product.CO, Product.MTF})
-"""Read, never sent: margin and optionplus are prohibited over the API, and a caller may not send the other two."""
+"""Read but never sent: margin and optionplus are prohibited over the API, and a caller may not send the other two."""
 
 ORDER_TYPE_TO_WIRE = {OrderType.LIMIT: "limit", OrderType.SL: "stoploss"}
 ORDER_TYPE_FROM_WIRE = {
@@ -88,7 +88,7 @@ ORDER_TYPE_FROM_WIRE = {
     "M": OrderType.MARKET,
 }
 ORDER_TYPES_UNSUPPORTED = frozenset({OrderType.MARKET, OrderType.SL_M})
-"""The broker takes no order without a price; its SDK makes a limit price of a quote on the client's side."""
+"""The broker takes no order without a price; its SDK makes a limit price from a quote on the client's side."""
 
 VALIDITY_TO_WIRE = {Validity.DAY: "day", Validity.IOC: "ioc"}
 VALIDITY_FROM_WIRE = {
@@ -100,22 +100,22 @@ VALIDITY_FROM_WIRE = {
     "V": Validity.GTC,
 }
 VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTD})
-"""VTC (valid till cancelled) is read, never sent."""
+"""VTC (valid till cancelled) is read but never sent."""
 
 RIGHT_TO_WIRE = {"CE": "call", "PE": "put", None: "others"}
 RIGHT_FROM_WIRE = {"CALL": "CE", "CE": "CE", "C": "CE", "PUT": "PE", "PE": "PE", "P": "PE"}
-"""Everything else (Others, `*`, XX, null) is no option."""
+"""Every other word (Others, `*`, XX, null) means no option."""
 
 EXCHANGES = {"NSE": "nse", "NFO": "nse", "NDX": "nse", "BSE": "bse", "BFO": "bse", "MCX": "mcx"}
 """The broker's exchange code -> our exchange."""
 CASH_EXCHANGES = frozenset({"NSE", "BSE"})
 CERTAIN_EXCHANGE = "NSE"
-"""The one that every account has."""
+"""The exchange that every account has."""
 ORDER_EXCHANGES = (CERTAIN_EXCHANGE, "BSE", "NFO", "BFO")
-"""Exchanges it takes orders for, each of which is asked for its own books."""
+"""Exchanges on which the broker takes orders; each is asked for its own books."""
 
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-"""Written by us, not by strftime, whose names follow the machine's language."""
+"""Written by us, not by strftime, whose month names follow the machine's language."""
 
 
 def status_word(word: object) -> str:
@@ -140,7 +140,7 @@ def validity(word: object) -> str:
 
 
 def right(word: object) -> str | None:
-    """Return CE or PE, or None for what is no option."""
+    """Return CE or PE; None for a word that means no option."""
     return RIGHT_FROM_WIRE.get(str(word).strip().upper())
 
 
@@ -185,10 +185,10 @@ def iso_moment(value: object) -> str | None:
 
 
 def strike(value: object) -> float | None:
-    """Return a strike in rupees; zero is how the broker writes none."""
+    """Return a strike in rupees; the broker writes zero for no strike."""
     return price(value)
 
 
 def whole_text(value: object) -> bool:
-    """Tell whether a figure is written without a decimal point (or is none)."""
+    """Tell whether a figure is written without a decimal point (or is missing)."""
     return number(value) is None or "." not in str(value)

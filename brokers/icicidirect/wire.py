@@ -1,8 +1,8 @@
-"""ICICI Direct's hosts, paths and limits; the signature every call carries and the envelope every answer comes in.
+"""ICICI Direct's hosts, paths and limits; the signature of every call and the envelope of every answer.
 
-Source: docs/brokers/icicidirect.md, sections 1-4: official documentation and README for limits and bodies, breeze-connect 1.0.69 for headers
-and paths, public code and issue threads for the words of refusals; none re-read by us. Every v1 call, also GET and
-DELETE, carries its parameters as a compact JSON body, and a SHA-256 over time, body and secret.
+Source: docs/brokers/icicidirect.md, sections 1-4: official documentation and README for limits and bodies, breeze-connect
+1.0.69 for headers and paths, public code and issue threads for the words of refusals; none re-read by us. Every v1 call,
+also GET and DELETE, carries its parameters as a compact JSON body, and a SHA-256 over time, body and secret.
 """
 
 import hashlib
@@ -50,16 +50,16 @@ SOCKETS = 1
 INSTRUMENTS_PER_SOCKET = 1000
 """About 2,000 scripts a connection (public notes, unchecked); each instrument takes two rooms."""
 JOINED_PER_MESSAGE = 500
-"""Ours: keeps a join message small."""
+"""Our choice: keeps a join message small."""
 SILENCE_SECONDS = 45.0
 """The server pings every 25 s and gives 20 s for the pong (read off the wire with python-socketio 5.18)."""
 READY_SECONDS = 10.0
-"""Ours: connecting takes two round trips."""
+"""Our choice: connecting takes two round trips."""
 
 CANDLES_PER_CALL = 1000
 
 USER_AGENT = "Mozilla/5.0 (X11; Linux x86_64)"
-"""The SDK sends a desktop browser's."""
+"""The SDK sends a desktop browser's user agent."""
 
 DEAD_SESSION = frozenset({"RESOURCE NOT AVAILABLE", "INVALID SESSION", "PUBLIC KEY DOES NOT EXIST"})
 """Errors (capitals, without the full stop) of an expired session, a wrong one, and one of another app key."""
@@ -74,15 +74,15 @@ _NOT_SURE: Final = re.compile(
     r"|temporarily|unavailable|technical|connection|gateway",
     re.IGNORECASE,
 )
-"""Errors that do not say that an order stayed outside. Guessed as well."""
+"""Errors that do not say that an order did not go in. Guessed as well."""
 _NOT_TRADED: Final = re.compile(
     r"\b(segment|exchange|f&o|fno|derivatives?)\b.*\bnot (yet )?(activated|enabled|allowed|permitted|opted|subscribed)\b"
     r"|\bnot (activated|enabled|allowed|permitted|opted|subscribed)\b.*\b(segment|exchange|f&o|fno|derivatives?)\b"
     r"|\binvalid exchange|\bexchange[\s_-]?code\b.*\b(invalid|should be|must be|not supported)",
     re.IGNORECASE,
 )
-"""The account, or the API, has no such exchange. Guessed as well: an account without F&O must be able to read its shares' orders,
-and an error of other words still refuses the book."""
+"""The account, or the API, has no such exchange. Guessed as well. An account without F&O must be able to read its shares'
+orders; an error with other words still refuses the book."""
 
 _JSON: Final = msgspec.json.Encoder()
 
@@ -96,7 +96,7 @@ def request(
     *,
     now: datetime | None = None,
 ) -> WireRequest:
-    """Return a signed v1 call. With `now` it is signed at once, otherwise when it leaves: its time may be 60 s old at most."""
+    """Return a signed v1 call. With `now` it is signed at once, otherwise when it leaves, because its time may be at most 60 s old."""
     body = _JSON.encode(parameters)
     secret = access.credentials["secret_key"]
 
@@ -122,7 +122,7 @@ def request(
 
 
 def customer_request(access: Access, kind: CallKind, api_session: str) -> WireRequest:
-    """Return the call that exchanges an API_Session, and that shows the profile: GET with a body, not signed."""
+    """Return the call that exchanges an API_Session and that shows the profile: GET with a body, not signed."""
     return WireRequest(
         kind=kind,
         method="GET",
@@ -138,7 +138,7 @@ def address(base: str, path: str) -> str:
 
 
 def data(response: WireResponse) -> Any:
-    """Return the `Success` of an answer; raise `BrokerRefusal` or `BadAnswer`. Judged by the body, not by HTTP."""
+    """Return the `Success` of an answer; raise `BrokerRefusal` or `BadAnswer`. The body decides, not the HTTP status."""
     refusal = refusal_of(response)
     if refusal is not None:
         raise refusal
@@ -149,7 +149,7 @@ def data(response: WireResponse) -> Any:
 
 
 def rows(response: WireResponse) -> list[fields.Row]:
-    """Return the rows of an answer that is a list; where the broker says that it found none, there are none."""
+    """Return the rows of an answer that is a list; empty where the broker says that it found none."""
     envelope = envelope_of(response)
     if envelope is not None and not envelope.get("Success") and _says_nothing_found(_error(envelope)):
         return []
@@ -157,7 +157,7 @@ def rows(response: WireResponse) -> list[fields.Row]:
 
 
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
-    """Return the refusal an answer is, or None when it is none."""
+    """Return the refusal in an answer, or None when it is not a refusal."""
     envelope = envelope_of(response)
     if envelope is None:
         if response.status == 429:
@@ -183,7 +183,7 @@ def envelope_of(response: WireResponse) -> dict[str, object] | None:
 
 
 def surely_refused(refusal: BrokerRefusal, response: WireResponse) -> bool:
-    """Tell whether a refused order message certainly went nowhere: the broker says why, and not that it failed itself."""
+    """Tell whether a refused order message certainly did not go in: the broker gives a reason, and not that it failed itself."""
     if response.status >= 500 or response.status == 408:
         return False
     if refusal.kind in (RefusalKind.SESSION_DEAD, RefusalKind.RATE_LIMITED, RefusalKind.ADDRESS_NOT_REGISTERED):
@@ -194,13 +194,13 @@ def surely_refused(refusal: BrokerRefusal, response: WireResponse) -> bool:
 
 
 def is_clear(refusal: BrokerRefusal, status: int) -> bool:
-    """Tell whether a refusal can mean nothing else than its kind: the words of the call limit alone may also name a trading limit."""
+    """Tell whether a refusal can mean only its kind: only the words of the call limit may also name a trading limit."""
     by_words = refusal.kind is RefusalKind.RATE_LIMITED and status != 429 and refusal.code not in _RATE_CODES
     return not by_words
 
 
 def says_not_traded(refusal: BrokerRefusal) -> bool:
-    """Tell whether a refused list says that this account cannot have orders on that exchange at all."""
+    """Tell whether the refusal of a list says that this account cannot have any orders on that exchange."""
     return refusal.kind is RefusalKind.REFUSED and _NOT_TRADED.search(refusal.message) is not None
 
 
