@@ -1,6 +1,7 @@
 """Shoonya's order book and trade book. `order_row` and `trade_row` also read the order updates of the stream.
 
-Source: docs/brokers/shoonya.md, section 4 (README of the former SDK, not re-read by us). All values are texts; an absent quantity is zero.
+Source: docs/brokers/shoonya.md, section 4 (README of the former SDK, not re-read by us). All values are texts; an absent
+quantity means zero.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,19 +38,19 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def token_of(row: Mapping[str, object]) -> str:
-    """Return our name of a row's instrument; one without a number is known by its symbol, and to no catalogue."""
+    """Return our name of a row's instrument. A row without a number is named by its symbol, which no catalogue knows."""
     return values.broker_token(fields.required(row, "exch"), fields.required(row, "token", "tsym"))
 
 
 def order_row(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> OrderRow:
-    """Return one order as it stands; raise `BadAnswer` for a row that names no order."""
+    """Return one order in its current state; raise `BadAnswer` for a row that names no order."""
     exchange = fields.required(row, "exch")
     units = values.row_factor(row, ("qty", "fillshares", "dscqty"), exchange, token, listings)
     quantity = values.in_units(fields.quantity(row, "qty"), units)
     status = values.status(fields.required(row, "status"))
     filled = values.in_units(row.get("fillshares"), units)
     if status == OrderStatus.COMPLETE and fields.whole(row.get("cancelqty")) and filled < quantity:
-        status = OrderStatus.CANCELLED  # an IOC whose rest was cancelled
+        status = OrderStatus.CANCELLED  # an IOC whose remaining units were cancelled
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
         order_id=fields.required(row, "norenordno"),
@@ -80,7 +81,7 @@ def order_row(row: Mapping[str, object], token: str, listings: Mapping[str, List
 
 
 def trade_row(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> TradeRow:
-    """Return one fill; its identity is the order's id and the fill's. Raises `BadAnswer` for a row that names none."""
+    """Return one fill; the order's id and the fill's id identify it. Raises `BadAnswer` for a row without them."""
     exchange = fields.required(row, "exch")
     units = values.row_factor(row, ("flqty",), exchange, token, listings)
     price = fields.price(row.get("flprc"))
@@ -105,5 +106,5 @@ def trade_row(row: Mapping[str, object], token: str, listings: Mapping[str, List
 
 
 def _written(value: object) -> str | None:
-    """Return a time as the broker writes it; its stand-in for none is none."""
+    """Return a time as the broker writes it; None for the time that means no time."""
     return None if values.moment(value) is None else fields.text(value)

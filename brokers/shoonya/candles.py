@@ -1,7 +1,8 @@
-"""Shoonya's historical candles: minutes of one call, days of another.
+"""Shoonya's historical candles: one call for minutes, another for days.
 
-Source: docs/brokers/shoonya.md, sections 2 and 4. Minutes of a long range time out (the length is not published) and days are cut to the
-newest 1201 without a word, so spans are ours, well below. Minutes without trades come as rows of zeros.
+Source: docs/brokers/shoonya.md, sections 2 and 4. A long range of minutes times out (the length is not published), and
+days are cut to the newest 1201 without notice. So we choose the spans, well below these limits. Minutes without trades
+come as rows of zeros.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ INTERVALS = {
     "1minute": ("1", 5), "3minute": ("3", 10), "5minute": ("5", 15), "10minute": ("10", 30), "15minute": ("15", 30),
     "30minute": ("30", 60), "60minute": ("60", 90), "120minute": ("120", 90), "240minute": ("240", 90),
 }  # fmt: skip
-"""Our interval (rules 1.4.8) -> Shoonya's word and the days of one call, ours: below 2,000 rows."""
+"""Our interval (rules 1.4.8) -> Shoonya's word and the days of one call, our choice: below 2,000 rows."""
 DAY, DAYS_PER_CALL = "day", 1200
 """Calendar days, so never more than 1201 rows."""
 
@@ -33,9 +34,9 @@ DAY, DAYS_PER_CALL = "day", 1200
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
-    """Build the calls for both days inclusive, oldest first; raise ValueError for an interval Shoonya does not offer."""
+    """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that Shoonya does not offer."""
     if interval == DAY:
-        # Not percent-encoded by the official client, spaces of an index's name included; a bare & would end the body.
+        # The official client does not percent-encode, not even spaces of an index's name; a bare & would end the body.
         name = f"{listing.exchange}:{listing.tradingsymbol}".replace("&", "%26")
         return tuple(
             wire.request(
@@ -55,9 +56,9 @@ def candle_requests(
 
 
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
-    """Return the candles of all calls, oldest first (each answer is newest first); one moment counts once.
+    """Return the candles of all calls, oldest first (each answer is newest first); equal times count once.
 
-    Volume and oi are in units, None where these are not known.
+    Volume and oi are in units, None where the units are not known.
     """
     units = listed_factor(listing)
     elements = [element for response in responses for element in wire.listed(response)]
@@ -68,7 +69,7 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
 
 
 def _seconds(first: date, last: date, most_days: int) -> list[tuple[str, str]]:
-    """Return spans as epoch seconds, from the first second of India's first day to the last of its last."""
+    """Return spans as epoch seconds, from the first second of the first day in India to the last second of the last day."""
     return [
         (str(_at(start, time())), str(_at(end, time(23, 59, 59)))) for start, end in spans(first, last, most_days)
     ]  # fmt: skip
@@ -79,7 +80,7 @@ def _at(day: date, clock: time) -> int:
 
 
 def _row(element: object) -> Mapping[str, object]:
-    """Return a row; each of the daily ones is JSON text inside the JSON."""
+    """Return a row; each daily row is JSON text inside the JSON."""
     if isinstance(element, str):
         try:
             element = msgspec.json.decode(element)
@@ -105,7 +106,7 @@ def _candle(row: Mapping[str, object], units: Decimal | None) -> Candle:
 
 
 def _start(row: Mapping[str, object]) -> float:
-    """Return a candle's start: of a day its midnight in India, though its `ssboe` is that of Greenwich."""
+    """Return a candle's start. For a day it is midnight in India, though its `ssboe` is midnight in Greenwich."""
     written = str(row.get("time") or "")
     read = moment(written)
     if read is not None:

@@ -1,4 +1,4 @@
-"""What Shoonya places and changes, and how often it is read.
+"""What Shoonya places and changes, and how often its data is read.
 
 Sources: docs/brokers/shoonya.md, sections 4 and 5; cadence from architecture 13.
 """

@@ -1,11 +1,12 @@
 """Shoonya's one socket: market data and order updates, JSON text frames.
 
-The first frame carries the login (`a`) and is answered by `ak`; nothing is taken before it. A depth subscription (`d`) is
-acknowledged by one whole snapshot a scrip (`dk`), after which frames (`df`) carry only what changed: the decoder keeps an image
-of each scrip. Touchline frames (`tk`, `tf`), which we do not ask for, are read the same way.
+The first frame carries the login (`a`) and is answered by `ak`; the socket takes nothing before that. A depth
+subscription (`d`) is acknowledged by one whole snapshot per scrip (`dk`). After it, frames (`df`) carry only what
+changed: the decoder keeps an image of each scrip. Touchline frames (`tk`, `tf`), which we do not request, are read the
+same way.
 
-Sources: NorenRestApiOAuth 0.0.41 (frames sent, kinds of frames received); docs/brokers/shoonya.md, section 6; heartbeats as live third-party
-code sends them.
+Sources: NorenRestApiOAuth 0.0.41 (frames sent, kinds of frames received); docs/brokers/shoonya.md, section 6; heartbeats
+as live third-party code sends them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +48,7 @@ _Frame = dict[str, object]
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
-    """Return the socket's address; it needs no call before it, and no header: the first frame carries the login."""
+    """Return the socket's address; no call is needed first, and no header: the first frame carries the login."""
     yield from ()
     return StreamAddress(url=access.endpoints.stream_url)
 
@@ -80,14 +81,14 @@ def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listi
 
 
 class NorenFrames:
-    """Decodes whole messages; keeps the image of each scrip and what is filled of each order."""
+    """Decodes whole messages; keeps the image of each scrip and the filled quantity of each order."""
 
     def __init__(self, listings: Mapping[str, Listing], account_id: str) -> None:
         self._listings = listings
         self._account_id = account_id
         self._images: dict[str, _Frame] = {}
         self._fills: dict[str, _Frame] = {}
-        """Order id -> `fillshares` and `avgprc` as last told: frames of other changes may leave them out."""
+        """Order id -> the last `fillshares` and `avgprc`: frames about other changes may leave them out."""
         self._tokens = _Tokens(listings)
         self._readers: Mapping[str, Callable[[_Frame], list[BrokerEvent]]] = {
             "ak": self._connected,
@@ -100,7 +101,7 @@ class NorenFrames:
         }
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message; what is no frame of the broker's changes nothing."""
+        """Decode one message; a message that is not one of the broker's frames changes nothing."""
         kind = ""
         try:
             message = message_of(frame)
@@ -111,18 +112,18 @@ class NorenFrames:
                 return self._readers[kind](message)
         except BadAnswer as error:
             corrupt = CorruptFrame(f"a frame that cannot be read: {error}")
-            # Something happened to an order all the same.
+            # Something happened to an order nevertheless.
             return [corrupt, BooksMoved()] if kind == ORDER else [corrupt]
         if wire.is_error(message):
             return [_refusal(str(message.get("emsg") or "refused without a reason"))]
         if not kind:
             return [CorruptFrame("a frame without a kind")]
-        return []  # market status and other kinds we did not ask for
+        return []  # market status and other kinds that we did not request
 
     def _connected(self, message: _Frame) -> list[BrokerEvent]:
         if str(message.get("s")).upper() == "OK":
             return [Reply(_message({"t": "o", "actid": self._account_id})), Ready()]
-        # The frame it answers carried nothing but the login.
+        # The frame that it answers carried only the login.
         return [SessionDead(str(message.get("emsg") or "the stream did not take the login"))]
 
     def _snapshot(self, message: _Frame) -> list[BrokerEvent]:
@@ -146,9 +147,9 @@ class NorenFrames:
         return None if listing is None else listed_factor(listing)
 
     def _order(self, message: _Frame) -> list[BrokerEvent]:
-        """Read an order as it stands, and the fill that this frame tells of.
+        """Read an order in its current state, and the fill that this frame reports.
 
-        A frame names the instrument by its trading symbol; where we do not know that, the books are read instead.
+        A frame names the instrument by its trading symbol; where we do not know the symbol, the books are read instead.
         """
         order_id = required(message, "norenordno")
         token = text(message.get("token"))
@@ -170,13 +171,13 @@ class NorenFrames:
 
 
 class _Tokens:
-    """Finds the broker token of a trading symbol; the index is made when the first is asked for, and again when it fails."""
+    """Finds the broker token of a trading symbol. The index is built at the first search, and again when a search fails."""
 
     def __init__(self, listings: Mapping[str, Listing]) -> None:
         self._listings = listings
         self._by_name: dict[tuple[str, str], str] = {}
         self._made_of = 0
-        """How many listings there were."""
+        """The number of listings when the index was built."""
 
     def find(self, row: Mapping[str, object]) -> str | None:
         name = (required(row, "exch"), required(row, "tsym"))

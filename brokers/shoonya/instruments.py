@@ -1,8 +1,8 @@
 """Shoonya's instrument files (a zipped CSV for each of seven groups of exchanges) into the normalized frame.
 
-Source: docs/brokers/shoonya.md, section 4 (rows recorded in public repositories; the files were not fetched by us). No file has a name, an
-ISIN or a freeze quantity: what a share is, is told from its series or group and the ending of its symbol, by general knowledge,
-unchecked.
+Source: docs/brokers/shoonya.md, section 4 (rows recorded in public repositories; the files were not fetched by us). No
+file has a name, an ISIN or a freeze quantity: its series or group and the ending of its symbol decide what a share is
+(general knowledge, unchecked).
 """
 
 import io
@@ -37,16 +37,16 @@ from onebroker.brokers.shoonya.values import EXCHANGES
 from onebroker.config.instruments import UNCATEGORISED
 
 FILES = ("NSE", "BSE", "NFO", "BFO", "CDS", "MCX", "NCX")
-"""BCD's rows are expected in CDS's file; a row is placed by the exchange it names itself."""
+"""BCD's rows are expected in CDS's file; the exchange that a row names decides its place."""
 
 NAMING = ("Exchange", "Token", "Symbol", "TradingSymbol", "Instrument")
-"""Without these a file is not the file."""
+"""A file without these columns is not the expected file."""
 COLUMNS = (*NAMING, "LotSize", "TickSize")
-"""Of every file."""
+"""Columns of every file."""
 OTHER_COLUMNS = ("Expiry", "OptionType", "StrikePrice", "Precision", "Multiplier", "GNGD")
-"""Of some."""
+"""Columns of some files."""
 RAW_COLUMNS = ("Token", "LotSize", "Symbol", "Instrument", "Precision", "Multiplier", "GNGD")
-"""What nothing else carries, or only in another unit."""
+"""Columns that no other column of the frame carries, or only in another unit."""
 
 CASH = ("NSE", "BSE")
 LOTS = ("CDS", "BCD")
@@ -65,7 +65,7 @@ SYMBOL_SEGMENTS: Sequence[tuple[str, str]] = (
 CODED_UNDERLYINGS = {"BSXOPT": "SENSEX", "BSXFUT": "SENSEX", "BKXOPT": "BANKEX", "BKXFUT": "BANKEX"}
 """BFO names the underlying by a code."""
 SENSEX_TOKEN = "1"
-"""On BSE, whose file has no indices; added where the files list contracts on it."""
+"""SENSEX on BSE, whose file has no indices; added where the files list contracts on it."""
 
 LAST_DUMMY = 100
 """Tokens of CDS up to this are placeholders."""
@@ -74,14 +74,15 @@ _CODE, _KIND, _SYMBOL, _WRITTEN = pl.col("Exchange"), pl.col("Instrument"), pl.c
 
 
 def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """Seven files, none of which needs a login."""
+    """Yield the calls for seven files; none needs a login."""
     for name in FILES:
         url = f"{access.endpoints.instruments_url}/{name}_symbols.txt.zip"
         yield WireRequest(kind=CallKind.FILE, method="GET", url=url, headers={"Accept-Encoding": "identity"})
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+    """Return the normalized frame; a row that names no instrument is dropped, a row that matches no segment is
+    uncategorised.
 
     Raises `BadFiles` for bodies that are not such files.
     """
@@ -112,13 +113,13 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
 
 def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
-    """Return one file's rows, how many are left out, and which columns it lacks."""
+    """Return one file's rows, how many rows were left out, and which columns it lacks."""
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as packed:
             text = unzipped(packed, packed.namelist()[0], "an instrument file")
     except (zipfile.BadZipFile, zlib.error, IndexError, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise BadAnswer(f"an instrument file cannot be unpacked: {error}") from error
-    # Each line ends with a comma, the header's too: one empty column more.
+    # Each line, even the header, ends with a comma: one additional empty column.
     rows, lost = read_table(text, "an instrument file")
     rows = rows.rename({name: name.strip() for name in rows.columns if name.strip() and name.strip() != name})
     absent = lacking(rows, NAMING, COLUMNS, "an instrument file")
@@ -136,16 +137,17 @@ def _names_something() -> pl.Expr:
 
 
 def _is_placeholder() -> pl.Expr:
-    """Rows that are no instruments and always there: with blank symbols (NFO), with the lowest tokens (CDS)."""
+    """Rows that are always there and are not instruments: with blank symbols (NFO), with the lowest tokens (CDS)."""
     blank = _CODE.is_in(["NFO", "BFO"]) & _SYMBOL.is_null() & _WRITTEN.is_null() & pl.col("Token").is_not_null()
     dummy = _CODE.is_in(LOTS) & (pl.col("Token").cast(pl.Int64, strict=False) <= LAST_DUMMY)
     return blank.fill_null(False) | dummy.fill_null(False)
 
 
 def _tick(rows: pl.DataFrame) -> pl.Expr:
-    """Rupees. The cash files' unit is doubtful (0.05 was recorded, live code divides by 100): the whole file decides.
+    """Rupees. The unit of the cash files is doubtful (0.05 was recorded, live code divides by 100): the whole file
+    decides.
 
-    In rupees some shares' ticks are always parts of one; a file without a single part is in paise.
+    In rupees some shares' ticks are always fractions; a file without a single fraction is in paise.
     """
     tick = _number("TickSize")
     listed = rows.filter(_CODE.is_in(CASH) & (_number("TickSize") > 0)).select(tick).to_series()
@@ -171,7 +173,7 @@ def _with_sensex(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _underlying() -> pl.Expr:
-    """The symbol; on BFO a code that we know, or the symbol where the trading symbol begins with it."""
+    """The symbol. On BFO, the underlying of a known code, or the symbol where the trading symbol begins with it."""
     written = pl.when(_WRITTEN.str.to_uppercase().str.starts_with(pl.col("base"))).then(pl.col("base"))
     on_bse = pl.coalesce(
         pl.col("base").replace_strict(CODED_UNDERLYINGS, default=None, return_dtype=pl.String), written
@@ -202,9 +204,10 @@ def _lot() -> pl.Expr:
 
 
 def _measured() -> pl.Expr:
-    """Whether a contract's quantities can be read at all, or an unknown size is that of a lot (currency: one quantity, one lot).
+    """Whether a contract's quantities can be read at all, or an unknown size is that of a lot (currency: one quantity,
+    one lot).
 
-    A commodity without its factor is counted in nobody knows what: it must not be taken for lots, nor for units.
+    Without its factor, a commodity's quantity has an unknown unit: it must not be taken for lots, nor for units.
     """
     rounded = _lot().round(6)
     whole = (rounded == rounded.floor()).fill_null(False)
@@ -213,7 +216,7 @@ def _measured() -> pl.Expr:
 
 
 def _told(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the segment. The files have no ISIN: of what is traded like a share, words of its symbol tell the rest."""
+    """Add the segment. The files have no ISIN: for everything that trades like a share, words in its symbol decide."""
     by_index = pl.coalesce(
         pl.when(pl.col("base").str.contains(GOVERNMENT_INDEX)).then(pl.lit("fixed_income_indices")),
         _CODE.replace_strict({code: f"{head}_indices" for code, head in INDEX_HEADS.items()}, default=UNCATEGORISED),
@@ -262,7 +265,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         option_type=pl.when(option).then(pl.col("OptionType")),
         lot_size=_lot().round(6).cast(pl.Int64, strict=False),
         tick_size=pl.col("tick"),
-        # Where one quantity is a part of a unit the factor itself is kept, and what is read is in units.
+        # Where one quantity is a fraction of a unit, the factor itself is kept, and quantities are read in units.
         contract_units=pl.when(whole).then(units).when(units.is_not_null()).then(pl.lit(1.0)).cast(pl.Int64),
         other_names=pl.when(~whole).then(pl.col("GNGD")),
         broker_token=pl.concat_str(_CODE, pl.lit("|"), pl.col("Token")),

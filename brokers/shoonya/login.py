@@ -1,4 +1,4 @@
-"""Shoonya's login: a person logs in at the broker's page, its one-time code is exchanged for the day's access token.
+"""Shoonya's login: a person logs in at the broker's page, and we exchange its one-time code for the day's access token.
 
 Sources: NorenRestApiOAuth 0.0.41 (call, checksum); documentation of the OAuth generation, not re-read by us.
 """
@@ -14,33 +14,33 @@ from onebroker.brokers.shoonya import wire
 from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(6, 0)
-"""Assumed: sessions are for a day, the hour of their end is not known. A session that dies earlier is recognised when it does."""
+"""Assumed: sessions last a day; the hour of their end is not known. An earlier end is recognised when it happens."""
 
 _ENVELOPE = frozenset({"stat", "request_time"})
 
 
 def login_page(access: Access, state: str = "") -> str:
-    """Return the page a person opens; it redirects to the key's registered address with a code, and repeats no `state`."""
+    """Return the page that a person opens; it redirects to the key's registered address with a code, without `state`."""
     return f"{access.endpoints.login_url}?{urlencode({'client_id': access.credentials['client_id']})}"
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
-    """Exchange the redirect's code (usable once) for a login. Raises ValueError when the redirect carries none."""
+    """Exchange the redirect's code (usable once) for a login. Raises ValueError when the redirect carries no code."""
     return _exchange(access, _code(redirect), now)
 
 
 def renew(access: Access, now: datetime) -> LoginFlow | None:
-    """Return None: a refresh token is handed out, but no call that takes it is known; a person logs in again."""
+    """Return None: Shoonya returns a refresh token, but no call that takes it is known; a person logs in again."""
     return None
 
 
 def profile_request(access: Access) -> WireRequest:
-    """The profile is answered only under a live access token."""
+    """Return the profile call; it is answered only under a live access token."""
     return wire.request(access, CallKind.READ, wire.PROFILE, {"actid": wire.account_id(access)})
 
 
 def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
-    """Return the profile without its envelope. Raises `BadAnswer` for somebody else's."""
+    """Return the profile without its envelope. Raises `BadAnswer` for another user's profile."""
     body = wire.answer(response)
     for field, own in (("uid", login.user_id), ("actid", login.tokens.get("actid") or login.user_id)):
         named = text(body.get(field))
@@ -83,7 +83,7 @@ def _exchange(access: Access, code: str, now: datetime) -> LoginFlow:
 
 
 def _expires_at(expires_in: object, now: datetime) -> float:
-    """`expires_in` is a moment (epoch seconds), not a duration; what does not lie ahead is not believed."""
+    """Read `expires_in`, which is a time (epoch seconds), not a duration; a time that is not in the future is ignored."""
     told = number(expires_in)
     if told is not None and told > now.timestamp():
         return told

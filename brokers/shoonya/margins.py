@@ -1,10 +1,11 @@
-"""What one order needs at Shoonya: GetOrderMargin, the fields of a place call without those that say how long the order stands.
+"""The money that one order needs at Shoonya: GetOrderMargin, the fields of a place call without those that say how long
+the order lasts.
 
-Sources: Shoonya's documentation, not re-read by us; third-party clients, one of them with an answer that it recorded live in
-September 2026. The official client has no such call. `ordermargin` counts: `marginused` is the margin of the whole account, and where
-the money does not suffice what is lacking (`remarks` says so then). Where the account stands in the same underlying, `ordermargin` may
-be less than the order by itself. The API takes no market orders: an order without a price is asked about as a limit order at what it
-should trade at.
+Sources: Shoonya's documentation, not re-read by us; third-party clients, one of them with an answer that it recorded live
+in September 2026. The official client has no such call. We use `ordermargin`. `marginused` is the margin of the whole
+account, or, where the money does not suffice, the missing amount (`remarks` then says so). Where the account holds the
+same underlying, `ordermargin` may be less than the order by itself needs. The API takes no market orders: an order
+without a price is asked as a limit order at its expected price.
 """
 
 from datetime import datetime

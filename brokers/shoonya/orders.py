@@ -1,7 +1,7 @@
 """Placing, modifying and cancelling at Shoonya, and what its answers mean.
 
 Sources: NorenRestApiOAuth 0.0.41 (paths, fields); README of the former SDK, not re-read by us. An accepted placement says
-nothing about the risk check, whose verdict comes with the book and the stream.
+nothing about the risk check; its result comes with the book and the stream.
 """
 
 from datetime import datetime
@@ -49,9 +49,9 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
-    """Build ModifyOrder: the whole order as it shall stand, so what stays comes from the row.
+    """Build ModifyOrder: the whole order after the change; unchanged values come from the row.
 
-    The quantity is the whole new one, not what is left of it. Raises `NotSendable`.
+    The quantity is the new total, not the remaining part. Raises `NotSendable`.
     """
     row = change.row
     stands = as_changed("shoonya", change)
@@ -67,7 +67,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "ret": wire_word("shoonya", values.VALIDITY_TO_WIRE, Validity, change.validity or row.validity),
         "ordersource": wire.SOURCE,
     }
-    if stands.order_type.takes_trigger:  # a trigger beside LMT is refused
+    if stands.order_type.takes_trigger:  # a trigger together with LMT is refused
         fields["trgprc"] = plain(stands.trigger_price)
     return about_standing(row, wire.request(access, CallKind.ORDER, wire.MODIFY, fields))
 
@@ -81,9 +81,9 @@ def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """Read the answer to a place, modify or cancel.
 
-    `Ok` with an order id is an acceptance; `Not_Ok` below HTTP 500 is a rejection unless its text tells of the server's own
-    trouble; so is a status that refuses by itself (401, 403, 429). Everything else (5xx even with the envelope, an empty
-    body, a gateway's page) leaves the outcome unknown.
+    `Ok` with an order id is an acceptance. `Not_Ok` below HTTP 500 is a rejection unless its text reports the server's
+    own trouble; so is a status that is a refusal by itself (401, 403, 429). Everything else (5xx even with the envelope,
+    an empty body, a gateway's page) leaves the outcome unknown.
     """
     refusal = wire.refusal_of(response)
     if refusal is not None:
@@ -93,7 +93,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
 
 
 def _order_id(response: WireResponse) -> str | None:
-    """Place names the order `norenordno`, modify and cancel `result`."""
+    """Return the order id: the answer to a place calls it `norenordno`, those to modify and cancel `result`."""
     try:
         answer = wire.answer(response)
     except BadAnswer:
@@ -110,7 +110,7 @@ def _order_type(order_type: OrderType) -> str:
 
 
 def wire_quantity(units: int, listing: Listing) -> int:
-    """Return units as Shoonya counts them; raise `NotSendable` where that is not known or no whole number."""
+    """Return units as Shoonya counts them; raise `NotSendable` where its unit is not known, or the result is not a whole number."""
     factor = values.listed_factor(listing)
     if factor is None:
         raise NotSendable(f"the units of one {listing.tradingsymbol} contract are not known, so no order can be sent")
@@ -121,7 +121,7 @@ def wire_quantity(units: int, listing: Listing) -> int:
 
 
 def _tag(token: str) -> str:
-    """`remarks` is free text that is carried back; what would not survive the body is not sent."""
+    """Return the tag for `remarks`, free text that answers repeat; raise `NotSendable` for a tag that the body could damage."""
     if not (token.isascii() and token.isalnum()):
         raise NotSendable("a tag is letters and digits")
     return token

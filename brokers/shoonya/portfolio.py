@@ -1,8 +1,8 @@
 """Shoonya's positions, holdings and funds.
 
-Source: docs/brokers/shoonya.md, section 4 (README of the former SDK, not re-read by us). All values are texts; a quantity that
-is zero is left out. So a leg of a position that is left out is zero where the others then come to the net quantity; where they do not,
-it is not told.
+Source: docs/brokers/shoonya.md, section 4 (README of the former SDK, not re-read by us). All values are texts; a zero
+quantity is left out. So a missing leg of a position is zero where the other legs add up to the net quantity; otherwise it
+is not known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,19 +19,19 @@ from onebroker.brokers.shoonya.books import token_of
 from onebroker.config.money import exact
 
 DELIVERY = "C"
-"""Holdings are asked for by product."""
+"""Holdings are requested by product."""
 
 TOTAL_PARTS = (
     "cash", "payin", "payout", "daycash", "unclearedcash", "brkcollamt", "collateral", "aux_brkcollamt",
 )  # fmt: skip
-"""Their sum, less `marginused`, is what is free: the documents' formula. The sign of `payout` is unchecked."""
+"""The sum of these, less `marginused`, is the free amount: the documents' formula. The sign of `payout` is unchecked."""
 COLLATERAL_PARTS = ("brkcollamt", "collateral", "aux_brkcollamt")
 OTHER_MARGINS = (
     "cbu", "csc", "marprt", "premium", "varelm", "grexpo", "greexpo_d", "scripbskmar", "addscripbskmrg", "brokerage",
 )  # fmt: skip
-"""Lines of `marginused` besides span, expo and the two results."""
+"""Lines of `marginused` other than span, expo and the two results."""
 FUNDS_SEGMENTS = {"equity": "e", "derivatives": "d", "currency": "f", "commodity": "c"}
-"""Our segment -> the letter in the names of the break-up, `span_d_m`."""
+"""Our segment -> its letter in the names of the break-up, as in `span_d_m`."""
 
 
 def position_requests(access: Access, now: datetime) -> ReadFlow:
@@ -39,7 +39,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return both views of the one list: net for every row, day for the rows that traded today."""
+    """Return both views of the same list: the net view of every row, the day view of rows that traded today."""
 
     def views(row: Mapping[str, object]) -> list[PositionRow]:
         legs = _Legs(row, listings)
@@ -61,9 +61,9 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return the one pool of funds; segments have their margins only.
+    """Return the single pool of funds; segments have only their margins.
 
-    The two results are parts of the margin used, so there a loss is positive (read from the one recorded answer, whose
+    The two results are parts of the margin used, so in them a loss is positive (read from the one recorded answer, whose
     `marginused` is the sum of `urmtom` and `grexpo`).
     """
     answer = wire.answer(responses[0])
@@ -89,14 +89,14 @@ def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
 
 
 def _result(answer: Mapping[str, object], *names: str) -> float | None:
-    """A loss is positive on the wire; the documents and their sample spell the open one differently."""
+    """Return a result. A loss is positive on the wire; the documents and their sample spell the open result differently."""
     given = (fields.number(answer.get(name)) for name in names)
     loss = next((figure for figure in given if figure is not None), None)
     return None if loss is None else 0.0 - loss
 
 
 def _segments(answer: Mapping[str, object]) -> dict[str, FundsSegment]:
-    """Add up the break-up of SPAN and exposure over the products of each segment that has any."""
+    """Add up the break-up of SPAN and exposure over the products, for each segment that has any."""
     segments = {}
     for name, letter in FUNDS_SEGMENTS.items():
         span, exposure = (
@@ -109,12 +109,12 @@ def _segments(answer: Mapping[str, object]) -> dict[str, FundsSegment]:
 
 
 _LEGS = {"daybuyqty": 1, "daysellqty": -1, "cfbuyqty": 1, "cfsellqty": -1}
-"""With their signs in the net quantity."""
+"""The legs with their signs in the net quantity."""
 _QUANTITIES = ("netqty", *_LEGS)
 
 
 class _Legs:
-    """One position: what was carried in (`cf`) and what was traded today (`day`), in units; None = not told."""
+    """One position: what was carried in (`cf`) and what was traded today (`day`), in units; None = not known."""
 
     def __init__(self, row: Mapping[str, object], listings: Mapping[str, Listing]) -> None:
         self._row = row
@@ -131,7 +131,7 @@ class _Legs:
 
     @property
     def traded_today(self) -> bool:
-        """Whether it has a part of today, or may have."""
+        """Whether the position has a part of today, or may have one."""
         return self._bought != 0 or self._sold != 0
 
     def net(self) -> PositionRow:
@@ -150,7 +150,7 @@ class _Legs:
         )
 
     def day(self) -> PositionRow:
-        """Today's part; its result is not reported apart."""
+        """Return today's part; its result is not reported separately."""
         quantity = _less(self._bought, self._sold)
         average = self._row.get("daybuyavgprc" if quantity and quantity > 0 else "daysellavgprc")
         return self._row_of(
@@ -165,18 +165,19 @@ class _Legs:
         )
 
     def _average(self) -> float | None:
-        """Return the cost of what is held. `netavgprc` of a carried position counts from the previous close: no cost."""
+        """Return the cost of the open quantity. For a carried position `netavgprc` starts from the previous close, so it
+        is not a cost."""
         row = self._row
         if self._carried_long == 0 and self._carried_short == 0:
             return fields.price(row.get("netavgprc"))
         cost = fields.price(row.get("netupldprc"))
         if cost is None and not self.traded_today:
-            # Two spellings of one field, of two generations of the documents.
+            # Two spellings of one field, from two versions of the documents.
             cost = fields.price(row.get("cforgavgprc")) or fields.price(row.get("cforgavprc"))
         return cost
 
     def _values(self, **legs: int | None) -> float | None:
-        """Return the rupees of legs together, each given with its units; None where one that holds anything does not tell."""
+        """Return the rupees of legs together, each given with its units; None where a leg that is not empty has no amount."""
         told = [(units, self._value(leg)) for leg, units in legs.items()]
         if any(units is None or (units and value is None) for units, value in told):
             return None
@@ -185,7 +186,7 @@ class _Legs:
     def _value(self, leg: str) -> float | None:
         """Return the rupees of one leg.
 
-        The documents do not say whether amounts have the price factor in them, so the leg's own quantity and price decide.
+        The documents do not say whether amounts include the price factor; the leg's own quantity and price decide it.
         """
         amount, each = fields.number(self._row.get(f"{leg}amt")), fields.price(self._row.get(f"{leg}avgprc"))
         if amount is None or self._units == 1 or each is None:
@@ -243,13 +244,13 @@ def _less(one: int | None, other: int | None) -> int | None:
 
 
 _HELD = ("holdqty", "npoadqty", "npoaqty", "dpqty", "brkcolqty", "unplgdqty", "benqty", "btstqty")
-"""Where a holding's units may stand; rows leave out what they have none of."""
+"""Fields that may hold a holding's units; rows leave out fields that are zero."""
 
 
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:
     named = _security(row)
-    # The documents' valuation: free, pledged with the broker, unpledged and beneficiary units, and those in the depository
-    # (told twice: with and without power of attorney), less what was sold today; T1 units are beside it.
+    # The documents' valuation: free units, those pledged with the broker, unpledged and beneficiary units, and those in
+    # the depository (given twice: with and without power of attorney), less the units sold today; T1 units are separate.
     if not any(fields.text(row.get(name)) for name in _HELD):
         raise BadAnswer("a holding without a quantity")
     in_depository = max(_either(row, "npoadqty", "npoaqty"), fields.whole(row.get("dpqty")))
@@ -270,7 +271,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
 
 
 def _security(row: Mapping[str, object]) -> dict[str, object]:
-    """Return how a holding is named: on NSE where it is listed there, else the first name."""
+    """Return the names of a holding: those on NSE where it is listed there, else the first."""
     names = fields.rows_of(row.get("exch_tsym"))
     if not names:
         raise BadAnswer("a holding without exch_tsym")
@@ -280,5 +281,5 @@ def _security(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def _either(row: Mapping[str, object], *names: str) -> int:
-    """Return the first of two spellings of one quantity that is given."""
+    """Return a quantity with two spellings, from the first one that is given."""
     return next((fields.whole(row[name]) for name in names if row.get(name) is not None), 0)

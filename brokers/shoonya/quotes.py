@@ -1,7 +1,7 @@
 """Shoonya's REST quotes, one instrument a call.
 
-They are not in service (architecture 13): the call is known to answer, whole and `Ok`, for another instrument than the one
-asked for (lesson 10), so every name in an answer is compared. Source: docs/brokers/shoonya.md, section 4.
+They are not in service (architecture 13). The call is known to answer, complete and `Ok`, for another instrument than the
+requested one (lesson 10), so every name in an answer is compared. Source: docs/brokers/shoonya.md, section 4.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from onebroker.brokers.shoonya.values import factor
 most_per_call = 1
 
 _INDEX_KINDS = ("INDEX", "UNDIND")
-"""`instname` of an index, whose display name differs between file and answer."""
+"""`instname` of an index; its display name differs between file and answer."""
 
 
 def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
@@ -28,7 +28,7 @@ def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
 
 
 def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:
-    """Return the tick by broker_token; none for an instrument the broker knows nothing of or that never traded.
+    """Return the tick by broker_token; empty for an instrument that the broker does not know or that never traded.
 
     Raises `BadAnswer` when the answer is about another instrument.
     """

@@ -1,7 +1,7 @@
-"""Reading market data: the fields that stream frames and REST quotes share, as one tick.
+"""Reads market data: the fields that stream frames and REST quotes share, as one tick.
 
-Source: docs/brokers/shoonya.md, sections 4 and 6. Prices are rupees, quantities Shoonya's own (`values.FACTOR_EXCHANGES`), all texts. `c` is
-the previous close.
+Source: docs/brokers/shoonya.md, sections 4 and 6. Prices are rupees, quantities are Shoonya's own
+(`values.FACTOR_EXCHANGES`), all texts. `c` is the previous close.
 """
 
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ from onebroker.config.clock import from_epoch
 
 LEVELS = 5
 _LARGEST = 2.0**53
-"""Beyond this a number is no count of anything."""
+"""A number above this is not a count."""
 _AHEAD_SECONDS = 60.0
-"""A trade later than its frame by more than this was another day's."""
+"""A trade that is later than its frame by more than this happened on another day."""
 
 Fields = Mapping[str, object]
 
 
 def tick(broker_token: str, fields: Fields, units: Decimal | None, *, sent: str) -> Tick | None:
-    """Return the tick of a snapshot, or None where it has no last price; `sent` names the field of its time.
+    """Return the tick of a snapshot; None where it has no last price. `sent` names the field of its time.
 
     Quantities are None where `units` (ours in one of the broker's) are not known.
     """
@@ -51,13 +51,13 @@ def tick(broker_token: str, fields: Fields, units: Decimal | None, *, sent: str)
 
 
 def price(value: object) -> float | None:
-    """Return a price; zero is none, and what cannot be one (a damaged frame) is none."""
+    """Return a price; None for zero, and for a value that cannot be a price (a damaged frame)."""
     read = number(value)
     return read if read is not None and read > 0 else None
 
 
 def count(value: object, units: Decimal | None) -> int | None:
-    """Return a quantity in units; None when it is absent, cannot be one, or the units of one are not known."""
+    """Return a quantity in units; None when it is absent, cannot be a quantity, or the units in one are not known."""
     read = number(value)
     if read is None or units is None or not 0 <= read <= _LARGEST or read != int(read):
         return None
@@ -66,7 +66,7 @@ def count(value: object, units: Decimal | None) -> int | None:
 
 
 def _levels(fields: Fields, side: str, units: Decimal | None) -> tuple[DepthLevel, ...] | None:
-    """Return one side without its empty levels; None where the fields have no depth or it cannot be read in units."""
+    """Return one side without empty levels; None where the fields have no depth or it cannot be read in units."""
     if units is None or not any(f"{each}q{n}" in fields for each in "bs" for n in range(1, LEVELS + 1)):
         return None
     levels = []
@@ -78,10 +78,10 @@ def _levels(fields: Fields, side: str, units: Decimal | None) -> tuple[DepthLeve
 
 
 def _last_trade(fields: Fields, sent: float | None) -> float | None:
-    """Return when the last trade was, from a time of day.
+    """Return the time of the last trade, from a time of day.
 
-    A quote names its day (`ltd`). A frame does not: it is the frame's own day where something was traded on it, and not known
-    otherwise.
+    A quote gives its day (`ltd`). A frame does not: the day is the frame's own where something was traded on it, and
+    otherwise not known.
     """
     clock, day = fields.get("ltt"), fields.get("ltd")
     if day is None and sent is not None and number(fields.get("v")):

@@ -32,9 +32,9 @@ STATUSES: dict[str, OrderStatus] = {
     "REJECT": OrderStatus.REJECTED,
     "INVALID STATUS TYPE": OrderStatus.REJECTED,
 }
-"""The broker writes blanks or underscores, both are read."""
+"""The broker writes blanks or underscores; both are read."""
 STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
-"""No word was seen: what the exchange lets lapse at the close is shown as CANCELED (unchecked)."""
+"""No word for it was seen: an order that the exchange lets lapse at the close is shown as CANCELED (unchecked)."""
 
 SIDE_TO_WIRE = {Side.BUY: "B", Side.SELL: "S"}
 SIDE_FROM_WIRE = {"B": Side.BUY, "S": Side.SELL}
@@ -49,7 +49,7 @@ PRODUCT_FROM_WIRE = {
     "F": Product.MTF,  # unchecked
 }
 PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
-"""Shoonya has no such product; CO, BO and MTF are read, never sent."""
+"""Shoonya has no such product; CO, BO and MTF are read but never sent."""
 
 ORDER_TYPE_TO_WIRE = {OrderType.LIMIT: "LMT", OrderType.SL: "SL-LMT"}
 ORDER_TYPE_FROM_WIRE = {
@@ -59,13 +59,14 @@ ORDER_TYPE_FROM_WIRE = {
     "SL-MKT": OrderType.SL_M,
 }
 ORDER_TYPES_UNSENT = frozenset({OrderType.MARKET, OrderType.SL_M})
-"""Read (from the broker's own terminals), never sent: the documents know MKT and SL-MKT, but code that traded live in August
-2026 turns them into limits because they are refused from the API. Saying so beforehand lets another broker take the order."""
+"""Read (from the broker's own terminals) but never sent. The documents know MKT and SL-MKT, but code that traded live in
+August 2026 turns them into limits because the API refuses them. Because we refuse them first, another broker can take the
+order."""
 
 VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
 VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
 VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
-"""Shoonya's EOS (to the end of the session, BSE) is none of ours and passes through."""
+"""Shoonya's EOS (to the end of the session, BSE) is none of our words and passes through."""
 
 EXCHANGES = {
     "NSE": "nse", "NFO": "nse", "CDS": "nse",
@@ -76,18 +77,18 @@ EXCHANGES = {
 """Shoonya's exchange -> ours."""
 
 FACTOR_EXCHANGES = frozenset({"CDS", "BCD", "MCX", "NCX"})
-"""Here one of Shoonya's quantities is another amount than the unit that is priced: value = quantity x price x factor. The
-factor is the file's Multiplier (currency: 1000, so quantities are lots) or GNGD (commodity: 100 for gold in kilograms that is
-priced by ten grams, 0.1 for gold in grams). Rows repeat it as `prcftr`."""
+"""On these exchanges one of Shoonya's quantities is not the unit that is priced: value = quantity x price x factor. The
+factor is the file's Multiplier (currency: 1000, so quantities are lots) or GNGD (commodity: 100 for gold in kilograms
+that is priced by ten grams, 0.1 for gold in grams). Rows repeat it as `prcftr`."""
 
 _CLOCK = re.compile(r"\b(\d{2}):(\d{2}):(\d{2})\b")
 _DAY = re.compile(r"\b(\d{2})-(\d{2})-(\d{4})\b")
 _NO_TIME_BEFORE = 1981
-"""`01-01-1980 00:00:00` stands for no time."""
+"""`01-01-1980 00:00:00` means no time."""
 
 
 def status(word: object) -> str:
-    """Return our order status, or Shoonya's word upper-cased when it maps to nothing."""
+    """Return our order status, or Shoonya's word in upper case when we have no word for it."""
     return STATUSES.get(pass_through(word).replace("_", " "), pass_through(word))
 
 
@@ -108,12 +109,12 @@ def validity(word: object) -> str:
 
 
 def broker_token(exchange: object, token: object) -> str:
-    """Return our name of an instrument at this broker, `NSE|22`: tokens are unique within an exchange only."""
+    """Return our name of an instrument at this broker, `NSE|22`: tokens are unique only within an exchange."""
     return f"{exchange}|{token}"
 
 
 def moment(value: object) -> datetime | None:
-    """Return a time written `HH:MM:SS DD-MM-YYYY` or the other way round, in India; None for none."""
+    """Return a time written `HH:MM:SS DD-MM-YYYY` or the other way round, in India; None when there is no time."""
     text = value if isinstance(value, str) else ""
     clock, day = _CLOCK.search(text), _DAY.search(text)
     if clock is None or day is None or int(day[3]) < _NO_TIME_BEFORE:
@@ -141,7 +142,7 @@ def _epoch_moment(value: object) -> datetime | None:
 def listed_factor(listing: Listing) -> Decimal | None:
     """Return our units in one of Shoonya's quantities of an instrument; None when not known.
 
-    `Listing.other_names` holds it where it is no whole number.
+    `Listing.other_names` holds the number where it is not whole.
     """
     if listing.other_names is not None:
         return exact(listing.other_names)
@@ -149,7 +150,7 @@ def listed_factor(listing: Listing) -> Decimal | None:
 
 
 def factor(row: Mapping[str, object], exchange: str, token: str, listings: Mapping[str, Listing]) -> Decimal | None:
-    """Return our units in one of a row's quantities: as listed, else as the row says; None when neither does."""
+    """Return our units in one of a row's quantities: the listing's, else the row's; None when neither gives them."""
     if exchange not in FACTOR_EXCHANGES:
         return Decimal(1)
     listing = listings.get(token)
@@ -161,7 +162,7 @@ def factor(row: Mapping[str, object], exchange: str, token: str, listings: Mappi
 def row_factor(
     row: Mapping[str, object], quantities: Sequence[str], exchange: str, token: str, listings: Mapping[str, Listing]
 ) -> Decimal | None:
-    """Return `factor`, but None where one of these quantities is then no whole number: the row is shown as it is."""
+    """Return `factor`, but None where it makes one of these quantities fractional: the row is then shown unchanged."""
     units = factor(row, exchange, token, listings)
     if units is None or any(not _is_whole(whole(row.get(name)) * units) for name in quantities):
         return None
@@ -169,16 +170,16 @@ def row_factor(
 
 
 def _is_whole(amount: Decimal) -> bool:
-    return amount == amount.to_integral_value()  # however large: `%` gives up past the context's digits
+    return amount == amount.to_integral_value()  # works for any size: `%` fails beyond the context's digits
 
 
 def contract_units(units: Decimal | None) -> int | None:
-    """Return what a row's `contract_units` says of a factor: None where the row's quantities are still the broker's own."""
+    """Return the `contract_units` of a row for a factor: None where the row's quantities are still the broker's own."""
     return None if units is None else int(units) if units == int(units) else 1
 
 
 def in_units(value: object, units: Decimal | None) -> int:
-    """Return a quantity in units, or as it is where the factor is not known; absent is zero. Raise `BadAnswer` for a part."""
+    """Return a quantity in units, or unchanged where the factor is not known; absent means zero. Raise `BadAnswer` for a fraction."""
     quantity = whole(value) * (Decimal(1) if units is None else units)
     if quantity != int(quantity):
         raise BadAnswer(f"a quantity of {quantity} units")

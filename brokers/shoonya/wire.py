@@ -1,10 +1,10 @@
-"""Shoonya's hosts, paths and limits; the body every call has, and how its answers say no.
+"""Shoonya's hosts, paths and limits; the body of every call, and how its answers refuse.
 
-Every call is a POST whose body is the text `jData=` and a JSON object of strings. A refusal is an object with `stat: Not_Ok`
-and a text in `emsg`; there are no error codes, and the HTTP status says little. Lists come as bare arrays.
+Every call is a POST whose body is the text `jData=` and a JSON object of strings. A refusal is an object with `stat:
+Not_Ok` and a text in `emsg`; there are no error codes, and the HTTP status says little. Lists come as bare arrays.
 
-Sources: NorenRestApiOAuth 0.0.41 (paths, bodies, headers); Shoonya's documentation and the README of its former SDK, not re-read
-by us; live third-party code where said so (docs/brokers/shoonya.md, sections 2 to 4).
+Sources: NorenRestApiOAuth 0.0.41 (paths, bodies, headers); Shoonya's documentation and the README of its former SDK, not
+re-read by us; live third-party code where said so (docs/brokers/shoonya.md, sections 2 to 4).
 """
 
 import re
@@ -27,7 +27,7 @@ ENDPOINTS = Endpoints(
 )
 
 ALGO_FIELD = "algo_id"
-"""Of PlaceOrder (NorenRestApiOAuth 0.0.41, `place_order`)."""
+"""Field of PlaceOrder (NorenRestApiOAuth 0.0.41, `place_order`)."""
 
 ACCESS_TOKEN = "/GenAcsTok"
 PROFILE = "/UserDetails"
@@ -47,25 +47,25 @@ DAYS = "/EODChartData"
 ORDER_WINDOWS = Windows(second=10, minute=200)
 """The lower of two figures: 20 a second was said in 2022 and 2024, 10 since the rules for retail algos (architecture 13)."""
 CALL_WINDOWS = Windows(second=10)
-"""Nothing is published: ours."""
+"""Our choice: nothing is published."""
 
 SOCKETS = 1
-"""Nothing is published, and the official client holds one. A second login is said to end the first; should a second socket
-do so too, both would fall in turns, and the order updates with them."""
+"""Nothing is published, and the official client holds one. A second login is said to end the first. If a second socket
+does so too, the two would end each other in turns, and the order updates with them."""
 INSTRUMENTS_PER_SOCKET = 100
-"""A user's log shows data for about the first 100 only, the others dropped without a word."""
+"""A user's log shows data only for about the first 100; the others were dropped without notice."""
 SCRIPS_PER_MESSAGE = 100
-"""As live third-party code sends them."""
+"""The number that live third-party code sends."""
 PING_SECONDS = 30.0
 SILENCE_SECONDS = 120.0
 """Heartbeats are echoed; both figures are those of live third-party code."""
 READY_SECONDS = 10.0
-"""Ours: how long the socket may take to answer its connect frame."""
+"""Our choice: how long the socket may take to answer its connect frame."""
 
 SOURCE = "API"
 OK, NOT_OK = "Ok", "NOT_OK"
 NO_DATA = "no data"
-"""In the text of a refusal, in several spellings: the list is empty."""
+"""Text of a refusal, in several spellings, that means an empty list."""
 
 _DEAD_SESSION = re.compile(r"^\s*session expired|invalid session key", re.IGNORECASE)
 """How the text of a dead session begins, whatever the HTTP status; its second half has been seen alone."""
@@ -76,27 +76,27 @@ _UNCLEAR = re.compile(
     r"^\s*error occurred(?!.*invalid input)|time(d)? ?out|internal (server )?error|unable to (process|connect|reach)",
     re.IGNORECASE,
 )
-"""The server's own trouble: says nothing about whether an order went in. `Error Occurred : 2 "invalid input"` is documented as the
-refusal of a bad order."""
+"""The server's own trouble: these texts do not say whether an order went in. `Error Occurred : 2 "invalid input"` is
+documented as the refusal of a bad order."""
 
 
 def user_id(access: Access) -> str:
-    """Return `uid`, of the login or, before it, of the settings."""
+    """Return `uid`, from the login or, before a login, from the settings."""
     return (access.login.user_id if access.login else "") or access.credentials.get("user_id", "")
 
 
 def account_id(access: Access) -> str:
-    """Return `actid`, which the login answer names; for a client it is the user id."""
+    """Return `actid`, which the login answer gives; for a client it is the user id."""
     return (access.login.tokens.get("actid") if access.login else None) or user_id(access)
 
 
 def request(
     access: Access, kind: CallKind, path: str, fields: Mapping[str, str], *, with_key: bool = False
 ) -> WireRequest:
-    """Return a call with the login's Authorization header, when there is a login; `uid` is added to `fields`.
+    """Return a call, with the login's Authorization header if there is a login; `uid` is added to `fields`.
 
-    The JSON is not percent-encoded as a whole, so no value may hold a bare `&` (see `symbol`). `with_key` sends the token in
-    the body too: what the candle calls take differs between the official client (header) and live third-party code (body).
+    The JSON is not percent-encoded as a whole, so no value may hold a bare `&` (see `symbol`). `with_key` also sends the
+    token in the body: for the candle calls the official client sends it in the header, live third-party code in the body.
     """
     body = b"jData=" + msgspec.json.encode({"uid": user_id(access), **fields})
     headers = {"Content-Type": "application/x-www-form-urlencoded" if with_key else "application/json; charset=utf-8"}
@@ -145,25 +145,25 @@ def listed(response: WireResponse) -> list[object]:
 
 
 def has_no_data(refusal: BrokerRefusal) -> bool:
-    """Tell whether a refusal only says that there is nothing: not one of a failing server or a dead session."""
+    """Tell whether a refusal only says that there is no data; False for a failing server or a dead session."""
     return refusal.kind is RefusalKind.REFUSED and NO_DATA in refusal.message.lower()
 
 
 def is_unclear(refusal: BrokerRefusal) -> bool:
-    """Tell whether a refusal speaks of the server's own trouble, also with the words that in a list mean that it is empty."""
+    """Tell whether a refusal reports the server's own trouble, also with the words that in a list mean that it is empty."""
     return refusal.kind is RefusalKind.UNAVAILABLE or (
         refusal.kind is RefusalKind.REFUSED and _UNCLEAR.search(refusal.message) is not None
     )
 
 
 def is_clear(refusal: BrokerRefusal, status: int) -> bool:
-    """Tell whether a refusal can mean nothing else than its kind: HTTP 403 alone may also refuse what was asked for."""
+    """Tell whether a refusal can mean only its kind: HTTP 403 alone may also refuse the request itself."""
     by_status = status == 403 and refusal.kind is RefusalKind.SESSION_DEAD
     return not by_status or _DEAD_SESSION.search(refusal.message) is not None
 
 
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
-    """Return the refusal an answer is, or None when it is none."""
+    """Return the refusal in an answer, or None when it is not a refusal."""
     envelope = error_envelope(response)
     if envelope is not None:
         message = str(envelope.get("emsg") or "").strip() or "refused without a reason"
@@ -185,12 +185,12 @@ def error_envelope(response: WireResponse) -> dict[str, object] | None:
 
 
 def is_error(body: Mapping[str, object]) -> bool:
-    """Tell whether an object says no."""
+    """Tell whether an object is a refusal."""
     return str(body.get("stat")).upper() == NOT_OK or ("emsg" in body and body.get("stat") != OK)
 
 
 def kind_of(message: str, status: int) -> RefusalKind:
-    """Classify a refusal by its text, the only thing it has; the HTTP status where the text says nothing."""
+    """Classify a refusal by its text, the only thing it has; by the HTTP status where the text says nothing."""
     if _DEAD_SESSION.search(message):
         return RefusalKind.SESSION_DEAD
     if status == 429 or _TOO_MANY.search(message):
