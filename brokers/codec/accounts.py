@@ -18,7 +18,7 @@ MASKED = "*"
 
 
 def same_account(named: object, own: str | None) -> bool:
-    """Tell whether the account that an answer names may be `own`: the two are equal, or one of them is blank or masked."""
+    """Tell whether the account that an answer names may be `own`: the two are equal, one is blank, or the answer's is masked."""
     said, ours = str(named or "").strip().upper(), str(own or "").strip().upper()
     return said == ours or not said or not ours or MASKED in said
 

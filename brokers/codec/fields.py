@@ -273,7 +273,7 @@ def required(row: Mapping[str, object], *names: str) -> str:
 
 
 def listed_units(broker_token: str, listings: Mapping[str, Listing]) -> int | None:
-    """Return the units in one of the quantities in which the broker counts an instrument; None when not known."""
+    """Return the units in one contract of an instrument that the broker counts in lots; None when not known."""
     listing = listings.get(broker_token)
     return None if listing is None else listing.contract_units
 
