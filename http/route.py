@@ -46,7 +46,8 @@ class Parameter:
 
 @attrs.frozen(kw_only=True)
 class Answer:
-    """One status of a route. Every route also answers 401 (token check), 405 and 500, without a row here."""
+    """One status of a route. `http/openapi.py` adds 421 to every route, and 401 to every route that needs the access token. The framework
+    answers 405 and 500; no row stands for them."""
 
     status: int
     doc: str

@@ -105,7 +105,7 @@ class Services:
     crashes: Callable[[], tuple[CrashRecord, ...]]
     store_reachable: Callable[[], bool]
     orders_at_risk: Callable[[], bool] = lambda: False
-    """Whether an open parent has units open without a stop, or orders that nobody watches."""
+    """Whether a parent has units open without a stop, orders that nobody watches, or orders whose cancel has not reached the broker."""
     disk_has_room: Callable[[], bool] = lambda: True
     """Whether the data directory's disk has at least the free space that history must leave."""
     health_sources: Mapping[str, Callable[[], object]] = attrs.field(factory=dict)

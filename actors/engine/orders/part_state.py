@@ -68,7 +68,8 @@ class Memory:
     watermark: Decimal | None = None
     """Best last price since the start."""
     active: bool = False
-    """Whether `activate_at` was reached; of a stop with break-even, whether the stop was moved."""
+    """Whether `activate_at` was reached; of a stop with break-even, whether the stop was moved; of a limit with a crossing
+    rule, whether the limit was already compared with the touch (`machine/crossing.py`)."""
     stop: Decimal | None = None
     """The trigger in force, which never moves back."""
     base: Decimal | None = None

@@ -102,7 +102,7 @@ class LegRecord:
     average_price: float | None = None
     broker_response: Any = None
     cancel_reason: str | None = None
-    """Why a cancel was written ahead, such as `caller`, `plan`, `late`."""
+    """Why the leg is cancelled, such as `caller`, `plan`, `late`. A flatten sets the reason before any cancel is written."""
     cancel_accepted: bool = False
     """Whether the broker accepted a cancel: such a leg is never changed again (rules 2.4.4)."""
     wanted: LegChange | None = None

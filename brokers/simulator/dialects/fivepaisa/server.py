@@ -36,8 +36,8 @@ FEED = "/feeds/api/chat"
 HISTORICAL = "/V2/historical/"
 PAGE = "/WebVendorLogin/VLogin/Index"
 MOST_QUOTES = 50
+"""For more instruments the snapshot comes back empty."""
 MOST_MARGINS = 50
-"""More than MOST_QUOTES instruments: the snapshot comes back empty."""
 
 _SLASHES = re.compile("//+")
 _EXPIRY = time(23, 59)
