@@ -16,23 +16,22 @@ from onebroker.brokers.angelone.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIR
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
-from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
+from onebroker.brokers.codec.order_terms import wire_word
+from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.config.vocabulary import OrderType, Product, Side
 
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
     check_settled(ticket.listing)
-    try:
-        order_type, product = ORDER_TYPE_TO_WIRE[OrderType(ticket.order_type)], PRODUCT_TO_WIRE[Product(ticket.product)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"angelone has no word for {error}") from error
+    order_type = wire_word("angelone", ORDER_TYPE_TO_WIRE, OrderType, ticket.order_type)
+    product = wire_word("angelone", PRODUCT_TO_WIRE, Product, ticket.product)
     position = {
         "exchange": ticket.listing.exchange,
         "qty": broker_quantity(ticket.quantity, ticket.listing),
         "price": float(ticket.price or 0),
         "productType": product,
         "token": symbol_token(ticket.listing.broker_token),
-        "tradeType": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "tradeType": wire_word("angelone", SIDE_TO_WIRE, Side, ticket.transaction_type),
         "orderType": order_type,
     }
     return wire.request(access, CallKind.READ, "POST", wire.ORDER_MARGINS, {"positions": [position]})

@@ -31,9 +31,17 @@ def wire_word(broker: str, table: Mapping[Ours, Theirs], kind: type[Ours], word:
         raise NotSendable(f"{broker} has no word for {word}") from None
 
 
+def type_of(broker: str, word: str) -> OrderType:
+    """Return our order type of a word."""
+    try:
+        return OrderType(word)
+    except ValueError:
+        raise NotSendable(f"{broker} has no word for {word}") from None
+
+
 def checked_type(broker: str, ticket: OrderTicket) -> OrderType:
     """Return the type of a new order, after a check that the order has the prices that this type takes."""
-    order_type = _type(broker, ticket.order_type)
+    order_type = type_of(broker, ticket.order_type)
     check_prices(order_type, ticket.price, ticket.trigger_price)
     return order_type
 
@@ -50,7 +58,7 @@ class Standing:
 
 def as_changed(broker: str, change: OrderChange) -> Standing:
     """Return the order's type and prices after the change: what the change does not name stays as in the row."""
-    row, order_type = change.row, _type(broker, change.order_type or change.row.order_type)
+    row, order_type = change.row, type_of(broker, change.order_type or change.row.order_type)
     price = exact(row.price) if change.price is None else change.price
     trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
     check_prices(order_type, price, trigger_price)
@@ -69,10 +77,3 @@ def quantity_as_changed(
     if new is None and change.row.contract_units is None:
         return standing
     return count(standing if new is None else new, change.listing)
-
-
-def _type(broker: str, word: str) -> OrderType:
-    try:
-        return OrderType(word)
-    except ValueError:
-        raise NotSendable(f"{broker} has no word for {word}") from None

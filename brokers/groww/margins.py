@@ -16,6 +16,7 @@ import msgspec
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
+from onebroker.brokers.codec.order_terms import wire_word
 from onebroker.brokers.groww import wire
 from onebroker.brokers.groww.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, Name
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
@@ -26,15 +27,16 @@ _JSON = msgspec.json.Encoder(decimal_format="number")
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
     try:
-        order_type, product = ORDER_TYPE_TO_WIRE[OrderType(ticket.order_type)], PRODUCT_TO_WIRE[Product(ticket.product)]
         name = Name.of_token(ticket.listing.broker_token)
     except (ValueError, KeyError, BadAnswer) as error:
-        raise NotSendable(f"groww has no word for {error}") from error
+        raise NotSendable(f"{ticket.listing.broker_token} names no instrument of groww") from error
+    order_type = wire_word("groww", ORDER_TYPE_TO_WIRE, OrderType, ticket.order_type)
+    product = wire_word("groww", PRODUCT_TO_WIRE, Product, ticket.product)
     if name.is_index:
         raise NotSendable(f"{name.symbol} is an index")  # in a call it would mean the share of that name
     order: dict[str, object] = {
         "trading_symbol": name.symbol,
-        "transaction_type": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "transaction_type": wire_word("groww", SIDE_TO_WIRE, Side, ticket.transaction_type),
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
         "order_type": order_type,
         "product": product,

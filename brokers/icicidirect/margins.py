@@ -15,6 +15,7 @@ from decimal import Decimal
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
+from onebroker.brokers.codec.order_terms import wire_word
 from onebroker.brokers.icicidirect import wire
 from onebroker.brokers.icicidirect.orders import name_of
 from onebroker.brokers.icicidirect.values import SIDE_TO_WIRE, day_text
@@ -39,7 +40,7 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
         "expiry_date": day_text(name.expiry),
         "quantity": str(broker_quantity(ticket.quantity, ticket.listing)),
         "product": name.product,
-        "action": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "action": wire_word("icicidirect", SIDE_TO_WIRE, Side, ticket.transaction_type),
         "price": plain(ticket.price or price),
         "stock_code": name.stock_code,
         **_NO_COVER,

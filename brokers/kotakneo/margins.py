@@ -14,6 +14,7 @@ from decimal import Decimal
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
+from onebroker.brokers.codec.order_terms import type_of, wire_word
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.kotakneo.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
@@ -29,11 +30,8 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
     listing = ticket.listing
     if listing.exchange not in values.ORDER_SEGMENTS:
         raise NotSendable(f"kotakneo tells no margin in {listing.exchange}")
-    try:
-        stop = OrderType(ticket.order_type).takes_trigger
-        product = PRODUCT_TO_WIRE[Product(ticket.product)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"kotakneo has no word for {error}") from error
+    stop = type_of("kotakneo", ticket.order_type).takes_trigger
+    product = wire_word("kotakneo", PRODUCT_TO_WIRE, Product, ticket.product)
     body = {
         "exSeg": listing.exchange,
         "prc": plain(ticket.price or price),
@@ -41,7 +39,7 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
         "prod": product,
         "qty": str(broker_quantity(ticket.quantity, listing)),
         "tok": listing.broker_token.partition("|")[2],
-        "trnsTp": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "trnsTp": wire_word("kotakneo", SIDE_TO_WIRE, Side, ticket.transaction_type),
         "trgPrc": plain(ticket.trigger_price) if stop and ticket.trigger_price else "0",
         "brkName": _BROKER,
         "brnchId": _BRANCH,

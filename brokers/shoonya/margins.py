@@ -13,7 +13,8 @@ from decimal import Decimal
 
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
-from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
+from onebroker.brokers.codec.order_terms import type_of, wire_word
+from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.brokers.shoonya import values, wire
 from onebroker.brokers.shoonya.orders import wire_quantity
 from onebroker.config.money import plain
@@ -22,11 +23,8 @@ from onebroker.config.vocabulary import OrderType, Product, Side
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
     """Build the call for one order. Raises `NotSendable`."""
-    try:
-        stop = OrderType(ticket.order_type).takes_trigger
-        product = values.PRODUCT_TO_WIRE[Product(ticket.product)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"shoonya has no word for {error}") from error
+    stop = type_of("shoonya", ticket.order_type).takes_trigger
+    product = wire_word("shoonya", values.PRODUCT_TO_WIRE, Product, ticket.product)
     order = {
         "actid": wire.account_id(access),
         "exch": ticket.listing.exchange,
@@ -34,7 +32,7 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
         "qty": str(wire_quantity(ticket.quantity, ticket.listing)),
         "prc": plain(ticket.price or price),
         "prd": product,
-        "trantype": values.SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "trantype": wire_word("shoonya", values.SIDE_TO_WIRE, Side, ticket.transaction_type),
         "prctyp": values.ORDER_TYPE_TO_WIRE[OrderType.SL if stop else OrderType.LIMIT],
     }
     if stop and ticket.trigger_price:

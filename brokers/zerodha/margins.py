@@ -10,6 +10,7 @@ from decimal import Decimal
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
+from onebroker.brokers.codec.order_terms import wire_word
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.zerodha import wire
 from onebroker.brokers.zerodha.orders import AFTER_MARKET, REGULAR
@@ -21,10 +22,10 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
     order = {
         "exchange": ticket.listing.exchange,
         "tradingsymbol": ticket.listing.tradingsymbol,
-        "transaction_type": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "transaction_type": wire_word("zerodha", SIDE_TO_WIRE, Side, ticket.transaction_type),
         "variety": AFTER_MARKET if ticket.after_market else REGULAR,
-        "product": PRODUCT_TO_WIRE[Product(ticket.product)],
-        "order_type": ORDER_TYPE_TO_WIRE[OrderType(ticket.order_type)],
+        "product": wire_word("zerodha", PRODUCT_TO_WIRE, Product, ticket.product),
+        "order_type": wire_word("zerodha", ORDER_TYPE_TO_WIRE, OrderType, ticket.order_type),
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
         "price": float(ticket.price or 0),
         "trigger_price": float(ticket.trigger_price or 0),

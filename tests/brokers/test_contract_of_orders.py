@@ -124,6 +124,23 @@ def test_a_change_to_a_type_whose_price_nobody_gave_is_not_sendable(code):
                 codec.modify(order_type=order_type)  # the row has a price and no trigger
 
 
+@every_case("code", [code for code in REGISTRY if REGISTRY[code].margins is not None])
+def test_a_question_for_the_margin_of_what_cannot_be_said_is_not_sendable(code):
+    codec, margins = Codec(code), REGISTRY[code].margins
+    for side, product, order_type in itertools.product(Side, Product, OrderType):
+        words = {"transaction_type": side, "product": product, "order_type": order_type}
+        ticket = attrs.evolve(codec.ticket, **words, **prices_of(order_type))
+        try:
+            assert isinstance(margins.margin_request(codec.access, ticket, PRICE, NOW), WireRequest)
+        except NotSendable:
+            continue
+    for field in ("transaction_type", "product"):
+        with pytest.raises(NotSendable):
+            margins.margin_request(codec.access, attrs.evolve(codec.ticket, **{field: FOREIGN[field]}), PRICE, NOW)
+    with pytest.raises(NotSendable):
+        margins.margin_request(codec.access, attrs.evolve(codec.ticket, quantity=7), PRICE, NOW)
+
+
 ONLY_NEW_VALUES = ("zerodha", "icicidirect")
 """Brokers whose change names the new values alone; the others' is the whole order as it shall stand."""
 
