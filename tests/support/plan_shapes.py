@@ -3,16 +3,21 @@
 `{"span": percent}` for such a distance; `priced` puts real prices in their place.
 """
 
+from collections.abc import Callable
 from functools import cache
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
+
+Object: TypeAlias = dict[str, Any]
+"""An object of JSON."""
 
 OTHER = {"BUY": "SELL", "SELL": "BUY"}
 SIDES = st.sampled_from(["BUY", "BUY", "SELL"])
 UNITS = st.sampled_from([12, 30, 60])
 
 
-def priced(value, at, span, second):
+def priced(value: Any, at: Callable[[float], float], span: Callable[[float], float], second: str) -> Any:
     """Return the object with prices from `at(percent)`, distances from `span(percent)`, and the id `second` for `"SECOND"`."""
     if isinstance(value, dict):
         if value.keys() == {"at"}:
@@ -25,12 +30,12 @@ def priced(value, at, span, second):
     return second if value == "SECOND" else value
 
 
-def worse(side, percent):
+def worse(side: str, percent: float) -> Object:
     """A price so many percent past the market for an order of that side; negative: away from it."""
     return {"at": percent if side == "BUY" else -percent}
 
 
-def some(**optional):
+def some(**optional: st.SearchStrategy[Any]) -> st.SearchStrategy[Object]:
     """An object with any of the fields."""
     return st.fixed_dictionaries({}, optional=optional)
 
@@ -38,11 +43,11 @@ def some(**optional):
 # --- prices ----------------------------------------------------------------------------------------------------------------
 
 
-def fixed(side, percent):
+def fixed(side: str, percent: float) -> Object:
     return {"kind": "fixed", "price": worse(side, percent)}
 
 
-MARKETABLE = st.sampled_from(
+MARKETABLE: st.SearchStrategy[Object] = st.sampled_from(
     [
         {"kind": "marketable"},
         {"kind": "marketable", "follow": True},
@@ -53,13 +58,13 @@ MARKETABLE = st.sampled_from(
 
 
 @cache
-def limits(side):
+def limits(side: str) -> st.SearchStrategy[Object]:
     """Limits of orders that open something."""
     return st.sampled_from([fixed(side, percent) for percent in (-2, -1, 1)])
 
 
 @cache
-def moving(side):
+def moving(side: str) -> st.SearchStrategy[Object]:
     return st.sampled_from(
         [
             {"kind": "peg"},
@@ -72,7 +77,7 @@ def moving(side):
 
 
 @cache
-def whole_prices(side):
+def whole_prices(side: str) -> st.SearchStrategy[Object]:
     """What goes out in one piece."""
     return st.one_of(
         limits(side),
@@ -96,7 +101,7 @@ def whole_prices(side):
 
 
 @cache
-def stops(side):
+def stops(side: str) -> st.SearchStrategy[Object]:
     """Stops of orders that close what was opened at about the price of the start; `side` is their own."""
     trigger, limit, late = worse(side, 4), worse(side, 5), {"marketable_after_seconds": 5}
     step = {"limit_offset": {"span": 0.5}}
@@ -115,7 +120,7 @@ def stops(side):
 
 
 @cache
-def targets(side):
+def targets(side: str) -> st.SearchStrategy[Object]:
     """How what was opened is sold at a profit; `side` is their own."""
     away = fixed(side, -3)
     return st.sampled_from(
@@ -134,7 +139,7 @@ def targets(side):
 
 
 @cache
-def exits(side):
+def exits(side: str) -> st.SearchStrategy[Object]:
     """What hangs on an order; `side` is that of the exits."""
     own = {"transaction_type": side}
     stop = st.builds(lambda price: {**own, "price": price}, stops(side))
@@ -163,9 +168,9 @@ def exits(side):
     )  # fmt: skip
 
 
-def _hidden(side, backstop):
+def _hidden(side: str, backstop: Object) -> list[Object]:
     """A stop kept in the engine, with a real one further off."""
-    hidden = {
+    hidden: Object = {
         "transaction_type": side,
         "price": {"kind": "marketable", "follow": True},
         "when": {"price": {"level": worse(side, 2)}},
@@ -175,7 +180,7 @@ def _hidden(side, backstop):
 
 # --- entries ---------------------------------------------------------------------------------------------------------------
 
-WHENS = st.sampled_from(
+WHENS: st.SearchStrategy[Object] = st.sampled_from(
     [
         {"price": {"level": {"at": 1}, "direction": "above"}},
         {"price": {"level": {"at": -1}}},
@@ -185,7 +190,7 @@ WHENS = st.sampled_from(
         {"all": [{"time": "10:01"}, {"price": {"field": "offer", "level": {"at": 3}, "direction": "below"}}]},
     ]
 )
-LIFETIMES = st.builds(
+LIFETIMES: st.SearchStrategy[Object] = st.builds(
     lambda end, on_end, to: {**end, "on_end": on_end, **to},
     st.sampled_from(
         [{"after_minutes": 0.5}, {"after_minutes": 2}, {"when": {"price": {"level": {"at": 2}}}}, {"at_time": "10:02"}]
@@ -193,7 +198,7 @@ LIFETIMES = st.builds(
     st.sampled_from(["cancel", "marketable", "close_filled"]),
     some(applies_to=st.sampled_from(["waiting", "working"])),
 )
-TIMED = st.sampled_from(
+TIMED: st.SearchStrategy[Object] = st.sampled_from(
     [
         {"kind": "twap", "slices": 3, "over_minutes": 1},
         {"kind": "vwap", "slices": 3, "over_minutes": 1, "volume_profile": [3, 1, 2]},
@@ -203,15 +208,16 @@ TIMED = st.sampled_from(
         {"kind": "top_up", "piece_quantity": 9, "every_seconds": 10, "wait_for_fill": False},
     ]
 )
-ICEBERGS = st.sampled_from(
+ICEBERGS: st.SearchStrategy[Object] = st.sampled_from(
     [{"kind": "iceberg", "slice_quantity": 7}, {"kind": "iceberg", "slice_quantity": 10, "randomise_percent": 30}]
 )
 
 
 @cache
-def ways(side):
+def ways(side: str) -> st.SearchStrategy[Object]:
     """Price and execution together."""
-    ladder = {"kind": "ladder", "from_price": worse(side, -1), "to_price": worse(side, -3), "steps": 3}
+    ladder: Object = {"kind": "ladder", "from_price": worse(side, -1), "to_price": worse(side, -3), "steps": 3}
+    price: Callable[[st.SearchStrategy[Object]], st.SearchStrategy[Object]]
     price = lambda prices: st.fixed_dictionaries({"price": prices})  # noqa: E731
     pieces = st.one_of(limits(side), MARKETABLE, moving(side))
     return st.one_of(
@@ -236,9 +242,9 @@ def ways(side):
 
 @cache
 @st.composite
-def entries(draw, side):
+def entries(draw: st.DrawFn, side: str) -> Object:
     """One order that opens something, with what hangs on it."""
-    part = {"transaction_type": side, "quantity": draw(UNITS), **draw(ways(side))}
+    part: Object = {"transaction_type": side, "quantity": draw(UNITS), **draw(ways(side))}
     for name, values in (("when", WHENS), ("lifetime", LIFETIMES)):
         if draw(st.integers(0, 3)) == 3:
             part[name] = draw(values)
@@ -249,10 +255,11 @@ def entries(draw, side):
 
 @cache
 @st.composite
-def roots(draw):
+def roots(draw: st.DrawFn) -> Object:
     side = draw(SIDES)
     entry = entries(side)
     kind = draw(st.sampled_from(["order", "order", "order", "sequence", "together", "cancel", "shrink", "trigger"]))
+    children: Object | list[Object]
     match kind:
         case "order":
             return draw(entry)
@@ -286,17 +293,18 @@ def roots(draw):
                     "children": [{**units, **one} for one in _hidden(side, stop)]}  # fmt: skip
 
 
-def _stands_alone(way):
-    return way["price"]["kind"] != "from_parent_fill"
+def _stands_alone(way: Object) -> bool:
+    kind: str = way["price"]["kind"]
+    return kind != "from_parent_fill"
 
 
 @cache
-def entry_stops(side):
+def entry_stops(side: str) -> st.SearchStrategy[Object]:
     """Stops that hang on nothing."""
     return stops(side).filter(lambda price: price["kind"] not in ("from_parent_fill", "stages"))
 
 
-plans = st.builds(
+plans: st.SearchStrategy[Object] = st.builds(
     lambda root, rest: {"type": "plan", "root": root, **rest},
     roots(),
     some(hold_limits=st.just(True), closes_position=st.just(True)),

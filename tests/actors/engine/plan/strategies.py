@@ -1,8 +1,10 @@
 """Random valid plans as a caller sends them, of all kinds of the grammar and within its limits, and the instruments they name."""
 
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
+from typing import Any, TypeAlias
 
 import attrs
 from hypothesis import strategies as st
@@ -10,16 +12,19 @@ from hypothesis import strategies as st
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.plan.reading.surroundings import Defaults
 from onebroker.brokers.records import Listing
-from onebroker.config.calendars import Calendar, always_open
+from onebroker.config.calendars import Calendar, Session, always_open
 from onebroker.config.clock import IST
-from onebroker.config.instruments import calendar_of, future, option, security
+from onebroker.config.instruments import Identity, calendar_of, future, option, security
 from onebroker.config.sections import EngineSettings
+
+Object: TypeAlias = dict[str, Any]
+"""An object of JSON."""
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 BROKERS = ("dhan", "zerodha")
 
 
-def listed(identity, *, lot=1, tick=0.05, freeze=None):
+def listed(identity: Identity, *, lot: int = 1, tick: float | None = 0.05, freeze: int | None = None) -> Instrument:
     """An instrument that both brokers list and agree on."""
     listing = Listing(
         broker_token="1", tradingsymbol="T", exchange="NSE", lot_size=lot, tick_size=tick, freeze_quantity=freeze
@@ -50,19 +55,19 @@ class World:
     settings: EngineSettings = attrs.field(factory=EngineSettings)
     calendar: Calendar = attrs.field(factory=always_open)
 
-    def instrument(self, instrument_id):
+    def instrument(self, instrument_id: str) -> Instrument | None:
         return next((one for one in self.known if one.instrument_id == instrument_id), None)
 
-    def sessions(self, instrument, day):
+    def sessions(self, instrument: Instrument, day: date) -> tuple[Session, ...]:
         return self.calendar.sessions(instrument.identity.exchange, calendar_of(instrument.identity.segment), day)
 
-    def pre_open(self, instrument, day):
+    def pre_open(self, instrument: Instrument, day: date) -> Session | None:
         return self.calendar.pre_open(instrument.identity.exchange, day)
 
 
-def body(**changes):
+def body(**changes: Any) -> Defaults:
     """The body's own fields: 300 shares bought intraday at a limit of 100."""
-    fields = {
+    fields: dict[str, Any] = {
         "instrument": SHARE, "transaction_type": "BUY", "product": "MIS", "order_type": "LIMIT", "quantity": 300,
         "price": Decimal("100"), **changes,
     }  # fmt: skip
@@ -85,14 +90,16 @@ id_lists = st.lists(traded, min_size=1, max_size=3).map(lambda found: [one.instr
 watched = st.sampled_from([*TRADED, INDEX])
 
 
-def given(required=None, **optional):
+def given(
+    required: Mapping[str, st.SearchStrategy[Any]] | None = None, **optional: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Object]:
     """An object with all of `required` and any of the optional fields; a field left out may also stand there as null."""
     return st.fixed_dictionaries(
         required or {}, optional={name: st.one_of(values, st.none()) for name, values in optional.items()}
     )
 
 
-def paise(price):
+def paise(price: float) -> float:
     """Arithmetic of floats as a caller would write its result."""
     return round(price, 2)
 
@@ -100,7 +107,7 @@ def paise(price):
 # --- conditions and lifetimes ----------------------------------------------------------------------------------------------
 
 
-def _level(field):
+def _level(field: str) -> st.SearchStrategy[float]:
     return numbers if field == "change_percent" else prices
 
 
@@ -127,17 +134,19 @@ account_conditions = given(
     },
     direction=directions,
 ).map(lambda inner: {"account": inner})  # fmt: skip
-_which = st.one_of(st.fixed_dictionaries({"instrument_ids": id_lists}), st.just({"every_instrument": True}))
+_which: st.SearchStrategy[Object] = st.one_of(
+    st.fixed_dictionaries({"instrument_ids": id_lists}), st.just({"every_instrument": True})
+)
 pnl_conditions = st.builds(
     lambda which, rest: {"pnl": {**which, **rest}},
     _which,
     given({"loss": above_zero}, profit=above_zero, give_back=above_zero, product=position_products,
           since=st.sampled_from(["placement", "day"])),
 )  # fmt: skip
-single_conditions = st.one_of(
+single_conditions: st.SearchStrategy[Object] = st.one_of(
     price_conditions, bar_conditions, times_to_come.map(lambda at: {"time": at}), account_conditions, pnl_conditions
 )
-conditions = st.one_of(
+conditions: st.SearchStrategy[Object] = st.one_of(
     single_conditions,
     st.builds(
         lambda word, inner: {word: inner},
@@ -145,7 +154,7 @@ conditions = st.one_of(
         st.lists(single_conditions, min_size=2, max_size=5),
     ),
 )
-_ends = {
+_ends: dict[str, st.SearchStrategy[Any]] = {
     "at_time": times_to_come, "after_minutes": above_zero, "after_days": st.integers(1, 365), "when": conditions,
 }  # fmt: skip
 lifetimes = st.sampled_from(sorted(_ends)).flatmap(
@@ -160,29 +169,31 @@ lifetimes = st.sampled_from(sorted(_ends)).flatmap(
 # --- prices ----------------------------------------------------------------------------------------------------------------
 
 
-def _kind(word, required=None, **optional):
+def _kind(
+    word: str, required: Mapping[str, st.SearchStrategy[Any]] | None = None, **optional: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Object]:
     return given({"kind": st.sampled_from([word, word.upper()]), **(required or {})}, **optional)
 
 
-def _two_prices(draw_order):
+def _two_prices(draw_order: Callable[[Iterable[float]], list[float]]) -> st.SearchStrategy[list[float]]:
     return st.tuples(prices, prices).map(draw_order)
 
 
-def _bounds(kind):
+def _bounds(kind: st.SearchStrategy[Object]) -> st.SearchStrategy[Object]:
     """A price object with a lowest and a highest price in their order."""
     return st.tuples(kind, _two_prices(sorted)).map(
         lambda both: {**both[0], "lowest_price": both[1][0], "highest_price": both[1][1]}
     )
 
 
-def _distances():
+def _distances() -> st.SearchStrategy[Object]:
     return st.one_of(
         st.fixed_dictionaries({"distance": st.one_of(st.just(0), above_zero)}),
         st.fixed_dictionaries({"percent": above_zero}),
     )
 
 
-def _after_seconds():
+def _after_seconds() -> dict[str, st.SearchStrategy[float]]:
     return {"marketable_after_seconds": above_zero}
 
 
@@ -198,14 +209,14 @@ peg = _kind(
 
 
 @cache
-def chase(side):
+def chase(side: str) -> st.SearchStrategy[Object]:
     """The cap on the far side of the body's limit of 100."""
     cap = prices.map(lambda past: paise(100 + past) if side == "BUY" else min(past, 99.95))
     return _kind("chase", step_ticks=steps, step_seconds=above_zero, cap_price=cap, cross_after_seconds=above_zero)
 
 
 @cache
-def stop_prices(side, linked):
+def stop_prices(side: str, linked: bool) -> st.SearchStrategy[Object]:
     """The kinds that rest as stops."""
     sign = 1 if side == "BUY" else -1
     limits = prices.map(lambda past: paise(5_001 + sign * past))
@@ -229,7 +240,7 @@ def stop_prices(side, linked):
 
 
 @cache
-def milestones():
+def milestones() -> st.SearchStrategy[list[Object]]:
     return st.builds(
         lambda gains, share, trailing: [
             {"gain": gain, "trail_points": share} if trailing and gain == max(gains) else
@@ -242,7 +253,7 @@ def milestones():
 
 
 @cache
-def watching(own):
+def watching(own: int) -> st.SearchStrategy[Object]:
     """Prices that follow another instrument than TRADED[own]."""
     others = [one for one in (*TRADED, INDEX) if one is not TRADED[own]]
     follow = _bounds(
@@ -264,7 +275,7 @@ def watching(own):
 
 
 @cache
-def from_fills():
+def from_fills() -> st.SearchStrategy[Object]:
     """Limits measured from what has filled."""
     limit = {"order": st.just("limit")}
     return st.one_of(
@@ -274,7 +285,7 @@ def from_fills():
 
 
 @cache
-def fill_stops():
+def fill_stops() -> st.SearchStrategy[Object]:
     stop = {"order": st.just("stop")}
     rest = {"limit_offset": above_zero, **_after_seconds()}
     return st.one_of(
@@ -283,7 +294,7 @@ def fill_stops():
     ).map(lambda both: {**both[0], **both[1]})
 
 
-def capped(inner):
+def capped(inner: st.SearchStrategy[Object]) -> st.SearchStrategy[Object]:
     return st.builds(
         lambda kind, worst, of: {"kind": kind, "worst_price": worst, "of": of}, st.just("cap"), prices, inner
     )
@@ -291,12 +302,12 @@ def capped(inner):
 
 # --- executions, and order parts that fit them --------------------------------------------------------------------------------
 
-timed_slices = {"slices": st.integers(2, 60), "over_minutes": above_zero}
+timed_slices: dict[str, st.SearchStrategy[float]] = {"slices": st.integers(2, 60), "over_minutes": above_zero}
 randomise = {"randomise_percent": st.integers(0, 50)}
 
 
 @cache
-def executions(lot):
+def executions(lot: int) -> st.SearchStrategy[Object]:
     """All that cut a fixed quantity; sizes in whole lots."""
     lots = st.integers(1, 9).map(lambda count: count * lot)
     vwap = st.integers(2, 60).flatmap(
@@ -323,10 +334,10 @@ def executions(lot):
 
 
 @cache
-def ladders():
+def ladders() -> st.SearchStrategy[Object]:
     """Rungs at least a rupee apart, up or down."""
 
-    def ladder(low, apart, steps, up, rest):
+    def ladder(low: float, apart: int, steps: int, up: bool, rest: Object) -> Object:
         high = paise(low + apart * steps)
         return {**rest, "from_price": low if up else high, "to_price": high if up else low, "steps": steps}
 
@@ -338,7 +349,7 @@ daily = _kind("daily", arm_at=st.sampled_from(["09:20", "15:00"]), valid_days=st
 
 
 @cache
-def _wholes(own, side, linked, hangs):
+def _wholes(own: int, side: str, linked: bool, hangs: bool) -> st.SearchStrategy[Object]:
     """Prices that go out in one piece; fill-priced ones where there is a part to hang on."""
     timed = _timed(side)
     return st.one_of(
@@ -348,25 +359,25 @@ def _wholes(own, side, linked, hangs):
 
 
 @cache
-def _timed(side):
+def _timed(side: str) -> st.SearchStrategy[Object]:
     return st.one_of(fixed, marketable, peg, chase(side))
 
 
 @cache
-def _cut_prices(own, side, kind):
+def _cut_prices(own: int, side: str, kind: str) -> st.SearchStrategy[Object]:
     timed = _timed(side)
     inner = st.one_of(timed, watching(own)) if kind == "iceberg" else timed
     return given(price=st.one_of(inner, capped(inner)))
 
 
 @cache
-def _strikes(lot):
+def _strikes(lot: int) -> st.SearchStrategy[Object]:
     least = st.integers(1, 9).map(lambda count: count * lot)
     return _kind("book_depth", {"limit_price": prices, "minimum_quantity": least})
 
 
 @cache
-def _daily_prices(side, linked):
+def _daily_prices(side: str, linked: bool) -> st.SearchStrategy[Object]:
     return st.one_of(stop_prices(side, linked), fixed)
 
 
@@ -378,8 +389,9 @@ _may_be_held = given(hold=st.booleans())
 _shapes = st.sampled_from(["whole", "bare", "daily", "cut", "ladder", "freeze", "book"])
 
 
-def _draw_way(draw, own, side, linked, hangs):
+def _draw_way(draw: st.DrawFn, own: int, side: str, linked: bool, hangs: bool) -> Object:
     """What fits together of price, execution and validity."""
+    way: Object
     lot, way = TRADED[own].lot_size, {}
     match draw(_shapes):
         case "whole":
@@ -395,12 +407,12 @@ def _draw_way(draw, own, side, linked, hangs):
             way = {"execution": draw(_freeze), **draw(_freeze_prices)}
         case "book":
             way = {"execution": draw(_strikes(lot))}
-    price = way.get("price") or {}
+    price: Object = way.get("price") or {}
     return way | draw(_may_be_held) if price.get("kind", "").lower() == "fixed" else way
 
 
 @cache
-def _units(lot, slices):
+def _units(lot: int, slices: int) -> st.SearchStrategy[int]:
     """A quantity that every way can cut: at least a lot a piece, and below the freeze quantity where there is one piece."""
     return st.integers(max(slices, 10), max(slices, 30)).map(lambda lots: lots * lot)
 
@@ -426,8 +438,8 @@ _exposures = given(
 ).map(lambda inner: {"exposure": inner})  # fmt: skip
 
 
-def _quantities(own, way, linked, hangs):
-    execution = way.get("execution") or {"kind": "all_at_once"}
+def _quantities(own: int, way: Object, linked: bool, hangs: bool) -> st.SearchStrategy[Any]:
+    execution: Object = way.get("execution") or {"kind": "all_at_once"}
     slices = execution.get("slices") or execution.get("steps") or 10
     price = (way.get("price") or {}).get("kind", "").lower()
     closes = execution["kind"].lower() == "all_at_once" and price in ("marketable", "peg")
@@ -435,8 +447,8 @@ def _quantities(own, way, linked, hangs):
 
 
 @cache
-def _sizes(lot, slices, kind, linked, hangs):
-    forms = [_units(lot, slices)]
+def _sizes(lot: int, slices: int, kind: str, linked: bool, hangs: bool) -> st.SearchStrategy[Any]:
+    forms: list[st.SearchStrategy[Any]] = [_units(lot, slices)]
     if kind == "closes":
         forms.append(_positions)
     elif kind == "top_up":
@@ -461,11 +473,11 @@ _own = st.integers(0, len(TRADED) - 1)
 
 @cache
 @st.composite
-def order_parts(draw, depth, linked=False, hangs=False):
+def order_parts(draw: st.DrawFn, depth: int, linked: bool = False, hangs: bool = False) -> Object:
     own, side = draw(_own), draw(sides)
     way = _draw_way(draw, own, side.upper(), linked, hangs)
     quantity = draw(_quantities(own, way, linked, hangs))
-    part = {
+    part: Object = {
         "instrument_id": TRADED[own].instrument_id,
         "transaction_type": side,
         **way,
@@ -479,10 +491,10 @@ def order_parts(draw, depth, linked=False, hangs=False):
 
 @cache
 @st.composite
-def group_parts(draw, depth, linked=False, hangs=False):
+def group_parts(draw: st.DrawFn, depth: int, linked: bool = False, hangs: bool = False) -> Object:
     """A group of at most three, so that a quarter for each never makes more than the whole."""
     kind = draw(_group_kinds)
-    part = {"part": kind, **draw(_rest_of_a_group)}
+    part: Object = {"part": kind, **draw(_rest_of_a_group)}
     if kind == "sequence":
         part |= {"first": draw(parts(depth - 1, linked, hangs)), "then": draw(parts(depth - 1, linked, hangs=True))}
         return part | draw(_start_then)
@@ -492,13 +504,13 @@ def group_parts(draw, depth, linked=False, hangs=False):
 
 
 @cache
-def parts(depth, linked=False, hangs=False):
+def parts(depth: int, linked: bool = False, hangs: bool = False) -> st.SearchStrategy[Object]:
     """Any part with at most `depth` levels below it."""
     one = order_parts(depth, linked, hangs)
     return one if depth == 0 else st.one_of(one, group_parts(depth, linked, hangs))
 
 
-plans = st.builds(
+plans: st.SearchStrategy[Object] = st.builds(
     lambda root, rest: {"type": "plan", "root": root, **rest},
     st.integers(0, 2).flatmap(parts),
     given(hold_limits=st.booleans(), closes_position=st.booleans()),

@@ -1,13 +1,24 @@
 """Plans written short, for tests of the machine."""
 
 from decimal import Decimal as D
+from typing import Any
 
 from onebroker.actors.engine.plan.executions import AllAtOnce
-from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, Rule, TogetherPart, Units
-from onebroker.actors.engine.plan.prices import Fixed
+from onebroker.actors.engine.plan.parts import (
+    OneCancelsOthersPart,
+    OrderPart,
+    Part,
+    Quantity,
+    Rule,
+    TogetherPart,
+    Units,
+)
+from onebroker.actors.engine.plan.prices import Fixed, Price
 
 
-def order(path="root", side="BUY", quantity=10, price=100, **more):
+def order(
+    path: str = "root", side: str = "BUY", quantity: int | Quantity = 10, price: float | str | Price = 100, **more: Any
+) -> OrderPart:
     """One order part; `price` a pricing kind, or the number of a plain limit."""
     return OrderPart(
         path=path,
@@ -22,9 +33,9 @@ def order(path="root", side="BUY", quantity=10, price=100, **more):
     )
 
 
-def oco(path, *children, rule=Rule.SHRINK, **more):
+def oco(path: str, *children: Part, rule: Rule = Rule.SHRINK, **more: Any) -> OneCancelsOthersPart:
     return OneCancelsOthersPart(path=path, children=children, rule=rule, **more)
 
 
-def together(path, *children, **more):
+def together(path: str, *children: Part, **more: Any) -> TogetherPart:
     return TogetherPart(path=path, children=children, **more)

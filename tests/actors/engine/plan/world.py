@@ -1,13 +1,15 @@
 """A market and a broker of values for plans: no time passes, nothing is sent; what the machine asks for is done at once and
 written down as the worked examples of order-engine 6 write it."""
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal as D
+from typing import Any, Self, TypeAlias, overload
 
 import attrs
 
-from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.orders.part_state import PartRecord, PartState
 from onebroker.actors.engine.orders.records import LegChange, LegState
-from onebroker.actors.engine.plan.machine.advance import advance
+from onebroker.actors.engine.plan.machine.advance import Outcome, advance
 from onebroker.actors.engine.plan.machine.changes import (
     cancel_part,
     check_leg_cancel,
@@ -15,10 +17,14 @@ from onebroker.actors.engine.plan.machine.changes import (
     leg_changed,
     modify_part,
 )
-from onebroker.actors.engine.plan.machine.legs import ChangeLeg, EndLeg, Leg, NewLeg, ReadRows, Reason
+from onebroker.actors.engine.plan.machine.legs import Action, ChangeLeg, EndLeg, Leg, NewLeg, ReadRows, Reason
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
-from onebroker.actors.engine.plan.market import JointFigure, Level, Seen, Session, Terms
+from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Level, Seen, Session, Terms
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.config.money import plain
+
+Number: TypeAlias = float | str | D
 
 MORNING = 1_795_405_800.0
 """2026-11-23 09:20 IST, a Monday."""
@@ -28,7 +34,23 @@ DAY = Session(opens=MORNING - 300, closes=MORNING - 300 + 22_500)
 class World:
     """Quotes by instrument; everything else is as one says."""
 
-    def __init__(self):
+    now: float
+    quotes: dict[str, Seen]
+    lots: dict[str, int]
+    freezes: dict[str, int]
+    figures: AccountFigures | None
+    joint: Number | None
+    holders: Collection[str]
+    asked_holders: Collection[str] | None
+    locked: str | None
+    options: dict[str, Option]
+    futures: set[str]
+    stale: set[str]
+    sessions: list[Session]
+    fill_prices: Mapping[str, D | None]
+    """Set by a test whose plan asks for it."""
+
+    def __init__(self) -> None:
         self.now = MORNING
         self.quotes = {}
         self.lots, self.freezes = {}, {}
@@ -39,54 +61,81 @@ class World:
         self.stale = set()
         self.sessions = [Session(opens=DAY.opens + 86_400 * n, closes=DAY.closes + 86_400 * n) for n in range(30)]
 
-    def seen(self, instrument_id):
+    def seen(self, instrument_id: str) -> Seen | None:
         return self.quotes.get(instrument_id)
 
-    def is_stale(self, instrument_id):
+    def is_stale(self, instrument_id: str) -> bool:
         return instrument_id in self.stale
 
-    def terms(self, instrument_id):
+    def terms(self, instrument_id: str) -> Terms:
         return Terms(tick=D("0.05"), lot=self.lots.get(instrument_id, 1), freeze=self.freezes.get(instrument_id))
 
-    def opening(self, instrument_id, at, within):
+    def opening(self, instrument_id: str, at: float, within: float) -> float | None:
         openings = [session.opens for session in self.sessions]
         return next((opening for opening in openings if opening <= at < opening + within), None)
 
-    def session(self, instrument_id, after):
+    def session(self, instrument_id: str, after: float) -> Session | None:
         return next((one for one in self.sessions if one.closes > after), None)
 
-    def account(self):
+    def account(self) -> AccountFigures | None:
         return self.figures
 
-    def joint_pnl(self, instrument_ids, *, every_instrument, product, today, holders):
+    def joint_pnl(
+        self,
+        instrument_ids: Sequence[str],
+        *,
+        every_instrument: bool,
+        product: str | None,
+        today: bool,
+        holders: Collection[str] | None,
+    ) -> JointFigure | None:
         self.asked_holders = holders
         return None if self.joint is None else JointFigure(D(str(self.joint)), frozenset(self.holders))
 
-    def fill_price(self, leg_id, before, after):
+    def fill_price(self, leg_id: str, before: int, after: int) -> D | None:
         return self.fill_prices.get(leg_id)
 
-    def option(self, instrument_id):
+    def option(self, instrument_id: str) -> Option | None:
         return self.options.get(instrument_id)
 
-    def is_future(self, instrument_id):
+    def is_future(self, instrument_id: str) -> bool:
         return instrument_id in self.futures
 
-    def lockout(self):
+    def lockout(self) -> str | None:
         return self.locked
 
 
-def number(value):
+def number(value: Number) -> int | D:
     return value if isinstance(value, int) else D(str(value))
 
 
-def price(value):
+@overload
+def price(value: Number) -> D: ...
+@overload
+def price(value: None) -> None: ...
+def price(value: Number | None) -> D | None:
     return None if value is None else D(str(value))
 
 
 class Runner:
     """Works one plan: `look()` lets the machine look and does what it asks; `said` is what went to brokers since last asked."""
 
-    def __init__(self, root, world=None, *, brokers=("alpha",), rules=Rules()):  # noqa: B008  # a frozen value
+    parts: dict[str, PartRecord]
+    legs: list[Leg]
+    log: list[str]
+    read: int
+    refuse_changes: set[str]
+    refuse_cancels: set[str]
+    outcome: Outcome | None
+
+    def __init__(
+        self,
+        root: Part,
+        world: World | None = None,
+        *,
+        brokers: Sequence[str] = ("alpha",),
+        rules: Rules = Rules(),  # noqa: B008  # a frozen value
+    ) -> None:
         self.root = root
         self.world = world or World()
         self.brokers = brokers
@@ -100,8 +149,17 @@ class Runner:
     # --- the market -------------------------------------------------------------------------------------------------
 
     def quote(
-        self, last=None, bid=None, offer=None, *, of="I", bid_size=1000, offer_size=1000, sells=None, volume=None
-    ):
+        self,
+        last: Number | None = None,
+        bid: Number | None = None,
+        offer: Number | None = None,
+        *,
+        of: str = "I",
+        bid_size: int = 1000,
+        offer_size: int = 1000,
+        sells: Iterable[tuple[Number, int]] | None = None,
+        volume: int | None = None,
+    ) -> Self:
         before = self.world.quotes.get(of)
         last = price(last) if last is not None else (before.last_price if before else price(bid or offer))
         buy = (Level(price(bid), bid_size),) if bid is not None else ()
@@ -111,7 +169,7 @@ class Runner:
         self.world.quotes[of] = Seen(last_price=last, received_at=self.world.now, buy=buy, sell=sell, volume=volume)
         return self.look()
 
-    def at(self, seconds):
+    def at(self, seconds: float) -> Self:
         """Come to so many seconds after the start, looking whenever the machine asked to."""
         until = self.started + seconds
         while self.outcome is not None and self.outcome.wake_at <= until:
@@ -122,7 +180,7 @@ class Runner:
 
     # --- the broker -------------------------------------------------------------------------------------------------
 
-    def look(self):
+    def look(self) -> Self:
         for _ in range(50):
             self.outcome = advance(self.root, self.inputs)
             self.parts = dict(self.outcome.parts)
@@ -134,9 +192,10 @@ class Runner:
                 self.do(action)
             if any(isinstance(action, ReadRows) for action in self.outcome.actions):
                 return self
+        assert self.outcome is not None
         raise AssertionError(f"the machine never rests: {self.outcome.actions}")
 
-    def do(self, action):
+    def do(self, action: Action) -> None:
         match action:
             case NewLeg():
                 self.place(action)
@@ -145,7 +204,7 @@ class Runner:
             case EndLeg():
                 self.cancel(action)
 
-    def place(self, order):
+    def place(self, order: NewLeg) -> None:
         broker = order.broker or self.brokers[0]
         number = sum(leg.broker == broker for leg in self.legs) + 1
         leg_id = f"{broker[0].upper()}{number}"
@@ -159,13 +218,13 @@ class Runner:
         )  # fmt: skip
         self.log.append(f"PLACE {broker} {order.side} {order.quantity} {self.shown(order)} -> {leg_id}")
 
-    def shown(self, order):
+    def shown(self, order: NewLeg | Leg) -> str:
         instrument = "" if order.instrument_id == "I" else f"{order.instrument_id} "
         prices = "/".join(plain(one) for one in (order.trigger, order.price) if one is not None)
         ioc = " IOC" if getattr(order, "validity", "DAY") == "IOC" else ""
         return f"{instrument}{order.order_type} {prices}".strip() + ioc
 
-    def change(self, action):
+    def change(self, action: ChangeLeg) -> None:
         leg = self.leg(action.leg_id)
         changed = []
         if action.quantity != leg.quantity:
@@ -188,7 +247,7 @@ class Runner:
             )
         )  # fmt: skip
 
-    def cancel(self, action):
+    def cancel(self, action: EndLeg) -> None:
         leg = self.leg(action.leg_id)
         self.log.append(f"CANCEL {leg.leg_id}")
         if leg.leg_id in self.refuse_cancels:
@@ -196,41 +255,43 @@ class Runner:
         else:
             self.put(attrs.evolve(leg, state=LegState.CANCELLING, cancel_reason=action.reason))
 
-    def leg(self, leg_id):
+    def leg(self, leg_id: str) -> Leg:
         return next(leg for leg in self.legs if leg.leg_id == leg_id)
 
-    def put(self, leg):
+    def put(self, leg: Leg) -> None:
         self.legs = [leg if old.leg_id == leg.leg_id else old for old in self.legs]
 
     # --- the caller -------------------------------------------------------------------------------------------------
 
     @property
-    def inputs(self):
+    def inputs(self) -> Inputs:
         return Inputs(parts=self.parts, legs=tuple(self.legs), market=self.world, rules=self.rules)
 
-    def cancel_part(self, path):
+    def cancel_part(self, path: str) -> Self:
         self.parts = dict(cancel_part(self.root, self.inputs, path))
         return self.look()
 
-    def modify_part(self, path=None, **values):
-        _, parts = modify_part(self.root, self.inputs, path, LegChange(**{k: number(v) for k, v in values.items()}))
+    def modify_part(self, path: str | None = None, **values: Number) -> Self:
+        changed: dict[str, Any] = {k: number(v) for k, v in values.items()}
+        _, parts = modify_part(self.root, self.inputs, path, LegChange(**changed))
         self.parts = dict(parts)
         return self.look()
 
-    def modify_leg(self, leg_id, **values):
+    def modify_leg(self, leg_id: str, **values: Number) -> Self:
         """What the desk does for a caller: check, send, and tell the plan once the broker has accepted."""
-        leg, change = self.leg(leg_id), LegChange(**{k: number(v) for k, v in values.items()})
+        changed: dict[str, Any] = {k: number(v) for k, v in values.items()}
+        leg, change = self.leg(leg_id), LegChange(**changed)
         check_leg_change(self.root, leg, change)
         self.parts = dict(leg_changed(self.root, self.inputs, leg, change))
-        new = {"quantity": change.quantity, "price": change.price, "trigger": change.trigger_price}
+        new: dict[str, Any] = {"quantity": change.quantity, "price": change.price, "trigger": change.trigger_price}
         self.put(attrs.evolve(leg, **{name: value for name, value in new.items() if value is not None}))
         return self.look()
 
-    def check_cancel(self, leg_id):
+    def check_cancel(self, leg_id: str) -> None:
         """What the desk asks before it cancels an order for a caller."""
         check_leg_cancel(self.root, self.inputs, self.leg(leg_id))
 
-    def cancel_leg(self, leg_id, filled=0):
+    def cancel_leg(self, leg_id: str, filled: int = 0) -> Self:
         """A caller's cancel by order id, confirmed by the book."""
         leg = attrs.evolve(self.leg(leg_id), state=LegState.CANCELLED, cancel_reason=Reason.CALLER)
         self.put(attrs.evolve(leg, filled=filled, average=leg.price if filled else None))
@@ -238,13 +299,22 @@ class Runner:
 
     # --- what books show --------------------------------------------------------------------------------------------
 
-    def book(self, leg_id, status=None, *, filled=None, average=None, message=None):
+    def book(
+        self,
+        leg_id: str,
+        status: str | None = None,
+        *,
+        filled: int | None = None,
+        average: Number | None = None,
+        message: str | None = None,
+    ) -> Self:
         leg = self.leg(leg_id)
         state = leg.state if status is None else LegState(status)
         if state is LegState.COMPLETE and filled is None:
             filled = leg.quantity
         filled = leg.filled if filled is None else filled
         at = price(average) if average is not None else (leg.price or leg.trigger)
+        assert at is not None, "an order without a price fills at the average that the test gives"
         total = (leg.average or D(0)) * leg.filled + at * (filled - leg.filled)
         self.put(
             attrs.evolve(
@@ -256,17 +326,17 @@ class Runner:
 
     # --- what is asserted -------------------------------------------------------------------------------------------
 
-    def sent(self):
+    def sent(self) -> list[str]:
         """What went out since this was asked last."""
         new, self.read = self.log[self.read :], len(self.log)
         return new
 
-    def state(self, path="root"):
+    def state(self, path: str = "root") -> str:
         return self.parts[path].state.value
 
     @property
-    def resting(self):
+    def resting(self) -> list[Leg]:
         return [leg for leg in self.legs if leg.live]
 
-    def over(self):
+    def over(self) -> bool:
         return PartState(self.state()).final
