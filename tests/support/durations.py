@@ -8,6 +8,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Generator
+from typing import Any
 
 import attrs
 import pytest
@@ -78,8 +79,9 @@ class Durations:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        report.kind = kind_of(item, self._tests, started=self._starts.count - self._began_count)
-        report.processor_seconds = time.process_time() - self._phase_processor
+        told: Any = report  # pytest sends a report's own attributes on to the process that prints
+        told.kind = kind_of(item, self._tests, started=self._starts.count - self._began_count)
+        told.processor_seconds = time.process_time() - self._phase_processor
         return report
 
     # Where reports come together

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import settings
@@ -48,10 +48,12 @@ def searched(few: int, many: int, **more: Any) -> Callable[[Callable[..., Any]],
 
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         number = many if FURTHER in os.environ else few
-        return getattr(pytest.mark, SEARCHED)(settings(max_examples=number, deadline=None, **more)(test))
+        mark = cast(pytest.MarkDecorator, getattr(pytest.mark, SEARCHED))
+        marked: Callable[..., Any] = mark(settings(max_examples=number, deadline=None, **more)(test))
+        return marked
 
     return decorate
 
 
 def long_case() -> pytest.MarkDecorator:
-    return getattr(pytest.mark, LONG)
+    return cast(pytest.MarkDecorator, getattr(pytest.mark, LONG))

@@ -3,9 +3,13 @@ simulated exchange (`exchange`) and read the documents of all ten brokers.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from decimal import Decimal
+from typing import Any
 
 from onebroker.brokers.registry import build_registry
+from onebroker.brokers.simulator.exchange.exchange import Exchange
+from onebroker.brokers.simulator.world.model import SimPosition
 from onebroker.config.money import paise, rupees
 from onebroker.config.vocabulary import POSITION_PRODUCTS, Product, Side
 
@@ -23,15 +27,20 @@ FROM_AVERAGES = dict.fromkeys(("angelone", "dhan", "fyers"), Decimal("0.0001"))
 """Brokers that work results out from averages: rupees by which the rounding of these moves a result, for each unit."""
 PAISA = Decimal("0.01")
 
+OrderName = tuple[str, str]
+"""(broker, its order id)."""
+Document = dict[str, Any]
+"""As a client reads it."""
 
-def judge_orders(exchange, book, ours):
+
+def judge_orders(exchange: Exchange, book: Document, ours: Collection[OrderName]) -> None:
     """As many orders as the ledger has, each as the exchange has it; the engine's columns on the engine's orders."""
     exact = {(order.broker, order.order_id): order for order in exchange.all_orders()}
     shown = {(row["broker"], row["order_id"]): row for row in book["orders"]}
     assert shown.keys() == exact.keys()
     assert book["summary"]["count"] == len(exact)
     assert book["summary"]["by_status"] == Counter(STATUSES[order.status.value] for order in exact.values())
-    filled = 0
+    filled = Decimal(0)
     for key, order in exact.items():
         row = shown[key]
         assert (row["status"], row["instrument_id"]) == (STATUSES[order.status.value], order.new.instrument_id)
@@ -43,14 +52,18 @@ def judge_orders(exchange, book, ours):
     assert paise(book["summary"]["filled_value"]) == paise(float(filled))
 
 
-def judge_trades(exchange, book, ours):
+def judge_trades(exchange: Exchange, book: Document, ours: Collection[OrderName]) -> None:
     """Every unit and every rupee of the ledger's fills, order by order."""
-    quantities, values, counts = Counter(), Counter(), Counter()
+    quantities: Counter[OrderName] = Counter()
+    values: dict[OrderName, Decimal] = defaultdict(Decimal)
+    counts: Counter[str] = Counter()
     for fill in exchange.ledger.fills():
         quantities[fill.broker, fill.order_id] += fill.quantity
         values[fill.broker, fill.order_id] += fill.quantity * fill.price
         counts[fill.broker] += 1
-    told, told_values, told_counts = Counter(), Counter(), Counter()
+    told: Counter[OrderName] = Counter()
+    told_values: dict[OrderName, Decimal] = defaultdict(Decimal)
+    told_counts: Counter[str] = Counter()
     for row in book["trades"]:
         told[row["broker"], row["order_id"]] += row["quantity"]
         told_values[row["broker"], row["order_id"]] += Decimal(str(row["value"]))
@@ -66,19 +79,19 @@ def judge_trades(exchange, book, ours):
     assert paise(book["summary"]["total_value"]) == sum(paise(float(value)) for value in told_values.values())
 
 
-def judge_positions(exchange, document):
+def judge_positions(exchange: Exchange, document: Document) -> Counter[str]:
     """Positions are carried units and fills; realized and unrealized together are cash moved and what is held at its mark. Return how many
     results were judged, by broker."""
-    shown = {}
+    shown: dict[tuple[str, str, str], Document] = {}
     for row in document["net"]:
         for own in row["by_broker"]:
             shown[own["broker"], row["instrument_id"], row["product"]] = own
         assert row["quantity"] == sum(own["quantity"] for own in row["by_broker"])
-    units = defaultdict(int)
+    units: dict[tuple[str, str, str], int] = defaultdict(int)
     for fill in exchange.ledger.fills():
         product = POSITION_PRODUCTS[fill.product]
         units[fill.broker, fill.instrument_id, product] += Side(fill.side).sign * fill.quantity
-    judged = Counter()
+    judged: Counter[str] = Counter()
     for code in TEN:
         for position in exchange.account(code).positions():
             key = (code, position.instrument_id, POSITION_PRODUCTS[position.product])
@@ -97,7 +110,7 @@ def judge_positions(exchange, document):
     return judged
 
 
-def worth(exchange, code, position):
+def worth(exchange: Exchange, code: str, position: SimPosition) -> Decimal:
     """Return what a position has brought in since it was carried in, at its mark now."""
     market = exchange.account(code).market(position.instrument_id)
     carried_at = market.previous_close if code in FROM_CLOSE else position.overnight_price
@@ -105,7 +118,7 @@ def worth(exchange, code, position):
     return cash + position.quantity * market.last_price - position.overnight_quantity * carried_at
 
 
-def judge_funds(exchange, document):
+def judge_funds(exchange: Exchange, document: Document) -> None:
     """The document is the sum of the brokers' own figures, and its identity holds."""
     summary = document["summary"]
     own = sum(paise(one["available_balance"]) for one in document["brokers"])
@@ -115,17 +128,23 @@ def judge_funds(exchange, document):
     assert abs(Decimal(own) / 100 - exact) <= len(TEN) * PAISA
 
 
-def judge_holdings(exchange, document):
+def judge_holdings(exchange: Exchange, document: Document) -> int:
     """Every unit that the accounts hold, in one row a company; what was sold today stands in positions too, so it is left out. Return how
     many companies were judged."""
-    isins = lambda instrument_id: exchange.contract(instrument_id).isin  # noqa: E731
+
+    def isins(instrument_id: str) -> str | None:
+        contract = exchange.contract(instrument_id)
+        assert contract is not None
+        return contract.isin
+
     sold = {
         isins(fill.instrument_id)
         for fill in exchange.ledger.fills()
         if (fill.product, fill.side) == (Product.CNC, Side.SELL)
     }
     held = [(isins(one.instrument_id), one) for code in TEN for one in exchange.account(code).holdings()]
-    units, pledged = Counter(), Counter()
+    units: Counter[str | None] = Counter()
+    pledged: Counter[str | None] = Counter()
     for isin, holding in held:
         units[isin] += holding.total_quantity
         pledged[isin] += holding.collateral_quantity

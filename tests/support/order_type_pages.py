@@ -7,20 +7,31 @@ engine.
 
 import contextlib
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 import attrs
 
+from onebroker.actors.engine.context.messages import PlaceBody
 from onebroker.actors.engine.intake.synthetic import defaults_of
 from onebroker.actors.engine.plan.executions import ONE_AFTER_ANOTHER
 from onebroker.actors.engine.plan.kinds import WORDS
-from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, TogetherPart, Units, orders_of, walk
+from onebroker.actors.engine.plan.parts import (
+    OneCancelsOthersPart,
+    OrderPart,
+    Part,
+    TogetherPart,
+    Units,
+    orders_of,
+    walk,
+)
 from onebroker.actors.engine.plan.prices import Cap, Marketable, Stages, Trail, is_stop, uncapped
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import Unfit
+from onebroker.actors.engine.plan.reading.rules import Rule, Unfit
 from onebroker.actors.engine.plan.shown import shown_execution, shown_lifetime, shown_price, shown_quantity
-from onebroker.actors.engine.presets.preset import Body, Holding, Refs
+from onebroker.actors.engine.presets.preset import Body, Holding, Preset, Refs
 from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.exchange_documents import exchange_documents
@@ -28,8 +39,11 @@ from onebroker.config.instruments import security
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import OrderType
 from tests.actors.engine.plan.strategies import INDEX, NOW, OPTION, SHARE, TRADED, World, listed
-from tests.support.type_examples import examples
+from tests.support.type_examples import Example, examples
 from tests.support.typed import accepted, running
+
+T = TypeVar("T")
+D = TypeVar("D")
 
 DOCS = Path(__file__).parents[2] / "docs"
 BEGIN, END = "<!-- types: begin -->", "<!-- types: end -->"
@@ -66,22 +80,22 @@ _SAID = {
 # --- the table of all types ------------------------------------------------------------------------------------------------
 
 
-def table():
+def table() -> str:
     lines = ["| Type | Does | Settings | Body `order_type` | `hold_limits` | References |", "|---|---|---|---|---|---|"]
     return "\n".join([*lines, *(_row(preset) for preset in PRESETS.values())])
 
 
-def _row(preset):
+def _row(preset: Preset[Any]) -> str:
     settings = ", ".join(f"`{name}`" for name in _names(preset)) or "none"
     link = f"[`{preset.name}`](order-types/{preset.name}.md)"
     return f"| {link} | {preset.title} | {settings} | {_body_types(preset)} | {_HELD[preset.hold]} | {_REFERENCES[preset.references]} |"
 
 
-def _names(preset):
+def _names(preset: Preset[Any]) -> list[str]:
     return [field.name for field in attrs.fields(preset.settings)]
 
 
-def _body_types(preset):
+def _body_types(preset: Preset[Any]) -> str:
     types = (
         "of each order"
         if preset.per_part
@@ -95,7 +109,7 @@ def _body_types(preset):
 # --- one page --------------------------------------------------------------------------------------------------------------
 
 
-def page(preset):
+def page(preset: Preset[Any]) -> str:
     """The text of one type's page."""
     example = _examples(preset.name)[preset.name]
     parts = [
@@ -109,37 +123,41 @@ def page(preset):
     return "\n\n".join(parts) + "\n"
 
 
-def _examples(name):
-    at = lambda percent: round(100 * (1 + percent / 100), 2)  # noqa: E731
-    near = lambda minutes: (NOW + timedelta(minutes=minutes)).strftime("%H:%M:%S")  # noqa: E731
+def _examples(name: str) -> dict[str, Example]:
+    def at(percent: float) -> float:
+        return round(100 * (1 + percent / 100), 2)
+
+    def near(minutes: int) -> str:
+        return (NOW + timedelta(minutes=minutes)).strftime("%H:%M:%S")
+
     return examples(at, (OTHER if name in _TRADES_OTHER else INDEX).instrument_id, near)
 
 
 class _Noted(Fields):
     """Reads settings as ever, and keeps what each may be."""
 
-    noted = {}  # one page at a time
+    noted: ClassVar[dict[str, tuple[str, Any]]] = {}  # one page at a time
 
-    def required(self, field, rule):
+    def required(self, field: str, rule: Rule[T]) -> T:
         self._note(field, rule, "required")
         return super().required(field, rule)
 
-    def optional(self, field, rule, default):
+    def optional(self, field: str, rule: Rule[T], default: D) -> T | D:
         self._note(field, rule, default)
         return super().optional(field, rule, default)
 
-    def items(self, field, least, most):
+    def items(self, field: str, least: int, most: int) -> tuple[object, ...]:
         self.noted.setdefault(self.name(field), (f"must be a list of {least} to {most} items", "required"))
         return super().items(field, least, most)
 
-    def _note(self, field, rule, default):
+    def _note(self, field: str, rule: Rule[Any], default: object) -> None:
         try:
             rule(object(), "it")
         except Unfit as error:
             self.noted.setdefault(self.name(field), (str(error).removeprefix("it "), default))
 
 
-def _settings(preset, example):
+def _settings(preset: Preset[Any], example: Example) -> str:
     _Noted.noted = {}
     order = _order(preset, example)
     fields = _Noted.of(example.settings, path="", owner=f"{preset.name} order")
@@ -151,12 +169,12 @@ def _settings(preset, example):
     return "\n".join(["| | | Default |", "|---|---|---|", *rows])
 
 
-def _what(name):
-    said, _ = _Noted.noted.get(name) or _SAID.get(name, ("", None))
+def _what(name: str) -> str:
+    said, _ = _Noted.noted.get(name) or _SAID.get(name, ("", ""))
     return said.removeprefix("must be ")
 
 
-def _default(name):
+def _default(name: str) -> str:
     if name not in _Noted.noted:
         return _SAID.get(name, ("", ""))[1]
     _, default = _Noted.noted[name]
@@ -166,9 +184,9 @@ def _default(name):
     return f"`{str(shown).lower() if isinstance(shown, bool) else shown}`"
 
 
-def _order(preset, example):
+def _order(preset: Preset[Any], example: Example) -> PlaceBody:
     of = OPTION if example.instrument == "option" else SHARE
-    body = {"order_type": "MARKET", "price": None, **example.body}
+    body: dict[str, Any] = {"order_type": "MARKET", "price": None, **example.body}
     if of is OPTION:
         body["quantity"] = OPTION.lot_size
     else:
@@ -176,8 +194,9 @@ def _order(preset, example):
     return accepted({"type": preset.name, **example.settings}, of=of, world=WORLD, **body)
 
 
-def _example(preset, example):
+def _example(preset: Preset[Any], example: Example) -> str:
     order = _order(preset, example)
+    assert order.plan is not None
     sent = {
         "instrument_id": "…",
         **{name: value for name, value in order.sent.items() if name not in ("instrument_id", "synthetic")},
@@ -197,13 +216,13 @@ def _example(preset, example):
     return f"```json\n{_short(text)}\n```\n\nThe plan it makes:\n\n```\n{_tree(order.plan)}\n```\n\n{said}"
 
 
-def _short(text):
+def _short(text: str) -> str:
     for one in (SHARE, OTHER, INDEX, OPTION):
         text = text.replace(one.instrument_id, "…")
     return text
 
 
-def _first_messages(order):
+def _first_messages(order: PlaceBody) -> str:
     run = running(order)
     for of in ("I", "O", "N", OTHER.instrument_id):
         run.quote(100, 99.95, 100.05, of=of)
@@ -211,16 +230,16 @@ def _first_messages(order):
     return _short("\n".join(run.sent()))
 
 
-def _tree(part, depth=0):
+def _tree(part: Part, depth: int = 0) -> str:
     name = part.path.rpartition(".children.")[2] if ".children." in part.path else part.path.rpartition(".")[2]
     lines = [f"{'  ' * depth}{name}: {_part(part)}"]
-    below = [part.each_fill] if isinstance(part, OrderPart) and part.each_fill is not None else []
+    below: list[Part] = [part.each_fill] if isinstance(part, OrderPart) and part.each_fill is not None else []
     below += [getattr(part, field) for field in ("first", "then") if hasattr(part, field)]
     below += list(getattr(part, "children", ()))
     return "\n".join([*lines, *(_tree(one, depth + 1) for one in below)])
 
 
-def _part(part):
+def _part(part: Part) -> str:
     if isinstance(part, OneCancelsOthersPart):
         return f"one cancels others, rule {part.rule.value}{_limits(part)}"
     if not isinstance(part, OrderPart):
@@ -232,13 +251,13 @@ def _part(part):
     return _short(f"{part.transaction_type} {size}, {_flat(shown_price(part.price))}{how}{held}{_limits(part)}")
 
 
-def _limits(part):
+def _limits(part: Part) -> str:
     when = "" if part.when is None else f", when {WORDS[type(part.when)]} {_short(_flat(attrs.asdict(part.when)))}"
     life = "" if part.lifetime is None else f", lifetime {_flat(shown_lifetime(part.lifetime))}"
     return when + life
 
 
-def _flat(value):
+def _flat(value: object) -> str:
     """A small object in one line: its kind, then what is set."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_flat, value))}]"
@@ -280,10 +299,11 @@ _NOTES = {
 }
 
 
-def _life(preset, example):
+def _life(preset: Preset[Any], example: Example) -> Iterator[str]:
     if preset.name in _NOTES:
         yield _NOTES[preset.name]
     root = _order(preset, example).plan
+    assert root is not None
     orders = list(orders_of(root))
     yield "`completed` when what it was to do has filled; a cancel of the parent cancels what rests, and what has filled stays."
     if any(part.lifetime is not None for part in walk(root)):
@@ -317,7 +337,7 @@ def _life(preset, example):
         yield "What hangs on fills is sized to what has filled, at the broker that filled it; a refused stop cancels the unfilled rest of its entry."
 
 
-def write():
+def write() -> None:
     """Bring the pages in line with the code."""
     index = DOCS / "order-types.md"
     before, _, rest = index.read_text().partition(BEGIN)

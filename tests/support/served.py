@@ -3,15 +3,17 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 import trio
+from quart_trio import QuartTrio
 
 from onebroker.http.listener import accepting
 from onebroker.http.listener.connections import Connections
-from onebroker.http.route import Answer, Route, TokenRule
+from onebroker.http.route import Answer, Handler, Method, Route, TokenRule
 
 
-def route(path: str, handler, method="GET") -> Route:
+def route(path: str, handler: Handler, method: Method = "GET") -> Route:
     return Route(
         method=method,
         path=path,
@@ -42,14 +44,14 @@ class Served:
 
 
 @asynccontextmanager
-async def listening(app, *, connections: Connections | None = None, **options) -> AsyncIterator[Served]:
+async def listening(app: QuartTrio, *, connections: Connections | None = None, **options: Any) -> AsyncIterator[Served]:
     shutdown = trio.Event()
     kept = connections or Connections()
     async with trio.open_nursery() as nursery:
         run = partial(accepting.serve, app, "127.0.0.1", 0, shutdown_event=shutdown, connections=kept, **options)
         served: list[Served] = []
 
-        async def run_marked(*, task_status) -> None:
+        async def run_marked(*, task_status: trio.TaskStatus[list[str]]) -> None:
             await run(task_status=task_status)
             served[0].stopped.set()
 

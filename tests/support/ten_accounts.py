@@ -3,26 +3,34 @@
 Runs on a MockClock. `snapshot` and `markets` are the same for every `Ten`, and are read before the first in a run of their own.
 """
 
+from collections.abc import Generator
 from datetime import datetime
+from decimal import Decimal
 from functools import cache
+from typing import Any, TypeVar
 
 import attrs
+import polars as pl
 import trio
 import trio.testing
 
+from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
-from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.actors.sessions.in_service import InService, brokers_in_service
 from onebroker.actors.sessions.reads import codec_calls
-from onebroker.brokers.broker import LoginKind
+from onebroker.actors.sessions.slices import Rows
+from onebroker.actors.store.keys import Resource
+from onebroker.brokers.broker import Access, LoginKind
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.requests import CallKind, WireRequest
+from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.brokers.simulator.exchange.journal import MemoryJournal
 from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
 from onebroker.brokers.simulator.host.lookup import DIALECTS
 from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
 from onebroker.brokers.simulator.world.brokers import BROKERS
-from onebroker.brokers.simulator.world.model import NewOrder
+from onebroker.brokers.simulator.world.model import Contract, NewOrder
+from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.settings import build_settings
@@ -32,10 +40,15 @@ from tests.support.ledger_judge import TEN
 MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 INSTRUMENTS = 100
 
+R = TypeVar("R")
 
-async def drive(flow, transport, clock):
+
+async def drive(
+    flow: Generator[WireRequest, WireResponse, R], transport: Transport, clock: Clock
+) -> tuple[list[WireResponse], R]:
     """Send the requests of a flow, each made from the answers before it; return the answers and what the flow came to."""
-    answers, request = [], next(flow)
+    answers: list[WireResponse] = []
+    request = next(flow)
     try:
         while True:
             answers.append(await transport.send(request.leaving(clock.now()), 10))
@@ -47,7 +60,7 @@ async def drive(flow, transport, clock):
 class Ten:
     """Ten accounts at one exchange, and everything between their wire formats and the documents."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         registry, self.clock = build_registry(), Clock.following_trio(MONDAY_TEN)
         recipe = Recipe(
             dialects={code: DIALECTS[code] for code in TEN}, traits=BROKERS, calendar=always_open(), clock=self.clock,
@@ -73,10 +86,10 @@ class Ten:
         )
         self.transport = InProcessTransport(self.simulator)
 
-    async def log_in(self):
+    async def log_in(self) -> None:
         self.access = {code: await self._access(service) for code, service in self.services.items()}
 
-    async def _access(self, service):
+    async def _access(self, service: InService) -> Access:
         codec, redirect = service.broker.login, ""
         if service.broker.login_kind is not LoginKind.UNATTENDED:
             page = WireRequest(kind=CallKind.LOGIN, method="GET", url=codec.login_page(service.access))
@@ -84,8 +97,8 @@ class Ten:
         _, login = await drive(codec.log_in(service.access, redirect, self.clock.now()), self.transport, self.clock)
         return attrs.evolve(service.access, login=login)
 
-    async def catalogue(self):
-        frames = {}
+    async def catalogue(self) -> TableSnapshot:
+        frames: dict[str, pl.DataFrame] = {}
         for code, service in self.services.items():
             access = attrs.evolve(service.access, login=None)
             flow = service.broker.instruments.file_requests(access, self.clock.now())
@@ -93,9 +106,9 @@ class Ten:
             frames[code] = service.broker.instruments.read_files([answer.body for answer in answers])
         return TableSnapshot(merge(frames)[0], self.clock.today())
 
-    async def rows(self, snapshot, resource):
+    async def rows(self, snapshot: TableSnapshot, resource: Resource) -> dict[str, Rows]:
         """Return what each broker's codec reads of its own words."""
-        found = {}
+        found: dict[str, Rows] = {}
         for code, service in self.services.items():
             requests, parse = codec_calls(service.broker)[resource]
             answers, _ = await drive(requests(self.access[code], self.clock.now()), self.transport, self.clock)
@@ -104,17 +117,17 @@ class Ten:
 
 
 @cache
-def snapshot():
+def snapshot() -> TableSnapshot:
     """The catalogue of the simulated brokers' files: the same for all examples."""
 
-    async def read():
+    async def read() -> TableSnapshot:
         return await Ten().catalogue()
 
     return trio.run(read, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
 @cache
-def markets():
+def markets() -> list[Instrument]:
     """Instruments that every broker lists: shares, and an index future."""
     every = [snapshot().at(row) for row in range(snapshot().count)]
     listed = {segment: [one for one in every if one.identity.segment == segment and set(TEN) <= set(one.listings)]
@@ -125,48 +138,52 @@ def markets():
 class Trading:
     """Does the actions of an example."""
 
-    def __init__(self, ten):
+    def __init__(self, ten: Ten) -> None:
         self.ten, self.exchange = ten, ten.exchange
 
-    def act(self, kind, *details):
+    def act(self, kind: str, *details: Any) -> None:
         getattr(self, kind)(*details)
 
-    def place(self, code, number, side, steps, lots):
+    def place(self, code: str, number: int, side: Side, steps: int, lots: int) -> None:
         contract = self._contract(number)
         price = max(contract.tick_size, self.exchange.last_price(contract) + steps * contract.tick_size)
         self._send(code, number, side, lots, intraday=number % 2 == 0, price=price)
 
-    def take(self, code, number, side, intraday, lots):
+    def take(self, code: str, number: int, side: Side, intraday: bool, lots: int) -> None:
         self._send(code, number, side, lots, intraday=intraday, price=None)
 
-    def sell(self, code, number):
+    def sell(self, code: str, number: int) -> None:
         """Sell part of a holding."""
         held = self.exchange.account(code).holdings()
         holding = held[number % len(held)]
         quantity = max(1, self.exchange.account(code).sellable(holding.instrument_id) // (1 + number % 3))
         self._place(code, holding.instrument_id, Side.SELL, Product.CNC, quantity, None)
 
-    def cancel(self, code, number):
+    def cancel(self, code: str, number: int) -> None:
         account = self.exchange.account(code)
         working = [order for order in account.orders() if not order.status.finished]
         if working:
             account.cancel(working[number % len(working)].order_id)
 
-    def move(self, number, steps):
+    def move(self, number: int, steps: int) -> None:
         contract = self._contract(number)
         price = max(contract.tick_size, self.exchange.last_price(contract) + steps * contract.tick_size)
         self.ten.simulator.set_price(contract.instrument_id, price, hold_seconds=3600)
 
-    def _contract(self, number):
-        return self.exchange.contract(markets()[number % len(markets())].instrument_id)
+    def _contract(self, number: int) -> Contract:
+        contract = self.exchange.contract(markets()[number % len(markets())].instrument_id)
+        assert contract is not None
+        return contract
 
-    def _send(self, code, number, side, lots, *, intraday, price):
+    def _send(self, code: str, number: int, side: Side, lots: int, *, intraday: bool, price: Decimal | None) -> None:
         contract = self._contract(number)
         share = markets()[number % len(markets())].identity.segment == "nse_equities"
         product = Product.MIS if intraday else Product.CNC if share else Product.NRML
         self._place(code, contract.instrument_id, side, product, lots * contract.lot_size, price)
 
-    def _place(self, code, instrument_id, side, product, quantity, price):
+    def _place(
+        self, code: str, instrument_id: str, side: Side, product: Product, quantity: int, price: Decimal | None
+    ) -> None:
         self.exchange.account(code).place(
             NewOrder(
                 instrument_id=instrument_id, side=side, product=product, validity=Validity.DAY, quantity=quantity,
