@@ -1,7 +1,5 @@
 """What the tests of every simulated broker begin with: its dialect over the real exchange, a wall clock moved by hand, sockets that
 keep what they were sent, and our codecs as the client. No sockets of the machine, no waiting.
-
-Imported by name (`pythonpath` in pyproject.toml), because test modules build clients while they are imported.
 """
 
 import functools

@@ -202,13 +202,7 @@ def _example(preset: Preset[Any], example: Example) -> str:
         **{name: value for name, value in order.sent.items() if name not in ("instrument_id", "synthetic")},
     }
     sent["synthetic"] = order.sent["synthetic"]
-    text = (
-        json.dumps(sent, indent=1, ensure_ascii=False)
-        .replace("\n  ", " ")
-        .replace("\n }", " }")
-        .replace("[\n", "[")
-        .replace("\n", "\n")
-    )
+    text = json.dumps(sent, indent=1, ensure_ascii=False).replace("\n  ", " ").replace("\n }", " }").replace("[\n", "[")
     first = _first_messages(order)
     said = f"With the market at 100 (99.95 bid, 100.05 offered) this goes out first:\n\n```\n{first}\n```" if first else (
         "With the market at 100 (99.95 bid, 100.05 offered) nothing goes out at first."
