@@ -4,32 +4,33 @@ All on trio's clock: the stores are in memory and nothing uses threads. What the
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self, cast
 
 import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
+from onebroker.actors.catalogue.interface import Snapshot as WholeSnapshot
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.adjust import day_start
-from onebroker.actors.history.backfill import BackfillOrder
+from onebroker.actors.history.backfill import BackfillOrder, BackfillProgress, Summary
 from onebroker.actors.history.backfiller import Backfiller
-from onebroker.actors.history.collector import Backfill, CandleCollector
+from onebroker.actors.history.collector import Backfill, CandleCollector, CollectorMessage
 from onebroker.actors.history.daily_loader import CollectorView, DailyLoader
 from onebroker.actors.history.disk_room import DiskRoom, Room
 from onebroker.actors.history.gathering import GatherDoors
 from onebroker.actors.history.memory import MemoryHistory
-from onebroker.actors.history.messages import LastLoad
+from onebroker.actors.history.messages import HistoryMessage, LastLoad
 from onebroker.actors.history.selection import Choosing, Selection
-from onebroker.actors.kernel.mailbox import open_mailbox
+from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
 from onebroker.actors.quotes.book import QuoteBook
-from onebroker.actors.sessions.messages import NotOffered, ReadCandles
+from onebroker.actors.sessions.messages import NotOffered, ReadCandles, SessionMessage
 from onebroker.actors.sessions.view import LoginState, SessionView
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.brokers.records import Candle, Listing
@@ -157,7 +158,8 @@ class World:
     def lists(self, *identities: Identity, codes: tuple[str, ...] | None = None) -> list[Instrument]:
         made = [instrument(one, codes or self.codes) for one in identities]
         self.instruments += made
-        self.catalogue.set(attrs.evolve(self.catalogue.value, latest=Snapshot(self.instruments)))
+        latest = cast("WholeSnapshot", Snapshot(self.instruments))
+        self.catalogue.set(attrs.evolve(self.catalogue.value, latest=latest))
         return made
 
     def session(self, code: str, **changed: Any) -> None:
@@ -178,7 +180,7 @@ class World:
 
     # --- the brokers ------------------------------------------------------------------------------------------------
 
-    async def _serve(self, code: str, mailbox: Any) -> None:
+    async def _serve(self, code: str, mailbox: Mailbox[SessionMessage]) -> None:
         async for message in mailbox:
             assert isinstance(message, ReadCandles)
             one = next(one for one in self.instruments if one.listings.get(code) == message.listing)
@@ -195,15 +197,17 @@ class World:
     # --- the service ------------------------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def service(self) -> Any:
+    async def service(self) -> AsyncIterator[Self]:
         async with trio.open_nursery() as brokers, open_supervisor(self.crashes, seed=1) as supervisor:
             for code in self.codes:
-                box = open_mailbox(f"{code} session", capacity=64)
+                box: Mailbox[SessionMessage] = open_mailbox(f"{code} session", capacity=64)
                 box.running = True
                 self.sessions[code].address = box.address
                 brokers.start_soon(self._serve, code, box)
-            history, collector = open_mailbox("history", capacity=64), open_mailbox("collector", capacity=64)
-            self.view, self.progress = Published(CollectorView()), Published(None)
+            history: Mailbox[HistoryMessage] = open_mailbox("history", capacity=64)
+            collector: Mailbox[CollectorMessage] = open_mailbox("collector", capacity=64)
+            self.view = Published(CollectorView())
+            self.progress: Published[BackfillProgress | None] = Published(None)
             self.last_load: Published[LastLoad | None] = Published(None)
             self.collector = collector.address
 
@@ -221,13 +225,7 @@ class World:
                 book=Published(QuoteBook(self.codes)),
                 store=self.store,
             )
-            common = {
-                "doors": doors,
-                "choosing": choosing,
-                "catalogue": self.catalogue,
-                "durable": self.durable,
-                "calendar": self.calendar,
-            }
+            catalogue, durable, calendar = self.catalogue, self.durable, self.calendar
 
             def build_history() -> HistoryActor:
                 return HistoryActor(
@@ -236,17 +234,23 @@ class World:
                 )  # fmt: skip
 
             def build_collector() -> CandleCollector:
-                backfiller = Backfiller(**common, reports=self.folder / "refused", progress=self.progress)
-                return CandleCollector(
-                    mailbox=collector, backfiller=backfiller, loader=DailyLoader(**common, view=self.view)
-                )
+                backfiller = Backfiller(
+                    doors=doors, choosing=choosing, catalogue=catalogue, durable=durable, calendar=calendar,
+                    reports=self.folder / "refused", progress=self.progress,
+                )  # fmt: skip
+                loader = DailyLoader(
+                    doors=doors, choosing=choosing, catalogue=catalogue, durable=durable, calendar=calendar, view=self.view
+                )  # fmt: skip
+                return CandleCollector(mailbox=collector, backfiller=backfiller, loader=loader)
 
             await supervisor.start(Child(name="history", build=build_history, policy=FOREVER, mailbox=history))
             await supervisor.start(Child(name="collector", build=build_collector, policy=FOREVER, mailbox=collector))
             yield self
             brokers.cancel_scope.cancel()
 
-    async def fill(self, first: date, last: date | None = None, *, broker: str | None = None, **selection: Any) -> Any:
+    async def fill(
+        self, first: date, last: date | None = None, *, broker: str | None = None, **selection: Any
+    ) -> Summary:
         order = BackfillOrder(first=first, last=last, broker=broker, selection=Selection(**selection))
         return await self.collector.ask(lambda reply: Backfill(order, reply), 24 * 3600)
 

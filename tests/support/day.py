@@ -5,58 +5,92 @@ Everything runs on trio's clock, so `autojump_clock` passes a day in a second. T
 
 import contextlib
 import functools
-from datetime import datetime
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import date, datetime
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeAlias, cast
 
 import attrs
 import msgspec
+import polars as pl
 import trio
 
-from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.books.day_results import DayResults
 from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
-from onebroker.actors.engine.context.messages import EngineStatus, Place, PlaceBody
+from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage, EngineStatus, Place, PlaceBody
 from onebroker.actors.engine.desk.actor import DeskActor
-from onebroker.actors.engine.desk.messages import CancelOrder, Flatten, ModifyHeld, ModifyOrder, StopParent
+from onebroker.actors.engine.desk.messages import (
+    CancelOrder,
+    DeskMessage,
+    Flatten,
+    ModifyHeld,
+    ModifyOrder,
+    StopParent,
+)
 from onebroker.actors.engine.orders.index import Legs
 from onebroker.actors.engine.orders.records import LegChange
-from onebroker.actors.kernel.mailbox import open_mailbox
+from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
+from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, Supervisor, open_supervisor
+from onebroker.actors.portfolio.assembling import DocumentState
 from onebroker.actors.portfolio.document import DocumentActor
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.quotes.actor import QuoteBookActor
 from onebroker.actors.quotes.book import QuoteBook
+from onebroker.actors.quotes.messages import QuoteMessage
 from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.sessions.actor import SessionActor, SessionDoors
-from onebroker.actors.sessions.in_service import brokers_in_service
-from onebroker.actors.sessions.messages import ExchangeRedirect
+from onebroker.actors.sessions.in_service import InService, brokers_in_service
+from onebroker.actors.sessions.messages import ExchangeRedirect, SessionMessage
+from onebroker.actors.sessions.slices import DocumentMessage
 from onebroker.actors.sessions.view import SessionView
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable import Durable, MemoryDurable
+from onebroker.actors.store.keys import Resource
 from onebroker.actors.store.memory import MemoryStore
-from onebroker.brokers.broker import LoginKind
+from onebroker.brokers.broker import Broker, Login, LoginKind, ReadFlow, Registry
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.requests import CallKind, WireRequest
+from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
+from onebroker.brokers.simulator.dialects.dialect import DialectFactory
 from onebroker.brokers.simulator.exchange.journal import MemoryJournal
 from onebroker.brokers.simulator.host.control import ledger_document
 from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
 from onebroker.brokers.simulator.host.lookup import DIALECTS
 from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
-from onebroker.brokers.simulator.world.brokers import BROKERS
-from onebroker.config.calendars import always_open
+from onebroker.brokers.simulator.world.brokers import BROKERS, BrokerTraits
+from onebroker.brokers.transport.interface import Transport
+from onebroker.config.calendars import Calendar, always_open
 from onebroker.config.clock import IST, Clock
-from onebroker.config.settings import build_settings
+from onebroker.config.settings import Settings, build_settings
 
 MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
-RESOURCES = ("orders", "trades", "positions", "holdings", "funds")
+RESOURCES: tuple[Resource, ...] = ("orders", "trades", "positions", "holdings", "funds")
+
+BrokerFiles: TypeAlias = tuple[Callable[[Sequence[bytes]], pl.DataFrame], tuple[bytes, ...]]
+"""A broker's parser of its files, and their bodies."""
 
 
-async def drive(flow, transport):
+class DayTransport(Transport, Protocol):
+    """A transport that a block opens and closes."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+async def drive(flow: ReadFlow, transport: Transport) -> list[WireResponse]:
     """Send the requests of a read, each made from the answers before it; return the answers."""
-    answers, request = [], next(flow)
+    answers: list[WireResponse] = []
+    request = next(flow)
     try:
         while True:
             answers.append(await transport.send(request, 10))
@@ -66,13 +100,13 @@ async def drive(flow, transport):
 
 
 @functools.lru_cache(maxsize=8)
-def mapping(files, today):
+def mapping(files: tuple[tuple[str, BrokerFiles], ...], today: date) -> TableSnapshot:
     """The mapping of (broker code, (parser, files)): most days begin with the same files, and none changes it."""
     return TableSnapshot(merge({code: read_files(list(bodies)) for code, (read_files, bodies) in files})[0], today)
 
 
 @functools.lru_cache(maxsize=32)
-def listed(snapshot, segment, codes):
+def listed(snapshot: TableSnapshot, segment: str, codes: frozenset[str]) -> tuple[Instrument, ...]:
     """The instruments of a stored segment that all of these brokers list: reading every row takes longer than many a story."""
     every = (snapshot.at(row) for row in range(snapshot.count))
     return tuple(one for one in every if one.identity.segment == segment and codes <= set(one.listings))
@@ -81,20 +115,28 @@ def listed(snapshot, segment, codes):
 class Day:
     """The market and the two stores outlive the service, which `open` starts and `crash` or leaving the block ends."""
 
-    def __init__(self, *, brokers=("zerodha", "upstox"), start=MONDAY_TEN, calendar=None, number=300, further=None):
+    def __init__(
+        self,
+        *,
+        brokers: tuple[str, ...] = ("zerodha", "upstox"),
+        start: datetime = MONDAY_TEN,
+        calendar: Calendar | None = None,
+        number: int = 300,
+        further: Mapping[str, tuple[Broker, DialectFactory, BrokerTraits]] | None = None,
+    ) -> None:
         """`further` maps the code of a broker from outside the package to its (broker, dialect builder, traits)."""
         further = further or {}
-        self.registry = build_registry() | {code: broker for code, (broker, _, _) in further.items()}
+        self.registry: Registry = {**build_registry(), **{code: broker for code, (broker, _, _) in further.items()}}
         self.clock = Clock.following_trio(start)
         self.calendar = calendar or always_open()
         self.store = MemoryStore(self.clock)
-        self.durable = MemoryDurable()
+        self.durable: Durable = MemoryDurable()
         self.codes = brokers
         recipe = Recipe(
             dialects={
-                code: (DIALECTS | {own: build for own, (_, build, _) in further.items()})[code] for code in brokers
+                code: {**DIALECTS, **{own: build for own, (_, build, _) in further.items()}}[code] for code in brokers
             },
-            traits=BROKERS | {own: traits for own, (_, _, traits) in further.items()},
+            traits={**BROKERS, **{own: traits for own, (_, _, traits) in further.items()}},
             calendar=self.calendar,
             clock=self.clock,
             journal=MemoryJournal(),
@@ -106,13 +148,14 @@ class Day:
         self.catalogue = Published(
             CatalogueState(latest=None, published_today=False, reason="the first build is running")
         )
-        self.funds = Published(None)
+        self.funds: Published[DocumentState | None] = Published(None)
         """The funds document, once `service(funds=True)` keeps one."""
-        self.notes = []
+        self.notes: list[object] = []
         self.day_limits = False
 
-    def settings(self):
-        registry, brokers = self.registry, {}
+    def settings(self) -> Settings:
+        registry = self.registry
+        brokers: dict[str, dict[str, str]] = {}
         for code in self.codes:
             dialect = self.simulator.gateways[code].dialect
             addresses = {"login_url": base_of(code), **dialect.addresses(base_of(code))}
@@ -121,12 +164,12 @@ class Day:
         hosts = {code: frozenset(registry[code].endpoints.others) for code in self.codes}
         return build_settings({"brokers": brokers}, known_brokers=keys, second_hosts=hosts)
 
-    def open_transport(self):
+    def open_transport(self) -> DayTransport:
         """Return the service's transport; crash tests put themselves in between."""
         return InProcessTransport(self.simulator)
 
-    async def read_catalogue(self):
-        files = {}
+    async def read_catalogue(self) -> None:
+        files: dict[str, BrokerFiles] = {}
         async with InProcessTransport(self.simulator) as transport:
             for code, door in self.services.items():
                 access = attrs.evolve(door.access, login=None)
@@ -139,14 +182,14 @@ class Day:
         self.catalogue.set(CatalogueState(latest=self.snapshot, published_today=True, reason=""))
 
     @contextlib.asynccontextmanager
-    async def market(self):
+    async def market(self) -> AsyncIterator[Self]:
         async with trio.open_nursery() as nursery:
             await nursery.start(self.simulator.run_market)
             yield self
             nursery.cancel_scope.cancel()
 
     @contextlib.asynccontextmanager
-    async def service(self, *, log_in=True, quotes=False, funds=False):
+    async def service(self, *, log_in: bool = True, quotes: bool = False, funds: bool = False) -> AsyncIterator[Self]:
         """Run sessions, engine and desk over whatever the store holds; with `quotes` the quote book too, with `funds` that document."""
         settings = self.settings()
         self.services = brokers_in_service(
@@ -154,15 +197,17 @@ class Day:
         )
         if self.catalogue.value.latest is None:
             await self.read_catalogue()
-        documents = {resource: open_mailbox(f"document {resource}", capacity=8) for resource in RESOURCES}
+        documents: dict[Resource, Mailbox[DocumentMessage]] = {
+            resource: open_mailbox(f"document {resource}", capacity=8) for resource in RESOURCES
+        }
         self.documents = documents
-        ticks = open_mailbox("quotes", capacity=8)
+        ticks: Mailbox[QuoteMessage] = open_mailbox("quotes", capacity=8)
         self.ticks = ticks
         async with self.open_transport() as transport, open_supervisor(self.crashes, seed=1) as supervisor:
             await supervisor.start(Child(name="clock watch", build=lambda: ClockWatch(self.clock), policy=FOREVER))
-            self.sessions = {}
+            self.sessions: dict[str, SessionDoor] = {}
             for code, service in self.services.items():
-                mailbox = open_mailbox(f"session {code}", capacity=64)
+                mailbox: Mailbox[SessionMessage] = open_mailbox(f"session {code}", capacity=64)
                 view = Published(SessionView(broker=code))
                 doors = SessionDoors(
                     transport=transport,
@@ -177,7 +222,11 @@ class Day:
                     seed=1,
                 )
 
-                def build(service=service, mailbox=mailbox, doors=doors):
+                def build(
+                    service: InService = service,
+                    mailbox: Mailbox[SessionMessage] = mailbox,
+                    doors: SessionDoors = doors,
+                ) -> SessionActor:
                     return SessionActor(broker=service.broker, access=service.access, mailbox=mailbox, doors=doors)
 
                 self.sessions[code] = SessionDoor(broker=service.broker, address=mailbox.address, view=view)
@@ -193,18 +242,19 @@ class Day:
                 await self.until(ready, 120)
             yield self
 
-    async def _start_quotes(self, supervisor, *, start):
+    async def _start_quotes(self, supervisor: Supervisor, *, start: bool) -> None:
         """Make the reader of quotes, and start the book that it reads; without one there is never a quote."""
         book = Published(QuoteBook(self.codes))
-        common = {"catalogue": self.catalogue, "calendar": self.calendar, "clock": self.clock}
-        self.quotes = Quotes(book=book, address=self.ticks.address, **common)
+        catalogue, calendar, clock = self.catalogue, self.calendar, self.clock
+        self.quotes = Quotes(book=book, address=self.ticks.address, catalogue=catalogue, calendar=calendar, clock=clock)
         build = lambda: QuoteBookActor(  # noqa: E731
-            mailbox=self.ticks, published=book, sessions=self.sessions, store=self.store, **common
-        )
+            mailbox=self.ticks, published=book, sessions=self.sessions, store=self.store, catalogue=catalogue,
+            calendar=calendar, clock=clock,
+        )  # fmt: skip
         if start:
             await supervisor.start(Child(name="quotes", build=build, policy=FOREVER, mailbox=self.ticks))
 
-    async def _start_funds(self, supervisor):
+    async def _start_funds(self, supervisor: Supervisor) -> None:
         build = lambda: DocumentActor(  # noqa: E731
             assembler=FundsAssembler(), codes=tuple(self.codes), mailbox=self.documents["funds"], published=self.funds,
             store=self.store, clock=self.clock,
@@ -213,9 +263,10 @@ class Day:
             Child(name="funds document", build=build, policy=FOREVER, mailbox=self.documents["funds"])
         )
 
-    async def _start_engine(self, supervisor, settings):
+    async def _start_engine(self, supervisor: Supervisor, settings: Settings) -> None:
         self.legs = Legs()
-        engine_box, desk_box = open_mailbox("engine", capacity=64), open_mailbox("desk", capacity=64)
+        engine_box: Mailbox[EngineMessage] = open_mailbox("engine", capacity=64)
+        desk_box: Mailbox[DeskMessage] = open_mailbox("desk", capacity=64)
         self.status = Published(EngineStatus(running=False, reason=""))
         results = DayResults(sessions=self.sessions, catalogue=self.catalogue, quotes=self.quotes, clock=self.clock)
         doors = EngineDoors(
@@ -233,22 +284,26 @@ class Day:
             durable=self.durable,
         )
         self.engine_doors = doors
-        self.engine, self.desk = engine_box.address, desk_box.address
+        self.engine: Address[EngineMessage] = engine_box.address
+        self.desk: Address[DeskMessage] = desk_box.address
         engine = lambda: EngineActor(mailbox=engine_box, doors=doors, status=self.status, crashes=self.crashes)  # noqa: E731
         desk = lambda: DeskActor(mailbox=desk_box, doors=doors, engine=engine_box.address, status=self.status)  # noqa: E731
         await supervisor.start(Child(name="engine", build=engine, policy=FOREVER, mailbox=engine_box))
         await supervisor.start(Child(name="desk", build=desk, policy=FOREVER, mailbox=desk_box))
 
-    def has_read(self, code):
+    def has_read(self, code: str) -> bool:
         view = self.sessions[code].view.value
         return view.live and view.orders_read_started is not None
 
-    async def log_in(self, code, *, other_account=False):
+    async def log_in(self, code: str, *, other_account: bool = False) -> Login:
         """What a person does: open the broker's page, come back with its redirect. Where none is needed, wait."""
         service = self.services[code]
         if service.broker.login_kind is LoginKind.UNATTENDED:
             await self.until(lambda: self.sessions[code].view.value.live, 120)
-            return self.sessions[code].view.value.access.login
+            access = self.sessions[code].view.value.access
+            assert access is not None
+            assert access.login is not None
+            return access.login
         page = service.broker.login.login_page(service.access)
         async with InProcessTransport(self.simulator) as transport:
             answer = await transport.send(WireRequest(kind=CallKind.LOGIN, method="GET", url=page), 10)
@@ -256,7 +311,7 @@ class Day:
         exchange = functools.partial(ExchangeRedirect, redirect=redirect, other_account=other_account)
         return await self.sessions[code].address.ask(lambda reply: exchange(reply=reply), 10)
 
-    async def until(self, condition, seconds=60):
+    async def until(self, condition: Callable[[], object], seconds: float = 60) -> None:
         """Let the day go on until `condition()`; fail after `seconds` of it."""
         with trio.fail_after(seconds):
             while not condition():
@@ -264,17 +319,17 @@ class Day:
 
     # --- orders -----------------------------------------------------------------------------------------------------
 
-    def listed(self, segment):
+    def listed(self, segment: str) -> list[Instrument]:
         """Return the instruments of a stored segment that every broker lists."""
         return list(listed(self.snapshot, segment, frozenset(self.codes)))
 
-    def equity(self, n=0):
+    def equity(self, n: int = 0) -> Instrument:
         """Return the n-th NSE share that every broker lists."""
-        return sorted(self.listed("nse_equities"), key=lambda one: one.identity.symbol)[n]
+        return sorted(self.listed("nse_equities"), key=lambda one: cast("str", one.identity.symbol))[n]
 
-    def body(self, instrument, **more):
+    def body(self, instrument: Instrument, **more: Any) -> PlaceBody:
         price = more.pop("price", None)
-        fields = {
+        fields: dict[str, Any] = {
             "transaction_type": "BUY",
             "product": "CNC",
             "order_type": "LIMIT" if price is not None else "MARKET",
@@ -291,7 +346,9 @@ class Day:
         }
         return PlaceBody(instrument=instrument, price=price, **fields)
 
-    async def place(self, order, *, intent_id="i-1", dry_run=False, wait=5.0):
+    async def place(
+        self, order: PlaceBody, *, intent_id: str = "i-1", dry_run: bool = False, wait: float = 5.0
+    ) -> EngineAnswer:
         now = self.clock.monotonic()
         return await self.engine.ask(
             lambda reply: Place(
@@ -300,36 +357,41 @@ class Day:
             wait,
         )
 
-    async def cancel(self, order_id, *, broker=None, dry_run=False):
+    async def cancel(self, order_id: str, *, broker: str | None = None, dry_run: bool = False) -> EngineAnswer:
         now = self.clock.monotonic()
         return await self.desk.ask(
             lambda reply: CancelOrder(order_id=order_id, broker=broker, dry_run=dry_run, routed=now, reply=reply), 15
         )
 
-    async def modify(self, order_id, *, broker=None, dry_run=False, **values):
+    async def modify(
+        self, order_id: str, *, broker: str | None = None, dry_run: bool = False, **values: Any
+    ) -> EngineAnswer:
         """Change an order; prices as Decimal."""
         return await self._ask_desk(
             ModifyOrder, order_id=order_id, broker=broker, change=LegChange(**values), dry_run=dry_run
         )
 
-    async def modify_held(self, parent_id, *, part=None, dry_run=False, **values):
+    async def modify_held(
+        self, parent_id: str, *, part: str | None = None, dry_run: bool = False, **values: Any
+    ) -> EngineAnswer:
         return await self._ask_desk(
             ModifyHeld, parent_id=parent_id, part=part, change=LegChange(**values), dry_run=dry_run
         )
 
-    async def stop(self, parent_id, *, part=None, dry_run=False):
+    async def stop(self, parent_id: str, *, part: str | None = None, dry_run: bool = False) -> EngineAnswer:
         """Cancel a parent, or a part of it."""
         return await self._ask_desk(StopParent, parent_id=parent_id, part=part, dry_run=dry_run)
 
-    async def flatten(self, *, dry_run=False):
+    async def flatten(self, *, dry_run: bool = False) -> EngineAnswer:
         return await self._ask_desk(Flatten, dry_run=dry_run, wait=180)
 
-    async def _ask_desk(self, message, *, wait=20, **fields):
+    async def _ask_desk(self, message: Callable[..., DeskMessage], *, wait: float = 20, **fields: Any) -> EngineAnswer:
         now = self.clock.monotonic()
         return await self.desk.ask(lambda reply: message(routed=now, reply=reply, **fields), wait)
 
-    def ledger(self):
-        return msgspec.to_builtins(ledger_document(self.simulator, 0))
+    def ledger(self) -> dict[str, Any]:
+        ledger: dict[str, Any] = msgspec.to_builtins(ledger_document(self.simulator, 0))
+        return ledger
 
-    def messages(self, verb):
+    def messages(self, verb: str) -> list[dict[str, Any]]:
         return [message for message in self.ledger()["messages"] if message["verb"] == verb]

@@ -1,26 +1,33 @@
 """Orders for the tests of the engine's day: resting ones of the engine and of elsewhere, and what the exchange says of them."""
 
 from decimal import Decimal
+from typing import Any
 
+import pytest
 import trio
 
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.sessions.messages import AskRoom
 from onebroker.actors.sessions.orders import OrderDesk
 from onebroker.brokers.broker import OrderTicket
+from tests.support.day import Day
 
 
-def tick_of(day, instrument):
+def tick_of(day: Day, instrument: Instrument) -> Decimal:
     """The exchange's tick: the catalogue has none where the only broker's file tells none."""
     return day.exchange.market(instrument.instrument_id).tick_size
 
 
-def ticks(day, share, percent):
+def ticks(day: Day, share: Instrument, percent: float) -> Decimal:
     """A price so many percent from the share's last one, on its tick."""
     last = day.exchange.market(share.instrument_id).last_price
     tick = tick_of(day, share)
     return (last * (1 + Decimal(percent) / 100) / tick).quantize(Decimal(1)) * tick
 
 
-async def resting(day, *, number=0, intent_id="i-1", percent=-3, **more):
+async def resting(
+    day: Day, *, number: int = 0, intent_id: str = "i-1", percent: float = -3, **more: Any
+) -> tuple[Instrument, str, str, str]:
     """Place a resting order through the engine; return its share, parent, broker and order id."""
     await trio.sleep(2)  # the calls of the start have left the brokers' windows
     share = day.equity(number)
@@ -31,16 +38,18 @@ async def resting(day, *, number=0, intent_id="i-1", percent=-3, **more):
     return share, answer.body["parent_id"], code, order_id
 
 
-async def placed_elsewhere(day, code, *, number=0, **more):
+async def placed_elsewhere(day: Day, code: str, *, number: int = 0, **more: Any) -> tuple[Instrument, str]:
     """Place an order as the account's holder would, beside the service; return its share and order id."""
     share, door = day.equity(number), day.sessions[code]
-    fields = {
+    fields: dict[str, Any] = {
         "transaction_type": "BUY", "product": "CNC", "order_type": "LIMIT", "validity": "DAY", "quantity": 10,
         "disclosed_quantity": 0, "price": ticks(day, share, -3), "trigger_price": None, "after_market": False, "token": "elsewhere01",
         **more,
     }  # fmt: skip
     ticket = OrderTicket(listing=share.listings[code], segment=share.identity.segment, **fields)
-    request = door.broker.orders.place_request(door.view.value.access, ticket, day.clock.now())
+    access = door.view.value.access
+    assert access is not None, code
+    request = door.broker.orders.place_request(access, ticket, day.clock.now())
     async with day.open_transport() as transport:
         response = await transport.send(request, 5)
     order_id = door.broker.orders.parse_order_answer(response).order_id
@@ -49,19 +58,20 @@ async def placed_elsewhere(day, code, *, number=0, **more):
     return share, order_id
 
 
-def truth(day, order_id, broker=None):
+def truth(day: Day, order_id: str, broker: str | None = None) -> dict[str, Any]:
     """The order as the exchange has it."""
-    (order,) = [
+    found: list[dict[str, Any]] = [
         one for one in day.ledger()["orders"] if one["order_id"] == order_id and broker in (None, one["broker"])
     ]
+    (order,) = found
     return order
 
 
-def take_room_later(monkeypatch, seconds):
+def take_room_later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Let every order wait so long for room."""
     take_room = OrderDesk.take_room
 
-    async def later(desk, message):
+    async def later(desk: OrderDesk, message: AskRoom) -> None:
         await trio.sleep(seconds)
         await take_room(desk, message)
 

@@ -3,10 +3,16 @@
 The instrument is `I` of the worked examples: a share in ticks of 0.05, or a future in lots.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import attrs
 import pytest
 
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.context.messages import PlaceBody
 from onebroker.actors.engine.intake.body import check_body, with_instrument
+from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.reading.surroundings import Defaults
 from onebroker.actors.engine.presets.preset import Body
 from onebroker.actors.engine.presets.registry import PRESETS
@@ -25,14 +31,14 @@ GOOD = {
 }
 
 
-def order_of(settings, *, instrument=I, world=None, **body):
+def order_of(settings: object, *, instrument: Instrument = I, world: World | None = None, **body: Any) -> PlaceBody:
     """The order that a body with this `synthetic` object comes to; a field given as None is left out."""
     world = world or World(known=(instrument,))
     sent = {name: value for name, value in {**GOOD, **body, "synthetic": settings}.items() if value is not None}
     return with_instrument(check_body(sent, brokers=world.brokers), sent, instrument, world)
 
 
-def refused(settings, **more):
+def refused(settings: object, **more: Any) -> str:
     """The sentence that it is refused with, 400."""
     with pytest.raises(Refusal) as refusal:
         order_of(settings, **more)
@@ -40,14 +46,17 @@ def refused(settings, **more):
     return refusal.value.sentence
 
 
-def run(settings, **more):
+def run(settings: object, **more: Any) -> Runner:
     """Its plan in the machine."""
-    return Runner(order_of(settings, **more).plan)
+    plan = order_of(settings, **more).plan
+    assert plan is not None, settings
+    return Runner(plan)
 
 
-def market_refuses(settings, market, **more):
+def market_refuses(settings: object, market: Market, **more: Any) -> tuple[int, str] | None:
     """(status, sentence) of what only the market tells at intake; None when it has nothing against the order."""
     order = order_of(settings, **more)
+    assert order.routed_from is not None, settings
     preset = PRESETS[order.routed_from]
     defaults = Defaults(
         instrument=order.instrument, transaction_type=order.transaction_type, product=order.product,
@@ -61,6 +70,6 @@ def market_refuses(settings, market, **more):
     return None
 
 
-def with_setting(settings, **changes):
+def with_setting(settings: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
     """The settings with some of them changed; None leaves one out."""
     return {name: value for name, value in {**settings, **changes}.items() if value is not None}

@@ -24,7 +24,7 @@ Percent = Callable[[float], float]
 def examples(at: Percent, other: str, near: Callable[[int], str]) -> dict[str, Example]:
     """Return name -> example. `at` gives the share's price so many percent away, `other` is another instrument's id, `near` the time of
     day (HH:MM:SS) so many minutes from now."""
-    limit = lambda percent: {"order_type": "LIMIT", "price": at(percent)}  # noqa: E731
+    limit: Callable[[float], dict[str, Any]] = lambda percent: {"order_type": "LIMIT", "price": at(percent)}  # noqa: E731
     step = round(at(0) - at(-1), 2)
     sell = {"transaction_type": "SELL"}
     stop = {"stop_price": at(-4), "stop_limit_price": at(-5)}
