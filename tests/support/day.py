@@ -113,7 +113,7 @@ def listed(snapshot: TableSnapshot, segment: str, codes: frozenset[str]) -> tupl
 
 
 class Day:
-    """The market and the two stores outlive the service, which `open` starts and `crash` or leaving the block ends."""
+    """The market and the two stores outlive the service, which `service` starts and leaving its block ends."""
 
     def __init__(
         self,
@@ -150,7 +150,6 @@ class Day:
         )
         self.funds: Published[DocumentState | None] = Published(None)
         """The funds document, once `service(funds=True)` keeps one."""
-        self.notes: list[object] = []
         self.day_limits = False
 
     def settings(self) -> Settings:
