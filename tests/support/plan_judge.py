@@ -3,15 +3,19 @@ order-engine 2.1-2.3)."""
 
 import itertools
 from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
+from typing import Any, TypeAlias, TypeVar
 
-from onebroker.actors.engine.orders.records import LegState, ParentState, decode_parent
+from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState, decode_parent
 from onebroker.actors.engine.plan.executions import Ladder
 from onebroker.actors.engine.plan.machine.legs import CLOSING, Reason
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     OneCancelsOthersPart,
     OrderPart,
+    Part,
     Rule,
     SequencePart,
     Units,
@@ -23,8 +27,12 @@ from onebroker.actors.engine.plan.stored import decode_plan
 from onebroker.actors.engine.shown.parent import parent_record
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
+from tests.support.day import Day
 from tests.support.plan_shapes import OTHER
 
+State = TypeVar("State", bound=str)
+Filled: TypeAlias = defaultdict[tuple[str, bool], int]
+"""(part path, whether of closing legs) -> units filled, by the ledger."""
 L, P = LegState, ParentState
 _LEG_ENDS = {L.COMPLETE, L.CANCELLED, L.REJECTED, L.EXPIRED}
 _AT_BROKER = {L.PENDING, L.OPEN, *_LEG_ENDS}
@@ -60,9 +68,9 @@ _ENDED_AT_EXCHANGE = {
 }  # fmt: skip
 
 
-def histories(day):
+def histories(day: Day) -> dict[str, list[ParentRecord]]:
     """Return, by parent id, every version of its record that the store took, in their order."""
-    found = defaultdict(list)
+    found: defaultdict[str, list[ParentRecord]] = defaultdict(list)
     for ops in day.store.commits:
         for op in ops:
             if isinstance(op, Set) and op.key.startswith(keys.parent("")):
@@ -71,7 +79,7 @@ def histories(day):
     return found
 
 
-def judge(day, *, resized=frozenset(), changed=False):
+def judge(day: Day, *, resized: Collection[str] = frozenset(), changed: bool = False) -> None:
     """Hold all that must hold; `resized` are parents of which a caller may have made an order larger, `changed` whether one has
     changed any order."""
     told = histories(day)
@@ -87,7 +95,7 @@ def judge(day, *, resized=frozenset(), changed=False):
                 assert unprotected(versions[-1]) == {}, versions[-1]
 
 
-def judge_sends(day, told):
+def judge_sends(day: Day, told: Mapping[str, Sequence[ParentRecord]]) -> None:
     """Nothing is sent twice: a token for each leg, a place for each token."""
     tokens = [leg.token for versions in told.values() for leg in versions[-1].legs]
     assert len(tokens) == len(set(tokens))
@@ -96,7 +104,7 @@ def judge_sends(day, told):
     assert {tag.lower() for tag in sent} <= set(tokens), "an order of no leg"
 
 
-def judge_book(day, told):
+def judge_book(day: Day, told: Mapping[str, Sequence[ParentRecord]]) -> None:
     """Each order at a broker has its leg, and both say the same of it; nothing rests under a parent that has ended well."""
     legs = {(leg.broker, leg.order_id): (one[-1], leg) for one in told.values() for leg in one[-1].legs if leg.order_id}
     true = {(order["broker"], order["order_id"]): order for order in day.ledger()["orders"]}
@@ -109,7 +117,7 @@ def judge_book(day, told):
         _judge_leg(parent, leg, true[name])
 
 
-def _judge_leg(parent, leg, order):
+def _judge_leg(parent: ParentRecord, leg: LegRecord, order: Mapping[str, Any]) -> None:
     said = f"{leg.leg_id} {leg.state.value} of {parent.state.value} parent: {order}"
     assert leg.filled_quantity == order["filled_quantity"], said
     if leg.state.final:
@@ -123,14 +131,14 @@ def _judge_leg(parent, leg, order):
     assert leg.trigger_price == _number(order["trigger_price"]), said
 
 
-def _number(value):
+def _number(value: object) -> Decimal | None:
     return None if value is None else Decimal(str(value))
 
 
 # --- statuses --------------------------------------------------------------------------------------------------------------
 
 
-def judge_steps(versions):
+def judge_steps(versions: Sequence[ParentRecord]) -> None:
     """Every state follows from the one before by the tables; what lies between two writes may have been passed through."""
     plan = versions[0].plan
     orders = (
@@ -150,15 +158,15 @@ def judge_steps(versions):
             assert now.filled_quantity >= leg.filled_quantity
             assert leg.order_id is None or now.order_id is not None
         for path, part in before.parts.items():
-            now = after.parts[path].state.value
+            shown = after.parts[path].state.value
             if path in orders:
                 again = part.state.value == "completed"  # a late fill of what it hangs on (rows 13c, 43)
-                assert again or _reaches(PART_STEPS, part.state.value, now), (path, part.state, now)
+                assert again or _reaches(PART_STEPS, part.state.value, shown), (path, part.state, shown)
             elif part.state.final and part.state.value != "completed":
-                assert now == part.state.value, (path, part.state, now)
+                assert shown == part.state.value, (path, part.state, shown)
 
 
-def _reaches(steps, before, after):
+def _reaches(steps: Mapping[State, AbstractSet[State]], before: State, after: State) -> bool:
     reached, fresh = {before}, {before}
     while fresh and after not in reached:
         fresh = {state for one in fresh for state in steps.get(one, ())} - reached
@@ -169,14 +177,15 @@ def _reaches(steps, before, after):
 # --- sizes -----------------------------------------------------------------------------------------------------------------
 
 
-def committed(leg):
+def committed(leg: LegRecord) -> int:
     """What a leg may come to, as far as its record says."""
     wanted = 0 if leg.wanted is None or leg.wanted.quantity is None else leg.wanted.quantity
     return leg.filled_quantity if leg.state.final else max(leg.quantity, wanted, leg.filled_quantity)
 
 
-def judge_sizes(versions):
+def judge_sizes(versions: Sequence[ParentRecord]) -> None:
     """Nothing leaves that is more than what was known of the fills allows: looked at in the record that was written ahead of it."""
+    assert versions[0].plan is not None
     root = decode_plan(versions[0].plan)
     for before, after in itertools.pairwise(versions):
         for leg in after.legs:
@@ -188,24 +197,25 @@ def judge_sizes(versions):
                 _judge_size(root, after, leg)
 
 
-def _judge_size(root, record, leg):
+def _judge_size(root: Part, record: ParentRecord, leg: LegRecord) -> None:
     own = sum(committed(one) for one in record.legs if one.part == leg.part and one.instance != CLOSING)
     most = _most(root, record, leg)
     assert most is None or own <= most, f"{leg.leg_id} for {own} in all where {most} were left: {record.legs}"
 
 
-def _filled(record, paths, *, closing=False):
+def _filled(record: ParentRecord, paths: Collection[str], *, closing: bool = False) -> int:
     return sum(leg.filled_quantity for leg in record.legs if leg.part in paths and (leg.instance == CLOSING) is closing)
 
 
-def _paths(part):
+def _paths(part: Part) -> set[str]:
     return {order.path for order in own_orders_of(part)}
 
 
-def _most(root, record, leg):
+def _most(root: Part, record: ParentRecord, leg: LegRecord) -> int | None:
     """Return the units that a part may have out in all, by the fills in the record; None = that is not judged here."""
     line = _line(root, leg.part)
     part = line[-1]
+    assert isinstance(part, OrderPart)
     asked = record.parts[part.path].quantity
     most = [asked] if asked is not None else []
     if isinstance(part.quantity, Units) and asked is None and not _restores(part):
@@ -222,15 +232,15 @@ def _most(root, record, leg):
     return min(most, default=None)
 
 
-def _restores(part):
+def _restores(part: OrderPart) -> bool:
     return isinstance(part.execution, Ladder) and part.execution.restore
 
 
-def _same(base, part):
+def _same(base: Part, part: OrderPart) -> bool:
     return all(order.instrument_id == part.instrument_id for order in own_orders_of(base))
 
 
-def _line(root, path):
+def _line(root: Part, path: str) -> list[Part]:
     """Return the parts from the root down to a path."""
     for part in walk(root):
         if part.path == path:
@@ -238,7 +248,7 @@ def _line(root, path):
     raise AssertionError(path)
 
 
-def _base(line):
+def _base(line: Sequence[Part]) -> Part | None:
     """Return what the last part of a line hangs on; None when on nothing."""
     for above, below in zip(reversed(line[:-1]), reversed(line[1:]), strict=True):
         if isinstance(above, OrderPart):
@@ -248,7 +258,7 @@ def _base(line):
     return None
 
 
-def _total(group, base, record):
+def _total(group: OneCancelsOthersPart, base: Part | None, record: ParentRecord) -> int | None:
     """Return what a group guards in all."""
     children = [child for child in group.children if isinstance(child, OrderPart)]
     if base is not None and all(_same(base, child) for child in children):
@@ -260,10 +270,11 @@ def _total(group, base, record):
 # --- fills -----------------------------------------------------------------------------------------------------------------
 
 
-def judge_fills(day, record, *, resized):
+def judge_fills(day: Day, record: ParentRecord, *, resized: bool) -> None:
     """The parent's quantities are the ledger's; more than asked was filled only as far as the parent says so."""
+    assert record.plan is not None
     root = decode_plan(record.plan)
-    true = defaultdict(int)
+    true: Filled = defaultdict(int)
     orders = {(order["broker"], order["order_id"]): order for order in day.ledger()["orders"]}
     for leg in record.legs:
         if leg.order_id is not None:
@@ -282,20 +293,27 @@ def judge_fills(day, record, *, resized):
         assert record.status_message == f"exits filled {excess} more than the entry"
 
 
-def _excess(root, part, true):
+def _excess(root: Part, part: Part, true: Filled) -> int:
     """Return by how much the exits of a part, or two sides of one pair that hangs on nothing, have filled more than they were to."""
     if isinstance(part, OrderPart) and part.each_fill is not None:
         return _beyond(part, list(own_orders_of(part.each_fill)), true)
     if isinstance(part, SequencePart):
         return _beyond(part.first, [one for one in own_orders_of(part.then) if one.quantity == FromFill()], true)
-    pair = isinstance(part, OneCancelsOthersPart) and part.rule in (Rule.SHRINK, Rule.TRIGGER)
-    if pair and _base(_line(root, part.path)) is None:
+    if not isinstance(part, OneCancelsOthersPart) or part.rule not in (Rule.SHRINK, Rule.TRIGGER):
+        return 0
+    if _base(_line(root, part.path)) is None:
         filled = sum(true[child.path, False] for child in part.children)
-        return max(0, filled - max(child.quantity.quantity for child in part.children))
+        return max(0, filled - max(_units(child) for child in part.children))
     return 0
 
 
-def _beyond(base, exits, true):
+def _units(part: Part) -> int:
+    assert isinstance(part, OrderPart)
+    assert isinstance(part.quantity, Units)
+    return part.quantity.quantity
+
+
+def _beyond(base: Part, exits: Sequence[OrderPart], true: Filled) -> int:
     own = list(own_orders_of(base))
     closing = [
         one
@@ -309,17 +327,19 @@ def _beyond(base, exits, true):
     return max(0, sum(true[one.path, False] for one in closing) - kept) if closing else 0
 
 
-def _gave_up(leg):
+def _gave_up(leg: LegRecord) -> bool:
     """Whether a leg's end ends its part: somebody cancelled it, or its broker did not take it (rows 8-18)."""
     if leg.state is L.CANCELLED:
         return leg.cancel_reason not in Reason.GIVES_BACK
     return leg.state in (L.REJECTED, L.EXPIRED, L.NOT_SENT)
 
 
-def unprotected(record):
+def unprotected(record: ParentRecord) -> dict[str, int]:
     """Return what a working plan has opened that its stop, still alive, neither guards nor has closed: nothing, once all is at
     rest, unless a caller has made an exit smaller."""
-    root, open_units = decode_plan(record.plan), {}
+    assert record.plan is not None
+    root = decode_plan(record.plan)
+    open_units: dict[str, int] = {}
     for part in walk(root):
         if not isinstance(part, OrderPart) or part.each_fill is None or part.each_fill.when is not None:
             continue
