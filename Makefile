@@ -8,7 +8,7 @@ setup:
 	rm -rf build && $(PYTHON) -m venv .venv && $(BIN)/pip install -q -c constraints.txt -e '.[test]' && $(BIN)/python tests/sdk/install.py
 
 check:
-	$(BIN)/ruff check && $(BIN)/ruff format --check -q && $(BIN)/mypy && PYTHONPATH=.typing $(BIN)/lint-imports
+	$(BIN)/ruff check && $(BIN)/ruff format --check -q && $(BIN)/mypy && $(BIN)/mypy tests/support && PYTHONPATH=.typing $(BIN)/lint-imports
 
 unit:
 	$(BIN)/pytest -n 2 -m unit

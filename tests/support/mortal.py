@@ -22,8 +22,9 @@ from tests.support.day import Day, DayTransport
 class Mortal:
     """Counts the service's commits and order messages, and dies at one of them."""
 
-    def __init__(self, death: str) -> None:
-        self.death = death
+    def __init__(self, death: str | None) -> None:
+        self.death: str | None = death
+        """None = no step yet, or never."""
         self.dead = trio.Event()
         self._commits = self._sends = 0
 
@@ -103,7 +104,7 @@ class MortalTransport:
 
 
 @contextlib.contextmanager
-def mortal(day: Day, death: str) -> Iterator[Mortal]:
+def mortal(day: Day, death: str | None) -> Iterator[Mortal]:
     """Let the services that are started inside die at `death`."""
     life = Mortal(death)
     whole, open_transport = day.store, day.open_transport
