@@ -11,9 +11,11 @@ from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth, TopUp,
 from onebroker.actors.engine.plan.parts import (
     AllOf,
     Direction,
+    FromExposure,
     FromFill,
     FromPosition,
     Lifetime,
+    Measure,
     OneCancelsOthersPart,
     OrderPart,
     PriceAt,
@@ -24,6 +26,7 @@ from onebroker.actors.engine.plan.parts import (
     TimeOfDay,
     TogetherPart,
     Units,
+    Weighted,
     orders_of,
 )
 from onebroker.actors.engine.plan.prices import (
@@ -180,6 +183,23 @@ def test_what_follows_in_a_sequence_may_be_sized_and_priced_by_what_went_before(
     order = tree.then.children[0]
     assert (order.quantity, order.price) == (
         FromFill(ratio=D("0.5"), rounding="down"), FromParentFill(order=ExitOrder.LIMIT, percent=D(1)),
+    )  # fmt: skip
+
+
+def test_what_an_exposure_leaves_out_is_its_value_against_zero_with_a_weight_of_one():
+    left_out = {"instruments": [{"instrument_id": SHARE.instrument_id}], "band": 50}
+    given = read({"quantity": {"exposure": left_out}, "execution": {"kind": "top_up", "piece_quantity": 10}}).quantity
+    assert given == FromExposure(
+        instruments=(Weighted(SHARE.instrument_id, D(1)),), measure=Measure.VALUE, target=D(0), band=D(50),
+        hedge_weight=D(1), most=None, product=None,
+    )  # fmt: skip
+
+
+def test_what_a_position_leaves_out_is_once_the_traded_instrument_after_its_resting_orders():
+    given = read({"quantity": {"position": {}}, "closes": True}).quantity
+    assert given == FromPosition(
+        product=None, instrument_ids=(SHARE.instrument_id,), every_instrument=False, ratio=1, cancel_resting_first=True,
+        most=None,
     )  # fmt: skip
 
 
