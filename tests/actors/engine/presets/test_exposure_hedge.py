@@ -5,7 +5,7 @@ import trio
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.plan.strategies import SHARE
 from tests.support.every_case import every_case
-from tests.support.typed import refusal
+from tests.support.typed import accepted, refusal
 
 WATCHED = {"instrument_id": SHARE.instrument_id}
 GOOD = {"type": "exposure_hedge", "exposure_instruments": [WATCHED], "band": 1000}
@@ -32,6 +32,12 @@ GOOD = {"type": "exposure_hedge", "exposure_instruments": [WATCHED], "band": 100
 )
 def test_a_setting_that_does_not_fit_is_named(wrong, sentence):
     assert refusal({**GOOD, **wrong}, quantity=None) == (400, sentence)
+
+
+def test_what_is_left_out_is_shown_with_its_default():
+    shown = accepted(GOOD, quantity=None).parameters
+    defaults = {"measure": "value", "target_exposure": 0, "hedge_weight": 1, "check_seconds": 5, "buffer_ticks": 2}
+    assert {name: shown[name] for name in defaults} == defaults
 
 
 async def hedged(trading, **settings):
