@@ -17,7 +17,7 @@ from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.leg_rows import row_of
 from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
-from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED
+from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED, UNASKED
 from onebroker.actors.engine.parent.cancelling import CALLER, NOT_SENT, Cancelling
 from onebroker.actors.engine.placing.unshown import is_unshown
 from onebroker.actors.engine.placing.write_ahead import Recorder, session_day
@@ -152,7 +152,9 @@ class Stopping:
                 return record
             for leg in _left_to_flatten(record):
                 reason = AFTER_HALT if is_unshown(leg, self._doors) else FLATTENED
-                record = record.with_leg(attrs.evolve(leg, cancel_reason=leg.cancel_reason or reason))
+                # A cancel that is under way may not reach the broker; only these reasons are tried again under a halted parent.
+                kept = leg.cancel_reason if leg.cancel_reason in UNASKED else reason
+                record = record.with_leg(attrs.evolve(leg, cancel_reason=kept))
             return moved_parent(record, ParentEvent.HALTED, updated_at=self._clock.epoch())
 
         was_open = not self._recorder.record.state.final

@@ -10,10 +10,11 @@ from onebroker.actors.engine.desk.closes import sliced
 from onebroker.actors.engine.placing import once
 from onebroker.actors.engine.plan.prices import Fixed
 from onebroker.actors.engine.shown.stored import open_parents, stored_parent
-from onebroker.actors.sessions.messages import RoomFull
+from onebroker.actors.sessions.messages import RoomFull, result
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.vocabulary import Outcome
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.days.unknown.test_unknown_orders import bracket
 from tests.support.engine_orders import placed_elsewhere, resting, take_room_later, ticks, truth
@@ -204,6 +205,30 @@ async def test_a_cancel_that_did_not_leave_goes_as_soon_as_it_can_after_the_flat
         if restarted:
             async with day.service(log_in=False):
                 await day.until(lambda: open_orders(day) == [], 120)
+        assert len(day.messages("cancel")) == 1
+
+
+async def test_so_does_one_whose_cancel_was_under_way_when_the_flatten_halted_its_parent(
+    day, autojump_clock, monkeypatch
+):
+    async with day.market(), day.service(), trio.open_nursery() as nursery:
+        await emptied(day)
+        _, _, _, order_id = await resting(day, broker="zerodha")
+        send, began = once._send_once, trio.Event()
+
+        async def never_left(*given, **named):
+            if began.is_set():
+                return await send(*given, **named)
+            began.set()
+            await trio.sleep(1)
+            return result(Outcome.REJECTED, "no connection", reached=False)
+
+        monkeypatch.setattr(once, "_send_once", never_left)
+        nursery.start_soon(day.cancel, order_id)
+        await began.wait()
+        day.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=60)
+        assert (await day.flatten()).body["flat"] is False
+        await day.until(lambda: open_orders(day) == [], 120)
         assert len(day.messages("cancel")) == 1
 
 
