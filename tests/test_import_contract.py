@@ -43,7 +43,7 @@ PLANTED = [
     ("actors/catalogue/planted.py", "from onebroker.actors.sessions import view", ACTORS),
     ("actors/portfolio/planted.py", "from onebroker.actors.engine.orders import index", ACTORS),
     ("actors/planted.py", "", ACTORS),
-    ("actors/engine/parent/planted.py", "from onebroker.actors.engine.plan_parent import life", ENGINE),
+    ("actors/engine/parent/planted.py", "from onebroker.actors.engine.plan_parent import work", ENGINE),
     ("actors/engine/orders/planted.py", "from onebroker.actors.engine.plan import parts", ENGINE),
     ("actors/engine/planted.py", "", ENGINE),
     ("brokers/codec/planted.py", "from onebroker.brokers.zerodha import wire", BROKERS),

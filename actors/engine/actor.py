@@ -52,10 +52,11 @@ from onebroker.actors.engine.orders.intents import INTENTS_KEPT, STARTED_KEPT_SE
 from onebroker.actors.engine.orders.records import ParentRecord, ParentState, decode_parent, encode_parent
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.parent import answers
-from onebroker.actors.engine.parent.parent import ParentActor
+from onebroker.actors.engine.parent.parent import ParentActor, WorkOf
+from onebroker.actors.engine.parent.simple import SimpleWork
 from onebroker.actors.engine.placing.write_ahead import RETRY_SECONDS, final_ops, load_parent, session_day
 from onebroker.actors.engine.plan.stored import encode_plan
-from onebroker.actors.engine.plan_parent.callers import PlanParentActor
+from onebroker.actors.engine.plan_parent.work import PlanWork
 from onebroker.actors.engine.starting import (
     await_books,
     await_settled_books,
@@ -463,16 +464,16 @@ class EngineActor:
         self, nursery: trio.Nursery, record: ParentRecord, begin: tuple[ParentRecord, Place | None] | None
     ) -> None:
         parent_id = record.parent_order_id
-        kind = ParentActor if record.plan is None or (begin is not None and begin[1] is None) else PlanParentActor
+        is_plan = record.plan is not None and (begin is None or begin[1] is not None)
         mailbox: Mailbox[ParentMessage] = open_mailbox(f"parent {parent_id}", capacity=PARENT_MAILBOX)
         self._parents[parent_id] = running = _Running(mailbox)
-        nursery.start_soon(self._keep_parent, parent_id, running, kind, begin)
+        nursery.start_soon(self._keep_parent, parent_id, running, PlanWork if is_plan else SimpleWork, begin)
 
     async def _keep_parent(
         self,
         parent_id: str,
         running: _Running,
-        kind: type[ParentActor],
+        work: WorkOf,
         begin: tuple[ParentRecord, Place | None] | None,
     ) -> None:
         """Supervise one parent to its end; a fault never touches its siblings."""
@@ -480,7 +481,14 @@ class EngineActor:
 
         def build() -> "_Finishing":
             start = beginnings.pop() if beginnings else None
-            actor = kind(parent_id=parent_id, mailbox=running.mailbox, doors=self._doors, lock=self._lock, begin=start)
+            actor = ParentActor(
+                parent_id=parent_id,
+                mailbox=running.mailbox,
+                doors=self._doors,
+                lock=self._lock,
+                work=work,
+                begin=start,
+            )
             return _Finishing(actor, running.finished)
 
         child = Child(name=f"parent {parent_id}", build=build, policy=PARENT_POLICY, mailbox=running.mailbox)

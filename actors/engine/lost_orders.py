@@ -28,7 +28,7 @@ from onebroker.actors.engine.orders.records import ParentRecord
 from onebroker.actors.engine.parent.reconciling import ASK_AGAIN_SECONDS, ASK_SECONDS
 from onebroker.actors.engine.parent.recovering import FREE_NUMBERS, next_legs, with_found_legs, with_lost_legs
 from onebroker.actors.engine.placing.write_ahead import session_day
-from onebroker.actors.engine.plan_parent.placing import SENDS
+from onebroker.actors.engine.plan_parent.open_plan import SENDS
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.messages import AskByToken, LoginNeeded
 from onebroker.brokers.broker import FoundByToken, TokenQuestion

@@ -1,5 +1,5 @@
 """Places one leg of a plan: choice of a broker, room, write-ahead, one message, its result (order-engine 2.4 b, 4). Part of a plan
-parent's actor, next to `cancelling` and `changing`."""
+parent's actor."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
@@ -12,10 +12,7 @@ from onebroker.actors.engine.books.held_units import held_units
 from onebroker.actors.engine.books.reference_quotes import fresh_nets
 from onebroker.actors.engine.choice.checks import PASSES, Skipped, Why
 from onebroker.actors.engine.choice.choose import by_code, none_left
-from onebroker.actors.engine.context.context import EngineDoors
-from onebroker.actors.engine.context.lock import EngineLock
 from onebroker.actors.engine.context.messages import EngineAnswer
-from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.records import (
     LegRecord,
     LegState,
@@ -24,14 +21,18 @@ from onebroker.actors.engine.orders.records import (
     entry_of,
 )
 from onebroker.actors.engine.orders.references import QuantityReference
-from onebroker.actors.engine.orders.states import ACTS, ParentEvent, moved_parent
+from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import leg_sent
+from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.placing.margins import choose_asking
 from onebroker.actors.engine.placing.once import send_ahead
 from onebroker.actors.engine.placing.seats import Planned, Seat, take_room
-from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, Recorder, session_day
+from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, session_day
 from onebroker.actors.engine.plan.machine.legs import NewLeg
 from onebroker.actors.engine.plan_parent.legs import order_of
+from onebroker.actors.engine.plan_parent.looks import Looks
+from onebroker.actors.engine.plan_parent.open_plan import SENDS
+from onebroker.actors.engine.plan_parent.waiting import WaitingExits
 from onebroker.actors.sessions.messages import Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, Set, StoreError
@@ -45,8 +46,6 @@ POSITION_SECONDS = 3.0
 """How long to wait for a fresh read of a position before an order that reduces it."""
 LATER_ROOM_SECONDS = 10.0
 """How long later legs wait for room (row 42). An exit is then priced again and waits again, as long as it takes."""
-SENDS = frozenset(ACTS)
-"""States of parents that send legs."""
 
 
 @attrs.frozen
@@ -80,40 +79,24 @@ def next_number(leg_ids: Iterable[str]) -> int:
 
 
 class Placing:
-    """Places the legs of one plan, and knows which are under way."""
+    """Places the legs of one plan. Only the plan's actor calls it."""
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        doors: EngineDoors,
-        lock: EngineLock,
-        traffic: Traffic,
-        leg_changed: Callable[[LegRecord], None],
-        is_sent: Callable[[str], None],
-        is_wanted: Callable[[NewLeg, float], bool],
-        hold: Callable[[NewLeg], None],
-    ) -> None:
-        """`is_wanted`: whether the plan still wants an order with its present quantity and price, after so many seconds under way.
-        `hold`: keeps an exit that could not leave among the waiting orders until it is tried again."""
-        self._recorder = recorder
-        self._doors = doors
-        self._clock = doors.clock
-        self._lock = lock
-        self._traffic = traffic
-        self._leg_changed = leg_changed
-        self._is_sent = is_sent
-        self._is_wanted = is_wanted
-        self._hold = hold
-        self.under_way: list[NewLeg] = []
-        """Orders on their way that have no leg yet."""
-        self._number = next_number(leg.leg_id for leg in recorder.record.legs)
+    def __init__(self, parent: OpenParent, looks: Looks, waiting: WaitingExits) -> None:
+        self._parent = parent
+        self._recorder = parent.recorder
+        self._doors = parent.doors
+        self._clock = parent.clock
+        self._looks = looks
+        self._waiting = waiting
+        self._under_way = looks.under_way
+        self._number = next_number(leg.leg_id for leg in parent.record.legs)
 
     async def place(self, new: NewLeg, deadline: float | None) -> Placed | NotPlaced | Dropped:
         """Place one leg. `deadline` in monotonic seconds for the first legs, whose caller waits; else None.
 
-        The order is in `under_way` until its leg is in the record or it was refused.
+        The order is in the looks' `under_way` until its leg is in the record or it was refused.
         """
-        standing = _Standing(self.under_way, new, self._clock.monotonic())
+        standing = _Standing(self._under_way, new, self._clock.monotonic())
         try:
             planned = await self._plan(new, deadline)
             if isinstance(planned, NotPlaced):
@@ -210,7 +193,7 @@ class Placing:
         held = max(0, -new.side.sign * sum(nets.values()))
         if held == 0:
             raise Refusal(409, reference_texts.no_position(closing.kind))
-        under_way = sum(order.quantity for order in self.under_way if order.part == new.part and order is not new)
+        under_way = sum(order.quantity for order in self._under_way if order.part == new.part and order is not new)
         known = {leg.leg_id for leg in legs}
         since = sum(
             leg.quantity
@@ -233,29 +216,30 @@ class Placing:
         leg_id, broker = planned.leg.leg_id, planned.leg.broker
 
         def wanted() -> bool:
-            return self._is_wanted(new, self._clock.monotonic() - standing.began)
+            return self._looks.is_wanted(new, self._clock.monotonic() - standing.began)
 
         with contextlib.ExitStack() as under_way:
 
             async def write(counts: Op) -> None:
                 await self._write_ahead(new, planned.leg, counts, wanted)
                 standing.end()  # from here on the leg counts, not the order
-                under_way.enter_context(self._traffic.message(leg_id))
+                under_way.enter_context(self._parent.traffic.message(leg_id))
 
             try:
+                leave_before = self._parent.lock.leave_before
                 sent = await send_ahead(
-                    self._doors, planned.message, planned.permit, write=write, leave_before=self._lock.leave_before
+                    self._doors, planned.message, planned.permit, write=write, leave_before=leave_before
                 )
             except (StoreError, Ended) as error:
                 return self._not_written(planned.leg, error, wanted)
             self._doors.failures.note(broker, sent, self._clock.monotonic())
             leg = self._recorder.record.leg(leg_id)
             assert leg is not None
-            self._is_sent(leg_id)
+            self._parent.reconciling.is_sent(leg_id)
             unsent = goes_again and sent.goes_again and leg.state.unsettled
             if unsent:
-                self._hold(new)  # before the next look, which would hand it out at once
-            self._leg_changed(attrs.evolve(leg_sent(leg, sent.answer, self._clock.epoch()), unsent=unsent))
+                self._waiting.hold(new)  # before the next look, which would hand it out at once
+            self._parent.work.leg_changed(attrs.evolve(leg_sent(leg, sent.answer, self._clock.epoch()), unsent=unsent))
             await self._recorder.write()  # the result is recorded before the caller hears it
         if unsent:
             away = (broker, sent) if sent.answer.turned_away else None
@@ -276,7 +260,7 @@ class Placing:
         )
 
         def sending(record: ParentRecord) -> ParentRecord:
-            kept = tuple(one for one in record.legs if not _is_replaced(one, leg))
+            kept = tuple(before for before in record.legs if not _is_replaced(before, leg))
             record = moved_parent(record, ParentEvent.SENT, legs=kept, updated_at=now)
             return record.with_leg(leg)
 

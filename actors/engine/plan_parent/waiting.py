@@ -51,7 +51,7 @@ class WaitingExits:
 
     def hold(self, new: NewLeg) -> None:
         """Keep an exit among the waiting orders: the next look then does not hand out another in its place."""
-        if not any(one is new for one in self.orders):
+        if not any(order is new for order in self.orders):
             self.orders.append(new)
 
     def note(self, new: NewLeg, reason: str) -> int:
@@ -81,7 +81,7 @@ class WaitingExits:
             self._let_go(new)
 
     def _let_go(self, new: NewLeg) -> None:
-        self.orders[:] = [one for one in self.orders if one is not new]
+        self.orders[:] = [order for order in self.orders if order is not new]
 
     async def _address_taken(self, broker: str, *, is_slow: bool) -> None:
         door = self._doors.sessions.get(broker)

@@ -175,7 +175,7 @@ def test_nothing_else_makes_an_order_message_for_a_session():
             "engine/desk/room.py",
             "engine/parent/cancelling.py",
             "engine/parent/changing.py",
-            "engine/parent/parent.py",
+            "engine/parent/simple.py",
             "engine/plan_parent/clearing.py",
             "engine/plan_parent/placing.py",
         },

@@ -95,7 +95,7 @@ async def test_an_order_of_unknown_outcome_waits_for_its_broker(market, autojump
 
 async def test_a_plan_that_faults_after_a_fill_is_a_problem_also_after_a_restart(market, autojump_clock, monkeypatch):
     """Nothing of it rests any more, but nobody guards what it bought either."""
-    from onebroker.actors.engine.plan_parent.life import PlanLife
+    from onebroker.actors.engine.plan_parent.looks import Looks
 
     async with traded(market) as trading:
         answer = await trading.place(attrs.evolve(bracket(trading), price=Fixed(trading.at(-1))))
@@ -105,7 +105,7 @@ async def test_a_plan_that_faults_after_a_fill_is_a_problem_also_after_a_restart
             def fault(*_):
                 raise ZeroDivisionError
 
-            broken.setattr(PlanLife, "_look", fault)
+            broken.setattr(Looks, "look", fault)
             trading.moved(-2)
             parent = await trading.until(answer, "failed")
             assert parent["status_message"].startswith("the order engine gave this order up")
@@ -118,7 +118,7 @@ async def test_a_plan_that_faults_after_a_fill_is_a_problem_also_after_a_restart
 async def test_a_parent_that_faults_with_a_live_order_stays_open_and_the_next_start_takes_it_up(
     market, autojump_clock, monkeypatch
 ):
-    from onebroker.actors.engine.parent.parent import ParentActor
+    from onebroker.actors.engine.parent.following import Following
 
     async with traded(market) as trading:
         body = market.body(trading.share, product="MIS", price=trading.at(-2), broker="zerodha")
@@ -129,7 +129,7 @@ async def test_a_parent_that_faults_with_a_live_order_stays_open_and_the_next_st
             def fault(*_):
                 raise ZeroDivisionError
 
-            broken.setattr(ParentActor, "_follow", fault)
+            broken.setattr(Following, "follow", fault)
             trading.moved(-1)
             await trio.sleep(60)
             parent = await stored_parent(market.store, answer.body["parent_id"])

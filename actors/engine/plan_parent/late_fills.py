@@ -1,0 +1,42 @@
+"""Fills of a plan after its end (order-engine 2.2 rows 13c, 43). A plan that has ended is not looked at any more, but its units are still
+counted, shown, and where possible guarded. Pure.
+"""
+
+from collections.abc import Mapping
+
+import attrs
+
+from onebroker.actors.engine.orders.records import LegRecord, ParentRecord, ParentState
+from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
+from onebroker.actors.engine.orders.transitions import LATE
+from onebroker.actors.engine.plan.machine.excess import exits_by_base
+from onebroker.actors.engine.plan.machine.legs import CLOSING
+from onebroker.actors.engine.plan.parts import Part, own_orders_of
+
+_ENDED_BY_ITSELF = frozenset({ParentState.REJECTED, ParentState.FAILED})
+ENDED_BY_OTHERS = frozenset({ParentState.CANCELLING, ParentState.CANCELLED, ParentState.HALTED})
+"""States of parents that a caller or a flatten has ended."""
+
+
+def with_late_fill(record: ParentRecord, root: Part, leg: LegRecord) -> ParentRecord:
+    """Return the record of an ended plan after a leg has changed to `leg`, before the leg is in the record; the same object when no unit of an
+    entry or exit has filled. If the plan ended by itself because the entry counted as not sent, it goes on, and the exits are placed. If a
+    caller or a flatten ended it, the plan sends nothing more, and counts the units."""
+    before = record.leg(leg.leg_id)
+    grown = leg.filled_quantity - (0 if before is None else before.filled_quantity)
+    if grown <= 0:
+        return record
+    for base, exits in exits_by_base(root):
+        entries = {order.path for order in own_orders_of(base)}
+        if leg.part in entries and leg.cancel_reason == LATE and record.state in _ENDED_BY_ITSELF:
+            return moved_parent(record, ParentEvent.TURNED_UP)
+        sign = (leg.part in entries) - any(leg.part == order.path for order in exits)
+        if sign and leg.instance != CLOSING:
+            units = record.filled_after_end.get(leg.instrument_id, 0) + sign * grown
+            return attrs.evolve(record, filled_after_end={**record.filled_after_end, leg.instrument_id: units})
+    return record
+
+
+def left_unprotected(record: ParentRecord) -> Mapping[str, int]:
+    """Return the units that filled after the end and that nothing closes, by instrument id."""
+    return {instrument_id: units for instrument_id, units in record.filled_after_end.items() if units > 0}

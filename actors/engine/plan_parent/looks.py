@@ -1,0 +1,170 @@
+"""The looks at one open plan (order-engine 2.7): each takes in what has changed, decides by `plan.machine` (pure), and hands out the
+actions that follow. Part of a plan parent's actor.
+
+Every decision of a look is in the parent's record before the message that follows from it leaves, because each send writes the record
+ahead.
+"""
+
+import random
+from collections.abc import Callable, Iterable
+
+import attrs
+import trio
+
+from onebroker.actors.engine.orders.states import parent_state
+from onebroker.actors.engine.parent.open_parent import OpenParent
+from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
+from onebroker.actors.engine.plan.machine.advance import advance, is_calm
+from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, NewLeg, ReadRows
+from onebroker.actors.engine.plan.machine.look import Inputs, Rules
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan_parent.legs import event_of
+from onebroker.actors.engine.plan_parent.market import PlanMarket
+from onebroker.actors.engine.plan_parent.open_plan import OpenPlan, is_louder
+from onebroker.actors.engine.plan_parent.steps import LegSteps
+from onebroker.actors.engine.plan_parent.waiting import WaitingExits
+from onebroker.actors.quotes.followers import Follower
+
+LOOK_SECONDS = 2.0
+"""How long a caller waits for a look at most; a look takes far less."""
+PRICE_SECONDS = 0.5
+"""An order that waited longer than this for room is priced again before it leaves."""
+
+
+class Looks:
+    """The looks at one plan. Only the plan's actor calls it."""
+
+    def __init__(self, parent: OpenParent, plan: OpenPlan, steps: LegSteps, waiting: WaitingExits) -> None:
+        self._parent = parent
+        self._plan = plan
+        self._steps = steps
+        self._waiting = waiting
+        self._doors = parent.doors
+        self._clock = parent.clock
+        self.last: Looked | None = None
+        """The result of the last look."""
+        self.first = trio.Event()
+        """Set when the plan has been looked at for the first time, or need not be."""
+        self.under_way: list[NewLeg] = []
+        """Orders on their way that have no leg yet."""
+        self.reading: set[str] = set()
+        """Parts for which positions are being read."""
+        self._blocked: frozenset[str] = frozenset()
+        """Legs that could not be changed at the last look: their broker has not shown them yet, or a message is unanswered."""
+        self._number = 0
+        """How many looks there were."""
+        self._follower: Follower | None = None
+        """Keeps the quotes that no look has seen yet."""
+
+    def follow(self, follower: Follower) -> None:
+        """Take the quotes from `follower` from now on."""
+        self._follower = follower
+
+    def inputs(self) -> Inputs:
+        """Return all that a look now decides by."""
+        record = self._plan.record
+        settings = self._doors.settings
+        return Inputs(
+            parts=self._plan.parts,
+            legs=tuple(map(self._steps.leg_of, record.legs)),
+            market=PlanMarket(self._doors, record.legs, self._follower),
+            placing=(*self.under_way, *self._waiting.orders),
+            held_up=self._waiting.reasons,
+            rules=Rules(
+                move_interval_seconds=settings.move_interval_seconds,
+                follow_seconds=settings.follow_seconds,
+                marketable_after_seconds=settings.marketable_after_seconds,
+                late_entry_seconds=settings.late_entry_minutes * 60,
+                changes_per_order=self._doors.modifies_per_order,
+            ),
+            draw=random.random(),
+        )
+
+    def look(self, start: Callable[[Action], None]) -> Looked:
+        """Look once, take over the result, and `start` the actions that it asks for."""
+        plan = self._plan
+        plan.follow_contracts()
+        inputs = self.inputs()
+        self._blocked = frozenset(leg.leg_id for leg in inputs.legs if leg.busy)
+        looked = advance(plan.root, inputs)
+        self.last = looked
+        self._forget_seen(inputs.market)
+        actions = [action for action in looked.actions if not self._is_being_read(action)]
+        record = plan.record
+        event = event_of(record, looked.state)
+        state = parent_state(record.state, event)
+        loud = bool(actions) or state is not record.state or looked.over_filled != record.over_filled_quantity
+        loud = loud or is_louder(looked.parts, plan.parts)
+        plan.parts = looked.parts
+        self._waiting.keep_wanted(plan.parts)
+        self._steps.forget_unwanted_cancels(inputs.legs, actions)
+        if loud or plan.keep_in_seconds() <= 0:
+            plan.keep(event, looked)
+        self._parent.note_troubles()
+        for action in actions:
+            start(action)
+        self._number += 1
+        self._parent.traffic.tell()
+        return looked
+
+    def _is_being_read(self, action: Action) -> bool:
+        return isinstance(action, ReadRows) and action.part in self.reading
+
+    async def again(self) -> None:
+        """Wait until the plan has been looked at once more."""
+        before = self._number
+        self._plan.news.tell()
+        await self._parent.traffic.until(lambda: self._number > before or not self._plan.sends, LOOK_SECONDS)
+
+    def is_wanted(self, new: NewLeg, waited_seconds: float) -> bool:
+        """Whether an order that is under way is still wanted as it is. Fills of its siblings since, or an end of its part, may make it too
+        large. After a while the market may have moved away from its price."""
+        if new.instance == CLOSING:
+            return True
+        inputs = self.inputs()
+        looked = advance(self._plan.root, inputs)
+        now = looked.parts[new.part]
+        if now.ending is not None or now.own is not None or now.state.final or new.part in looked.excess:
+            return False
+        if waited_seconds < PRICE_SECONDS:
+            return True
+        others = tuple(order for order in inputs.placing if order is not new)
+        again = advance(self._plan.root, attrs.evolve(inputs, placing=others)).actions
+        prices = {
+            (action.price, action.trigger)
+            for action in again
+            if isinstance(action, NewLeg) and _same_place(action, new)
+        }
+        return not prices or (new.price, new.trigger) in prices
+
+    # --- what may lead to another result ----------------------------------------------------------------------------
+
+    def was_blocked(self, leg_id: str) -> bool:
+        """Whether the last look could not change a leg."""
+        return leg_id in self._blocked
+
+    def matters(self, follower: Follower, changed: Iterable[str]) -> bool:
+        """Whether the quotes since the last look may lead the next look to another result. Quotes that cannot matter are
+        forgotten. The others are kept for the look, even when newer quotes replace them. `changed`: instrument ids."""
+        if self.last is None or self._plan.news.told:
+            return True
+        market, calm = PlanMarket(self._doors, (), follower), self.last.calm
+        calmed = [
+            instrument_id
+            for instrument_id in changed
+            if all(is_calm(calm, instrument_id, quote) for quote in market.unseen(instrument_id))
+        ]
+        for instrument_id in calmed:
+            follower.forget(instrument_id)
+        return any(instrument_id not in calmed for instrument_id in changed)
+
+    def _forget_seen(self, market: Market) -> None:
+        """Forget the quotes that the look has seen. Where an instrument has no usable quote now, its quotes stay until there is one."""
+        assert self._follower is not None
+        for instrument_id in self._follower.instrument_ids:
+            if market.seen(instrument_id) is not None:
+                self._follower.forget(instrument_id)
+
+
+def _same_place(one: NewLeg, other: NewLeg) -> bool:
+    return (one.part, one.piece, one.instance) == (other.part, other.piece, other.instance)

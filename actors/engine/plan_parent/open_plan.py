@@ -1,0 +1,167 @@
+"""An open plan as its actor holds it between looks: the tree, the parts' current records, and whether there is news for the next look
+(order-engine 2.7). Part of a plan parent's actor.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import attrs
+import trio
+
+from onebroker.actors.engine.orders.adjusted_contracts import followed
+from onebroker.actors.engine.orders.part_state import Memory, PartRecord
+from onebroker.actors.engine.orders.records import ParentRecord
+from onebroker.actors.engine.orders.states import ACTS, ParentEvent, moved_parent
+from onebroker.actors.engine.parent.open_parent import OpenParent
+from onebroker.actors.engine.parent.times_ahead import ClockPut, parts_put_right
+from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
+from onebroker.actors.engine.plan.machine.positions import not_fresh
+from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
+from onebroker.actors.engine.plan.stored import decode_plan
+from onebroker.actors.store.durable_history import Rename
+
+SENDS = frozenset(ACTS)
+"""States of parents that send legs."""
+KEEP_SECONDS = 1.0
+"""How often the rules' memory of the market is written to the record (order-engine row 6)."""
+
+
+class News:
+    """Whether something has happened since the last look began that may lead the next look to another result."""
+
+    def __init__(self) -> None:
+        self._event = trio.Event()
+
+    def tell(self) -> None:
+        self._event.set()
+
+    @property
+    def told(self) -> bool:
+        return self._event.is_set()
+
+    def forget(self) -> None:
+        """A look begins: it sees all that was told."""
+        self._event = trio.Event()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+
+class OpenPlan:
+    """The tree and the parts of one open plan. Only the plan's actor and its parts use it."""
+
+    def __init__(self, parent: OpenParent) -> None:
+        record = parent.record
+        assert record.plan is not None
+        self._parent = parent
+        self._recorder = parent.recorder
+        self._clock = parent.clock
+        self._catalogue = parent.doors.catalogue
+        self.news = News()
+        self.root: Part = decode_plan(record.plan)
+        self.parts: Mapping[str, PartRecord] = record.parts if parent.is_new else not_fresh(record.parts)
+        """The parts' current records. They are in the parent's record at most a second later, and before a message that follows from them leaves."""
+        self._followed: Sequence[Rename] = ()
+        """The renames of contracts that the record already follows."""
+        self._kept_at = -math.inf
+        self.follow_contracts()
+
+    @property
+    def record(self) -> ParentRecord:
+        return self._recorder.record
+
+    @property
+    def sends(self) -> bool:
+        """Whether the plan may still send orders."""
+        return self.record.state in SENDS
+
+    @property
+    def awaits_book(self) -> bool:
+        """Whether so little is known of one of the plan's orders that the plan can decide nothing until a book shows that order."""
+        return any(leg.awaits_book for leg in self.record.legs)
+
+    def newest(self) -> ParentRecord:
+        return attrs.evolve(self.record, parts=self.parts) if self.parts else self.record
+
+    def part_at(self, path: str) -> OrderPart:
+        """Return an order part."""
+        part = next(part for part in walk(self.root) if part.path == path)
+        assert isinstance(part, OrderPart)
+        return part
+
+    def is_exit(self, path: str) -> bool:
+        """Whether a part is an order part that closes."""
+        part = next(part for part in walk(self.root) if part.path == path)
+        return isinstance(part, OrderPart) and part.is_exit
+
+    # --- the parts' records -----------------------------------------------------------------------------------------
+
+    def take(self, parts: Mapping[str, PartRecord]) -> None:
+        """Replace the parts' records with `parts`, and put them into the parent's record."""
+        self.parts = parts
+        self._recorder.change(attrs.evolve(self.record, parts=parts, updated_at=self._clock.epoch()))
+
+    def take_changed(self, path: str, changed: PartRecord) -> None:
+        """Replace the record of one part, and put it into the parent's record."""
+        self.take({**self.parts, path: changed})
+
+    def say(self, sentence: str) -> None:
+        """Make a sentence the `status_message` of the root and of the parent."""
+        root = attrs.evolve(self.parts.get(self.root.path, PartRecord()), status_message=sentence)
+        self.take_changed(self.root.path, root)
+        self._parent.put_sentence(sentence)
+
+    def keep(self, event: ParentEvent, looked: Looked) -> None:
+        """Put the result of a look into the parent's record."""
+        message = looked.parts[self.root.path].status_message or self.record.status_message
+        self._kept_at = self._clock.monotonic()
+        self._recorder.change(
+            moved_parent(
+                self.record,
+                event,
+                parts=looked.parts,
+                status_message=message,
+                over_filled_quantity=looked.over_filled,
+                updated_at=self._clock.epoch(),
+            )
+        )
+
+    def keep_in_seconds(self) -> float:
+        """Return the seconds until the parts must be written to the record; 0 or less when they are due, infinite when nothing is unkept."""
+        if self.parts == self.record.parts or not self.sends:
+            return math.inf
+        return self._kept_at + KEEP_SECONDS - self._clock.monotonic()
+
+    def put_times_right(self, clock: ClockPut) -> None:
+        parts = parts_put_right(self.parts, clock)
+        if parts is not self.parts:
+            self.take(parts)
+
+    # --- contracts whose strike was adjusted ------------------------------------------------------------------------
+
+    @property
+    def has_renames(self) -> bool:
+        """Whether the catalogue has renames of contracts that the record does not follow yet."""
+        return self._catalogue.value.renames is not self._followed
+
+    def follow_contracts(self) -> None:
+        """Continue under the new ids of contracts whose strike was adjusted."""
+        if not self.has_renames:
+            return
+        self._followed = self._catalogue.value.renames
+        newest = self.newest()
+        record = followed(newest, self._followed)
+        if record is newest:
+            return
+        assert record.plan is not None
+        self.root, self.parts = decode_plan(record.plan), record.parts
+        self._recorder.change(attrs.evolve(record, updated_at=self._clock.epoch()))
+
+
+def is_louder(now: Mapping[str, PartRecord], before: Mapping[str, PartRecord]) -> bool:
+    """Whether more has changed than the rules' memory of the market."""
+    return any(_without_memory(part) != _without_memory(before.get(path, PartRecord())) for path, part in now.items())
+
+
+def _without_memory(part: PartRecord) -> PartRecord:
+    return attrs.evolve(part, memory=Memory(), condition_bars={}, joint={})

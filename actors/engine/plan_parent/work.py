@@ -1,0 +1,218 @@
+"""The work of a plan: it looks at the plan whenever something has changed, and does what the look asks for (order-engine 2.7).
+
+The decisions are in `plan.machine`, which is pure; the waiting, the writing and the sending are here. The parts: `open_plan.py` (tree and
+records), `looks.py`, `new_legs.py` and `placing.py` (orders), `steps.py` (changes and cancels), `holdings.py` (positions), `callers.py`
+(requests) and `first_plan_answer.py` (the caller of the place).
+"""
+
+import math
+
+import attrs
+import trio
+
+from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
+from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.orders.records import LegRecord, ParentRecord
+from onebroker.actors.engine.orders.states import moved_parent, parent_state
+from onebroker.actors.engine.parent.open_parent import OpenParent
+from onebroker.actors.engine.parent.times_ahead import ClockPut
+from onebroker.actors.engine.parent.work import WorkTroubles
+from onebroker.actors.engine.plan.machine.advance import advance
+from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
+from onebroker.actors.engine.plan_parent.callers import PlanCallers
+from onebroker.actors.engine.plan_parent.first_plan_answer import FirstPlanAnswer
+from onebroker.actors.engine.plan_parent.holdings import Holdings
+from onebroker.actors.engine.plan_parent.late_fills import ENDED_BY_OTHERS, left_unprotected, with_late_fill
+from onebroker.actors.engine.plan_parent.legs import event_of
+from onebroker.actors.engine.plan_parent.looks import Looks
+from onebroker.actors.engine.plan_parent.new_legs import NewLegs
+from onebroker.actors.engine.plan_parent.open_plan import SENDS, OpenPlan
+from onebroker.actors.engine.plan_parent.steps import LegSteps
+from onebroker.actors.engine.plan_parent.waiting import WaitingExits
+from onebroker.actors.kernel.mailbox import ActorNotRunning
+from onebroker.actors.quotes.followers import Follower
+from onebroker.config.messages import plan_life as texts
+
+
+class PlanWork:
+    """The work of one plan (`Work`). Only its parent's actor calls it."""
+
+    def __init__(self, parent: OpenParent) -> None:
+        self._parent = parent
+        self._recorder = parent.recorder
+        self._doors = parent.doors
+        self._clock = parent.clock
+        self._plan = plan = OpenPlan(parent)
+        self._steps = steps = LegSteps(parent, plan)
+        waiting = WaitingExits(parent.doors)
+        self._looks = looks = Looks(parent, plan, steps, waiting)
+        self._new_legs = NewLegs(parent, plan, looks, waiting)
+        self._holdings = Holdings(parent, plan, looks)
+        self._callers = PlanCallers(parent, plan, steps, looks)
+        self._answer = FirstPlanAnswer(parent, plan, looks, waiting, self._new_legs, self._holdings)
+
+    @property
+    def _record(self) -> ParentRecord:
+        return self._recorder.record
+
+    # --- the look loop ----------------------------------------------------------------------------------------------
+
+    def begin(self, place: Place | None) -> None:
+        self._new_legs.place_deadline = None if place is None else place.deadline
+        self._parent.tasks.nursery.start_soon(self._look_on)
+
+    async def _look_on(self) -> None:
+        """Look at the plan whenever something has changed or a time has come, until the plan is over."""
+        if not self._parent.is_new:
+            await self._parent.taken_up.wait()
+        with self._doors.quotes.follow(()) as follower:
+            self._looks.follow(follower)
+            self._parent.tasks.nursery.start_soon(self._hear_quotes, follower)
+            self._parent.tasks.nursery.start_soon(self._hear_catalogue)
+            while True:
+                self._plan.news.forget()
+                wake_in = self._look(follower)
+                self._looks.first.set()
+                retry_in = min(self._steps.retry_in_seconds(), self._plan.keep_in_seconds())
+                with trio.move_on_after(max(0.0, min(wake_in, retry_in))):
+                    await self._plan.news.wait()
+
+    def _look(self, follower: Follower) -> float:
+        """Look once, unless the plan is over or waits for a book; return the seconds until a time of the plan comes."""
+        if not self._plan.sends or self._plan.awaits_book:
+            follower.follow(())
+            return math.inf
+        looked = self._looks.look(self._start)
+        self._holdings.read_soon()
+        follower.follow(looked.watched)
+        return looked.wake_at - self._clock.epoch()
+
+    async def _hear_catalogue(self) -> None:
+        catalogue = self._doors.catalogue
+        while True:
+            await catalogue.wait_newer(catalogue.version)
+            if self._plan.has_renames:
+                self._plan.news.tell()
+
+    async def _hear_quotes(self, follower: Follower) -> None:
+        async for changed in follower:
+            if self._looks.matters(follower, changed):
+                self._plan.news.tell()
+
+    def _start(self, action: Action) -> None:
+        """Start what a look asks for."""
+        start = self._parent.tasks.start
+        match action:
+            case NewLeg():
+                self._looks.under_way.append(action)
+                start(self._new_legs.place, action)
+            case ChangeLeg():
+                self._steps.begin_change(action.leg_id)
+                start(self._steps.change, action)
+            case EndLeg():
+                self._steps.begin_cancel(action.leg_id)
+                start(self._steps.end, action)
+            case ReadRows():
+                self._looks.reading.add(action.part)
+                start(self._holdings.read, action.part)
+
+    # --- what the actor hears ---------------------------------------------------------------------------------------
+
+    def needs_books(self, record: ParentRecord) -> bool:
+        return record.state in SENDS
+
+    def take_up_again(self, record: ParentRecord) -> None:
+        self._answer.take_up_again(record)
+
+    def lost_found(self) -> None:
+        self._plan.parts = self._record.parts
+        self._plan.news.tell()
+
+    def put_times_right(self, clock: ClockPut) -> None:
+        """Look again too: after the wall clock is set, or the machine has slept, a time of day comes sooner or later than planned."""
+        self._steps.put_times_right(clock)
+        self._plan.put_times_right(clock)
+        if not clock.restarted:
+            self._plan.news.tell()
+
+    def book_arrived(self) -> None:
+        if self._plan.sends:
+            self._parent.take_up_lost()
+
+    def followed(self, leg: LegRecord, began: float | None) -> None:
+        settled = self._steps.followed(leg.leg_id, began)
+        if settled or self._looks.was_blocked(leg.leg_id):
+            self._plan.news.tell()  # the leg may be unchanged, but now it can be moved or ended
+
+    def leg_changed(self, leg: LegRecord) -> None:
+        if not self._plan.sends:
+            late = with_late_fill(self._record, self._plan.root, leg)
+            if late is not self._record:
+                self._recorder.change(late)
+        record = self._record.with_leg(leg)
+        looked = self._looks.last
+        event = event_of(record, PartState.WORKING if looked is None else looked.state)
+        if parent_state(record.state, event).final and self._plan.sends:
+            self._recorder.change(attrs.evolve(record, updated_at=self._clock.epoch()))  # the next look decides
+        else:
+            self._recorder.change(moved_parent(record, event, updated_at=self._clock.epoch()))
+        if not self._plan.sends:
+            self._note_over_filled()
+            self._parent.note_troubles()
+        self._doors.legs.note(self._record, leg)
+        self._parent.traffic.tell()
+        self._plan.news.tell()
+
+    def _note_over_filled(self) -> None:
+        """Record the over-filled quantity of a stopped plan. Such a plan is not looked at any more, but the quantity is still shown."""
+        over = advance(self._plan.root, self._looks.inputs()).over_filled
+        if over > self._record.over_filled_quantity:
+            sentence = texts.over_filled(over)
+            self._recorder.change(attrs.evolve(self._record, over_filled_quantity=over, status_message=sentence))
+
+    # --- what the actor asks ----------------------------------------------------------------------------------------
+
+    def newest(self) -> ParentRecord:
+        return self._plan.newest()
+
+    def adopts(self, leg: LegRecord) -> bool:
+        """Only an exit of a plan that still sends (row 13c)."""
+        return self._plan.sends and (leg.instance == CLOSING or self._plan.is_exit(leg.part))
+
+    def say(self, sentence: str) -> None:
+        self._plan.say(sentence)
+
+    def troubles(self) -> WorkTroubles | None:
+        """None for a plan that ended before a restart, and for a plan that was not looked at yet."""
+        looked, by_others = self._looks.last, self._record.state in ENDED_BY_OTHERS
+        waits = self._parent.waits_for_books or self._plan.awaits_book
+        if looked is None and not by_others and not waits:
+            return None
+        sends = self._plan.sends
+        unprotected = left_unprotected(self._record) if by_others else {} if looked is None else looked.unprotected
+        return WorkTroubles(
+            unprotected=unprotected,
+            untold=looked.untold if looked is not None and sends else (),
+            unsent_cancels=self._steps.unsent_cancels if sends else frozenset(),
+        )
+
+    # --- for callers ------------------------------------------------------------------------------------------------
+
+    async def place(self, place: Place) -> None:
+        await self._answer.when_started(place)
+
+    async def cancel_leg(self, message: CancelLeg, leg: LegRecord | None) -> None:
+        await self._callers.cancel_leg(message, leg)
+
+    async def modify_leg(self, message: ModifyLeg, leg: LegRecord | None) -> None:
+        await self._callers.modify_leg(message, leg)
+
+    async def for_part(self, message: ModifyPart | CancelPart) -> None:
+        await self._callers.for_part(message)
+
+    async def end_exits(self, message: EndExits) -> None:
+        try:
+            await self._holdings.end_exits(message.closing)
+            message.reply.answer(None)
+        finally:
+            message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered
