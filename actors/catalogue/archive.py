@@ -133,8 +133,8 @@ class Archive:
         _log.warning(
             "the strikes of %s contracts were adjusted since the mapping before: their ids are others now", len(found)
         )
-        kept = {(one.old_id, one.from_day): one for one in (*self.renames, *found)}
-        self.renames = tuple(sorted(kept.values(), key=lambda one: (one.from_day, one.old_id)))
+        kept = {(rename.old_id, rename.from_day): rename for rename in (*self.renames, *found)}
+        self.renames = tuple(sorted(kept.values(), key=lambda rename: (rename.from_day, rename.old_id)))
         await self._durable.put_renames(found)
 
     def _place(self, day: date, report: BuildReport) -> CatalogueFile:

@@ -70,7 +70,7 @@ class Before:
         looked = looked.join(series, on=series.columns, how="semi", nulls_equal=True)
         ids = set(fresh["instrument_id"])
         found = (_adjusted(old, table, now) for old in looked.iter_rows(named=True))
-        return [one for one in found if one is not None and one.new_id in ids]
+        return [adjustment for adjustment in found if adjustment is not None and adjustment.new_id in ids]
 
     def _opened(self) -> Table | None:
         if self._table is None and not self._lost:
@@ -85,8 +85,8 @@ class Before:
 def _adjusted(old: Mapping[str, Any], table: Table, now: Table) -> Adjusted | None:
     """Return the adjustment of an option, if all its tokens that name a contract name the same one, with only the strike changed."""
     named = {
-        _row_of(now, each["broker"], each["broker_token"])
-        for each in table.listings(old["row"], ("broker", "broker_token"))
+        _row_of(now, listing["broker"], listing["broker_token"])
+        for listing in table.listings(old["row"], ("broker", "broker_token"))
     }
     places = named - {None}
     if len(places) != 1:
@@ -107,5 +107,5 @@ def _row_of(table: Table, broker: str, token: str | None) -> int | None:
 def newest_before(earlier: Iterable[tuple[str, str]], day: date) -> Before | None:
     """Return the newest of these mappings (date and path) with a date before `day`; None when there is none."""
     paths = [(date.fromisoformat(written), Path(path)) for written, path in earlier]
-    found = max((one for one in paths if one[0] < day), default=None, key=lambda one: one[0])
+    found = max((mapping for mapping in paths if mapping[0] < day), default=None, key=lambda mapping: mapping[0])
     return None if found is None else Before(found[1])

@@ -94,9 +94,9 @@ def _one_name(said: pl.DataFrame, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.
         odd.join(others, on=["exchange", "market", "exchange_token"], how="semi").group_by(place).agg(compared=pl.len())
     )
     found = found.join(compared, on=place)
-    one = (pl.col("called").list.len() == 1) & (pl.col("matches") >= TRUSTED_SHARE * pl.col("compared"))
+    trusted = (pl.col("called").list.len() == 1) & (pl.col("matches") >= TRUSTED_SHARE * pl.col("compared"))
     several = odd.join(found.filter(pl.col("called").list.len() > 1), on=place, how="semi").select("row", "rank")
-    alias = found.filter(one).select([*place, pl.col("called").list.first()])
+    alias = found.filter(trusted).select([*place, pl.col("called").list.first()])
     said = said.join(alias, on=place, how="left").with_columns(
         underlying_symbol=pl.coalesce("called", "underlying_symbol")
     )

@@ -48,8 +48,8 @@ def align_indices(rows: pl.DataFrame) -> Aligned:
         if _at_odds(group):
             contradicted += group
             groups = list(_joined(group, by_short_name=False))
-        for one in groups:
-            symbols.update(dict.fromkeys((row.row for row in one), (_symbol(one), _segment(one))))
+        for part in groups:
+            symbols.update(dict.fromkeys((row.row for row in part), (_symbol(part), _segment(part))))
     decided = pl.DataFrame(
         {
             "row": pl.Series(list(symbols), dtype=rows.schema["row"]),

@@ -15,11 +15,16 @@ STRIKE_AND_LOT = "strike and lot adjusted"
 def renames_of(adjusted: Iterable[Adjusted], day: date) -> list[Rename]:
     """Return the adjustments that a build of `day` found, as renames to store."""
     return [
-        Rename(old_id=one.old_id, new_id=one.new_id, from_day=day, source=STRIKE if one.same_lot else STRIKE_AND_LOT)
-        for one in adjusted
+        Rename(
+            old_id=adjustment.old_id,
+            new_id=adjustment.new_id,
+            from_day=day,
+            source=STRIKE if adjustment.same_lot else STRIKE_AND_LOT,
+        )
+        for adjustment in adjusted
     ]
 
 
 def of_contracts(renames: Iterable[Rename]) -> tuple[Rename, ...]:
     """Return the stored renames that are of contracts."""
-    return tuple(one for one in renames if one.source in (STRIKE, STRIKE_AND_LOT))
+    return tuple(rename for rename in renames if rename.source in (STRIKE, STRIKE_AND_LOT))
