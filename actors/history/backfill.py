@@ -113,13 +113,13 @@ class Tally:
 
 def remembered(part: Part) -> Part:
     """Return the part with only the outcomes that need not be tried again."""
-    return msgspec.structs.replace(part, outcomes=tuple(one for one in part.outcomes if not one.later))
+    return msgspec.structs.replace(part, outcomes=tuple(outcome for outcome in part.outcomes if not outcome.later))
 
 
 def summary(tally: Tally, before: int, report: Path | None) -> Summary:
     """Return the summary; `before` counts instruments that were finished when this run began."""
     outcomes = list(tally.outcomes)
-    reasons = Counter(one.reason for outcome in outcomes for one in outcome.refused)
+    reasons = Counter(refusal.reason for outcome in outcomes for refusal in outcome.refused)
     reasons.update(outcome.trouble for outcome in outcomes if outcome.trouble is not None)
     shares: Counter[str] = Counter()
     for outcome in outcomes:
@@ -146,7 +146,7 @@ def write_report(outcomes: Iterable[Outcome], file: Path) -> Path | None:
     rows: list[Sequence[str | None]] = []
     for outcome in outcomes:
         named = (outcome.instrument_id, outcome.name, outcome.broker)
-        rows += [(*named, one.time, one.reason) for one in outcome.refused]
+        rows += [(*named, refusal.time, refusal.reason) for refusal in outcome.refused]
         if outcome.trouble is not None:
             rows.append((*named, None, outcome.trouble))
     if not rows:

@@ -65,12 +65,12 @@ class Backfiller:
         before = len(tally.done)
         jobs = [
             job
-            for one in selected.instruments
-            if one.instrument_id not in tally.done and (job := self._job(one, order))
+            for instrument in selected.instruments
+            if instrument.instrument_id not in tally.done and (job := self._job(instrument, order))
         ]
         ended = [job for job in jobs if job.first <= job.last]
         lost = [not_over(job) for job in jobs if job.first > job.last]
-        lost += [not_listed(one) for one in selected.unlisted if one not in tally.done]
+        lost += [not_listed(instrument_id) for instrument_id in selected.unlisted if instrument_id not in tally.done]
         await self._gather(order, codes, ended, tally, len(jobs) + len(selected.unlisted) + before)
         tally.add(Part(outcomes=tuple(lost)))
         report = write_report(tally.outcomes, self.reports / f"backfill-{order.name}.csv")

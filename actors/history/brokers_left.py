@@ -100,7 +100,7 @@ class BrokersLeft:
             self._end_flight()
             return True
         line.empty.add(code)
-        if len(line.empty) >= ENOUGH_EMPTY or not any(self._may_ask(one, line) for one in self.active):
+        if len(line.empty) >= ENOUGH_EMPTY or not any(self._may_ask(other, line) for other in self.active):
             self._end_flight()
             return True
         self._put_back(line)
@@ -108,7 +108,7 @@ class BrokersLeft:
 
     def may_be_asked_next(self, line: Line, code: str) -> bool:
         """Tell whether a broker other than `code` may have the candles."""
-        return any(one != code and self._may_ask(one, line) for one in self.active)
+        return any(other != code and self._may_ask(other, line) for other in self.active)
 
     def failed(self, code: str, line: Line, error: BrokerError | LoginNeeded) -> float:
         """Note a failure; return for how many seconds to leave the broker alone."""

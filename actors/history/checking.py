@@ -118,13 +118,18 @@ async def check_store(store: HistoryStore, durable: Durable, identity_of: Identi
 
 
 async def _shown(rename: Rename, identity_of: IdentityOf) -> str:
-    old, new = [_name(await identity_of(one)) or one for one in (rename.old_id, rename.new_id)]
+    old, new = [
+        _name(await identity_of(instrument_id)) or instrument_id for instrument_id in (rename.old_id, rename.new_id)
+    ]
     return f"{old} is {new} from {rename.from_day} on ({rename.source})"
 
 
 async def _look(store: HistoryStore, durable: Durable, identity_of: IdentityOf) -> list[Finding]:
     series = (await store.series()).filter(pl.col("minutes").is_not_null())
-    known = {str(one): await identity_of(str(one)) for one in series["instrument_id"].unique(maintain_order=True)}
+    known = {
+        str(instrument_id): await identity_of(str(instrument_id))
+        for instrument_id in series["instrument_id"].unique(maintain_order=True)
+    }
     traded = await _traded(store, series, known)
     findings: list[Finding] = []
     for row in series.iter_rows(named=True):

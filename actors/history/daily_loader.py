@@ -151,15 +151,15 @@ class DailyLoader:
 
     async def _load(self, market: Market, days: tuple[date, date], under: Underway) -> None:
         standing = await self._choosing.standing(DAY)
-        wanted = [one for one in standing if market_of(one.identity) == market]
-        left = [one for one in wanted if one.instrument_id not in under.read]
+        wanted = [instrument for instrument in standing if market_of(instrument.identity) == market]
+        left = [instrument for instrument in wanted if instrument.instrument_id not in under.read]
         outcomes: list[Outcome] = []
 
         async def taken(part: Part) -> None:
             outcomes.extend(part.outcomes)
 
         orders = Orders(
-            jobs=[Job(instrument=one, interval=DAY, first=days[0], last=days[1]) for one in left],
+            jobs=[Job(instrument=instrument, interval=DAY, first=days[0], last=days[1]) for instrument in left],
             codes=tuple(self._doors.sessions),
             factors=await all_factors(self._durable),
             stop=lambda: not self._may_load(market),
@@ -193,7 +193,7 @@ class DailyLoader:
     def _show(self, loading: Market | None) -> None:
         self._view.set(
             CollectorView(
-                markets={market_name(one): self._market_view(one) for one in daily.markets(self._calendar)},
+                markets={market_name(market): self._market_view(market) for market in daily.markets(self._calendar)},
                 loading=None if loading is None else market_name(loading),
             )
         )
@@ -215,20 +215,20 @@ def _note(outcomes: Sequence[Outcome], under: Underway) -> str | None:
     """Note which instruments need no further try; return why the others need one, or None."""
     trouble: str | None = None
     for outcome in outcomes:
-        one = outcome.instrument_id
+        instrument_id = outcome.instrument_id
         if outcome.later:
             trouble = outcome.trouble
         elif outcome.trouble is not None:
-            under.read.add(one)
-            under.failed.add(one)
+            under.read.add(instrument_id)
+            under.failed.add(instrument_id)
         elif outcome.newest is not None and outcome.newest >= day_start(under.through):
-            under.read.add(one)
+            under.read.add(instrument_id)
         else:
-            under.empty[one] = under.empty.get(one, 0) + 1
-            if under.empty[one] < daily.MOST_EMPTY_TRIES:
+            under.empty[instrument_id] = under.empty.get(instrument_id, 0) + 1
+            if under.empty[instrument_id] < daily.MOST_EMPTY_TRIES:
                 trouble = trouble or f"{outcome.name} and maybe others have no candle of {under.through} yet"
                 continue
-            under.read.add(one)
+            under.read.add(instrument_id)
             if outcome.refused:
-                under.failed.add(one)
+                under.failed.add(instrument_id)
     return trouble

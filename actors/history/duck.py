@@ -158,9 +158,9 @@ class DuckHistory:
         # DuckDB's process crashes when a connection is closed while another thread works on one of its cursors.
         everybody = [object() for _ in range(READERS)]
         async with self._writing, AsyncExitStack() as stack:
-            for one in everybody:
-                await self._limiter.acquire_on_behalf_of(one)
-                stack.callback(self._limiter.release_on_behalf_of, one)
+            for borrower in everybody:
+                await self._limiter.acquire_on_behalf_of(borrower)
+                stack.callback(self._limiter.release_on_behalf_of, borrower)
             await trio.to_thread.run_sync(self._close)
 
     async def _next_tick(self, cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int) -> int | None:

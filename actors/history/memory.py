@@ -59,7 +59,7 @@ class MemoryHistory:
 
     async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         await self._contact()
-        bare, stored = (self._series(instrument_id, one, start, end) for one in (1, minutes))
+        bare, stored = (self._series(instrument_id, length, start, end) for length in (1, minutes))
         day = ((pl.col("time") + INDIA_OFFSET) // INDIA_DAY).alias("day")
         return bare.with_columns(day).join(stored.select(day), on="day", how="anti", maintain_order="left").drop("day")
 

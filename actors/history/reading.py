@@ -190,7 +190,9 @@ def _depth(texts: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
             wrong.append(True)
     sides = (
         pl.Series(
-            side, [one and [msgspec.structs.asdict(level) for level in getattr(one, side)] for one in found], LEVELS
+            side,
+            [depth and [msgspec.structs.asdict(level) for level in getattr(depth, side)] for depth in found],
+            LEVELS,
         )
         for side in ("buy", "sell")
     )

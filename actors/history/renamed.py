@@ -46,7 +46,11 @@ def parts_of(renames: Sequence[Rename], instrument_id: str) -> tuple[Part, ...]:
         for rename in _before(renames, part):
             until = day_start(rename.from_day)
             since = max(
-                (day_start(one.from_day) for one in _leaves(renames, rename.old_id) if one.from_day < rename.from_day),
+                (
+                    day_start(earlier_rename.from_day)
+                    for earlier_rename in _leaves(renames, rename.old_id)
+                    if earlier_rename.from_day < rename.from_day
+                ),
                 default=_ALWAYS[0],
             )
             found.append(Part(rename.old_id, since, until))
@@ -55,21 +59,23 @@ def parts_of(renames: Sequence[Rename], instrument_id: str) -> tuple[Part, ...]:
 
 def _before(renames: Sequence[Rename], part: Part) -> Iterator[Rename]:
     into = [
-        one
-        for one in renames
-        if one.new_id == part.instrument_id and part.since <= day_start(one.from_day) < part.until
+        rename
+        for rename in renames
+        if rename.new_id == part.instrument_id and part.since <= day_start(rename.from_day) < part.until
     ]
-    yield from sorted(into, key=lambda one: (one.from_day, one.old_id), reverse=True)
+    yield from sorted(into, key=lambda rename: (rename.from_day, rename.old_id), reverse=True)
 
 
 def _leaves(renames: Sequence[Rename], instrument_id: str) -> list[Rename]:
-    return [one for one in renames if one.old_id == instrument_id]
+    return [rename for rename in renames if rename.old_id == instrument_id]
 
 
 def _taken(renames: Sequence[Rename], instrument_id: str) -> int:
     """Return from when on an id belongs to its present owner, if one company left it and another took it."""
-    taken = max((one.from_day for one in renames if one.new_id == instrument_id), default=None)
-    left = [one.from_day for one in _leaves(renames, instrument_id) if taken is not None and one.from_day <= taken]
+    taken = max((rename.from_day for rename in renames if rename.new_id == instrument_id), default=None)
+    left = [
+        rename.from_day for rename in _leaves(renames, instrument_id) if taken is not None and rename.from_day <= taken
+    ]
     return day_start(max(left)) if left else _ALWAYS[0]
 
 
@@ -80,14 +86,18 @@ async def parts_stored(durable: Durable, instrument_id: str) -> tuple[Part, ...]
 
 async def candles_of(store: HistoryStore, parts: Iterable[Part], minutes: int, start: int, end: int) -> pl.DataFrame:
     """Return the candles with start <= time < end, oldest first. Raises HistoryError."""
-    return await _joined(lambda one, first, last: store.candles(one, minutes, first, last), parts, start, end)
+    return await _joined(
+        lambda instrument_id, first, last: store.candles(instrument_id, minutes, first, last), parts, start, end
+    )
 
 
 async def minutes_besides_of(
     store: HistoryStore, parts: Iterable[Part], minutes: int, start: int, end: int
 ) -> pl.DataFrame:
     """Return the 1-minute candles of the days on which a name has no candle of `minutes`, oldest first. Raises HistoryError."""
-    return await _joined(lambda one, first, last: store.minutes_besides(one, minutes, first, last), parts, start, end)
+    return await _joined(
+        lambda instrument_id, first, last: store.minutes_besides(instrument_id, minutes, first, last), parts, start, end
+    )
 
 
 async def _joined(
@@ -95,7 +105,11 @@ async def _joined(
 ) -> pl.DataFrame:
     """Return the rows of all names, oldest first; of two rows of one moment, the later name's row."""
     ranges = [(part.instrument_id, *part.of(start, end)) for part in parts]
-    frames = [await read(one, first, last) for one, first, last in ranges if first < last or one == ranges[0][0]]
+    frames = [
+        await read(instrument_id, first, last)
+        for instrument_id, first, last in ranges
+        if first < last or instrument_id == ranges[0][0]
+    ]
     if len(frames) == 1:
         return frames[0]
     return pl.concat(frames).unique("time", keep="first", maintain_order=True).sort("time")
@@ -159,10 +173,14 @@ def in_circle(renames: Sequence[Rename], added: Rename) -> bool:
     seen: set[str] = set()
     look: list[str] = [added.old_id]
     while look:
-        one = look.pop()
-        if one == added.new_id:
+        instrument_id = look.pop()
+        if instrument_id == added.new_id:
             return True
-        if one not in seen:
-            seen.add(one)
-            look += [rename.old_id for rename in renames if rename.new_id == one and rename.from_day == added.from_day]
+        if instrument_id not in seen:
+            seen.add(instrument_id)
+            look += [
+                rename.old_id
+                for rename in renames
+                if rename.new_id == instrument_id and rename.from_day == added.from_day
+            ]
     return False

@@ -90,9 +90,13 @@ class Choosing:
         return Selected((*named, *await _of_filter(snapshot, selection)), unlisted)
 
     def _listed(self, ids: Mapping[str, Any]) -> tuple[tuple[Instrument, ...], tuple[str, ...]]:
-        found = {one: self._known.instrument(one) for one in ids}
-        listed = tuple(one for one in found.values() if one is not None and one.listings)
-        return listed, tuple(one for one, instrument in found.items() if instrument is None or not instrument.listings)
+        found = {instrument_id: self._known.instrument(instrument_id) for instrument_id in ids}
+        listed = tuple(instrument for instrument in found.values() if instrument is not None and instrument.listings)
+        return listed, tuple(
+            instrument_id
+            for instrument_id, instrument in found.items()
+            if instrument is None or not instrument.listings
+        )
 
 
 async def _of_filter(snapshot: Snapshot, selection: Selection) -> list[Instrument]:
@@ -106,10 +110,10 @@ async def _of_filter(snapshot: Snapshot, selection: Selection) -> list[Instrumen
     if len(ids) > MOST_INSTRUMENTS:
         raise TooMany(f"{len(ids)} instruments are too many at once ({MOST_INSTRUMENTS} are the most); choose fewer")
     found: list[Instrument] = []
-    for number, one in enumerate(ids):
+    for number, instrument_id in enumerate(ids):
         if number % SLICE == 0:
             await trio.lowlevel.checkpoint()
-        instrument = snapshot.instrument_once(one)
-        if instrument is not None and one not in selection.ids:
+        instrument = snapshot.instrument_once(instrument_id)
+        if instrument is not None and instrument_id not in selection.ids:
             found.append(instrument)
     return found
