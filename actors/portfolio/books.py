@@ -205,7 +205,7 @@ class BookAssembler(Generic[Row]):
                 before, source=held.rows, snapshot=snapshot, legs_version=version, acknowledged=held.acknowledged
             )
             return
-        ordered = sorted(rendered.values(), key=lambda one: one.sort_key)
+        ordered = sorted(rendered.values(), key=lambda rendered_row: rendered_row.sort_key)
         self._parts[broker] = _BrokerPart(
             source=held.rows,
             day=day,
@@ -213,8 +213,8 @@ class BookAssembler(Generic[Row]):
             legs_version=version,
             rendered=rendered,
             acknowledged=held.acknowledged,
-            views=tuple(one.view for one in ordered),
-            encoded=b",".join([one.encoded for one in ordered]),
+            views=tuple(rendered_row.view for rendered_row in ordered),
+            encoded=b",".join([rendered_row.encoded for rendered_row in ordered]),
             tally=_tally_of(ordered),
         )
 
@@ -265,8 +265,8 @@ class BookAssembler(Generic[Row]):
 def _tally_of(rendered: list[_Rendered[Row]]) -> Tally:
     counts: Counter[str] = Counter()
     amounts: Counter[str] = Counter()
-    for one in rendered:
-        counted, named, amount = one.tally
+    for row in rendered:
+        counted, named, amount = row.tally
         counts[counted] += 1
         amounts[named] += amount
     return Tally(counts=counts, amounts=amounts)

@@ -40,7 +40,9 @@ class StoredDayCloses:
     async def learn(self, instrument_ids: Iterable[str]) -> None:
         now = self._clock.monotonic()
         wanted = [
-            one for one in dict.fromkeys(instrument_ids) if now - self._asked.get(one, -AGAIN_SECONDS) >= AGAIN_SECONDS
+            instrument_id
+            for instrument_id in dict.fromkeys(instrument_ids)
+            if now - self._asked.get(instrument_id, -AGAIN_SECONDS) >= AGAIN_SECONDS
         ]
         try:
             for instrument_id in wanted[:MOST_AT_ONCE]:

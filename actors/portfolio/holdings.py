@@ -106,12 +106,12 @@ def join(held: Sequence[Held]) -> list[tuple[Held, ...]]:
         return index
 
     first_with: dict[tuple[str, str], int] = {}
-    for index, one in enumerate(held):
-        for key in one.keys:
+    for index, holding in enumerate(held):
+        for key in holding.keys:
             parents[root(index)] = root(first_with.setdefault(key, index))
     groups: dict[int, list[Held]] = {}
-    for index, one in enumerate(held):
-        groups.setdefault(root(index), []).append(one)
+    for index, holding in enumerate(held):
+        groups.setdefault(root(index), []).append(holding)
     return [tuple(sorted(group, key=_member_order)) for group in groups.values()]
 
 
@@ -133,7 +133,7 @@ class Company:
 
 def identify(group: Sequence[Held], snapshot: Snapshot | None) -> Company:
     """Choose the instrument of a joined row. Instruments that brokers named go first; among them, NSE listings of its ISINs go first."""
-    isins = sorted({one.isin for one in group if one.isin})
+    isins = sorted({holding.isin for holding in group if holding.isin})
     instrument = _instrument(group, isins, snapshot)
     if instrument is not None:
         identity = instrument.identity
@@ -158,7 +158,7 @@ def identify(group: Sequence[Held], snapshot: Snapshot | None) -> Company:
 def _instrument(group: Sequence[Held], isins: Sequence[str], snapshot: Snapshot | None) -> Instrument | None:
     if snapshot is None:
         return None
-    named = {one.instrument_id for one in group if one.instrument_id}
+    named = {holding.instrument_id for holding in group if holding.instrument_id}
     listed = [instrument_id for isin in isins for instrument_id in snapshot.by_isin(isin)]
     ordered = [instrument_id for instrument_id in listed if instrument_id in named] + sorted(named) + listed
     found = (snapshot.instrument(instrument_id) for instrument_id in ordered)
@@ -198,8 +198,8 @@ class Prices:
 def merge_holding(group: Sequence[Held], company: Company, prices: Prices) -> HoldingView:
     """Merge joined rows (in the order of the broker codes) into one row."""
     places = _SECURITY_PLACES if company.segment is None else price_places(company.segment)
-    quantity = sum(units(one.row) for one in group)
-    costs = [bucket_costs(one.row) for one in group]
+    quantity = sum(units(holding.row) for holding in group)
+    costs = [bucket_costs(holding.row) for holding in group]
     invested = sum(cost for cost in costs if cost is not None) if None not in costs else None
     last = None if prices.last is None else round_half_up(prices.last, places)
     current = None if last is None else value_paise(quantity, last)
@@ -215,7 +215,7 @@ def merge_holding(group: Sequence[Held], company: Company, prices: Prices) -> Ho
         last_price=last,
         current_value=_rupees(current),
         pnl=_pnl(quantity, invested, current, last, prices.previous_close),
-        collateral_quantity=sum(one.row.collateral_quantity for one in group),
+        collateral_quantity=sum(holding.row.collateral_quantity for holding in group),
     )
 
 
@@ -286,8 +286,16 @@ class HoldingsAssembler:
             for row in (held.rows if isinstance(held.rows, tuple) else ())
             if isinstance(row, HoldingRow) and price_or_none(row.last_price) is None
         ]
-        ids = {found for one in unpriced for found in (one.instrument_id, identify((one,), snapshot).instrument_id)}
-        return sorted(one for one in ids if one is not None and self._quotes.usable_price(one) is None)
+        ids = {
+            found
+            for holding in unpriced
+            for found in (holding.instrument_id, identify((holding,), snapshot).instrument_id)
+        }
+        return sorted(
+            instrument_id
+            for instrument_id in ids
+            if instrument_id is not None and self._quotes.usable_price(instrument_id) is None
+        )
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
         yield from self._regroup(slices)
@@ -308,7 +316,7 @@ class HoldingsAssembler:
             if number % ROWS_PER_STEP == 0:
                 yield
         if changed or self._content is None:
-            self._rendered = {one.group: one for one in rendered}
+            self._rendered = {row.group: row for row in rendered}
             self._content = _content(sorted(rendered, key=_sort_key))
         return self._content
 
@@ -328,7 +336,7 @@ class HoldingsAssembler:
         yield
         named = []
         for number, group in enumerate(groups):
-            if sum(units(one.row) for one in group):
+            if sum(units(holding.row) for holding in group):
                 named.append((group, identify(group, snapshot)))
             if number % ROWS_PER_STEP == 0:
                 yield
@@ -340,17 +348,19 @@ class HoldingsAssembler:
 
     def _prices(self, group: tuple[Held, ...], company: Company, ranks: Mapping[str, int]) -> Prices:
         """Find the last price (architecture 7): the usable quote, then the broker most recently read, then the last day candle."""
-        by_recency = sorted(group, key=lambda one: ranks[one.broker]) if len(group) > 1 else group
+        by_recency = sorted(group, key=lambda holding: ranks[holding.broker]) if len(group) > 1 else group
         ids = [
             company.instrument_id,
-            *sorted({one.instrument_id for one in group} - {company.instrument_id, None}, key=str),
+            *sorted({holding.instrument_id for holding in group} - {company.instrument_id, None}, key=str),
         ]
-        last = _first(self._quotes.usable_price(one) for one in ids if one is not None)
+        last = _first(self._quotes.usable_price(instrument_id) for instrument_id in ids if instrument_id is not None)
         if last is None:
-            last = _first(price_or_none(one.row.last_price) for one in by_recency)
+            last = _first(price_or_none(holding.row.last_price) for holding in by_recency)
         if last is None and self._closes is not None:
-            last = _first(self._closes.close(one) for one in ids if one is not None)
-        return Prices(last=last, previous_close=_first(price_or_none(one.row.close_price) for one in by_recency))
+            last = _first(self._closes.close(instrument_id) for instrument_id in ids if instrument_id is not None)
+        return Prices(
+            last=last, previous_close=_first(price_or_none(holding.row.close_price) for holding in by_recency)
+        )
 
 
 def _first(candidates: Iterable[float | None]) -> float | None:
@@ -368,7 +378,7 @@ def _sort_key(one: _Rendered) -> tuple[str, ...]:
 
 
 def _content(rendered: Sequence[_Rendered]) -> Content:
-    views = tuple(one.view for one in rendered)
+    views = tuple(row.view for row in rendered)
     summary = msgspec.json.encode(
         HoldingsSummary(
             holdings_count=len(views),
@@ -377,5 +387,5 @@ def _content(rendered: Sequence[_Rendered]) -> Content:
             total_unrealized_pnl=rupees(sum(_paise(view.pnl.unrealized) for view in views)),
         )
     )
-    rows = json_array([one.encoded for one in rendered])
+    rows = json_array([row.encoded for row in rendered])
     return Content(fields=b"".join((b'"holdings":', rows, b',"summary":', summary)), rows=views, summary=summary)

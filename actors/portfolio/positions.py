@@ -232,24 +232,24 @@ class PositionsAssembler:
     def _join(self) -> Content:
         rendered = {view: [self._rendered[key] for key in self._order if key[0] == view] for view in VIEWS}
         net, day = rendered["net"], rendered["day"]
-        realized = sum(one.realized_paise for one in net)
-        unrealized = sum(one.unrealized_paise for one in net)
+        realized = sum(position.realized_paise for position in net)
+        unrealized = sum(position.unrealized_paise for position in net)
         summary = msgspec.json.encode(
             PositionsSummary(
                 net_count=len(net),
                 day_count=len(day),
                 realized=rupees(realized),
                 unrealized=rupees(unrealized),
-                total=rupees(sum(one.total_paise for one in net)),
-                unknown_rows=sum(not one.is_known for one in net),
+                total=rupees(sum(position.total_paise for position in net)),
+                unknown_rows=sum(not position.is_known for position in net),
             )
         )
         fields = b"".join((
-            b'"net":', json_array([one.encoded for one in net]),
-            b',"day":', json_array([one.encoded for one in day]),
+            b'"net":', json_array([position.encoded for position in net]),
+            b',"day":', json_array([position.encoded for position in day]),
             b',"summary":', summary,
         ))  # fmt: skip
-        return Content(fields=fields, rows=tuple(one.view for one in net), summary=summary)
+        return Content(fields=fields, rows=tuple(position.view for position in net), summary=summary)
 
 
 def _group_key(broker: str, row: PositionRow, snapshot: Snapshot | None) -> GroupKey:
