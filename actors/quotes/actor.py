@@ -216,7 +216,7 @@ class QuoteBookActor:
         )  # fmt: skip
 
     async def _watch(self, now: float) -> None:
-        self._asked = {one: at for one, at in self._asked.items() if now - at < ASKED_SECONDS}
+        self._asked = {instrument_id: at for instrument_id, at in self._asked.items() if now - at < ASKED_SECONDS}
         if len(self._asked) > MOST_ASKED:
             latest = sorted(self._asked.items(), key=lambda asked: -asked[1])
             self._asked = dict(latest[:MOST_ASKED])
@@ -257,7 +257,11 @@ class QuoteBookActor:
             return in_market and quote.received_at < message.since
 
         now = self._clock.epoch()
-        old = {one for one in self._book if any(is_old(one, quote) for quote in self._book.of_brokers(one).values())}
+        old = {
+            instrument_id
+            for instrument_id in self._book
+            if any(is_old(instrument_id, quote) for quote in self._book.of_brokers(instrument_id).values())
+        }
         self._book.mark_stale(old, is_old, now)
         self._feeding.renew_silent(old, self._clock.monotonic())
 

@@ -154,10 +154,10 @@ class QuoteBook:
 
 def _drop(held: dict[str, H], received: Mapping[str, float], before: float, most: int) -> list[str]:
     """Remove from `held` the entries received before `before`, then the oldest in `received` until `most` are left. Return the removed."""
-    outdated = [one for one, at in received.items() if at < before]
+    outdated = [instrument_id for instrument_id, at in received.items() if at < before]
     beyond = len(held) - len(outdated) - most
     if beyond > 0:
         outdated += nsmallest(beyond, received.keys() - set(outdated), key=received.__getitem__)
-    for one in outdated:
-        del held[one]
+    for instrument_id in outdated:
+        del held[instrument_id]
     return outdated

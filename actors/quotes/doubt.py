@@ -83,7 +83,7 @@ class Doubts:
 
     def _is_doubted(self, quote: Quote, held: Quote | None, others: list[Quote], before: Quote | None) -> bool:
         last = quote.tick.last_price
-        against = [one for one in others if not same(one.tick.last_price, last)]
+        against = [other for other in others if not same(other.tick.last_price, last)]
         if len(against) < len(others):
             return False
         has_leapt = leaps(last, held, quote.tick.previous_close)
@@ -93,16 +93,16 @@ class Doubts:
             return False
         if before is None or not same(before.tick.last_price, last) or not _is_further(quote, before):
             return True
-        return any(quote.received_at - moment(one) <= HEARD_SECONDS for one in against)
+        return any(quote.received_at - moment(other) <= HEARD_SECONDS for other in against)
 
     def released(self, instrument_id: str, by: Quote) -> list[Quote]:
         """Return, and no longer hold back, the ticks that `by` confirms: a tick that was taken, or a fetched quote."""
         waiting = self._waiting.get(instrument_id)
         if waiting is None:
             return []
-        found = [one for one in waiting.values() if same(one.tick.last_price, by.tick.last_price)]
-        for one in found:
-            self._forget(instrument_id, one.broker)
+        found = [quote for quote in waiting.values() if same(quote.tick.last_price, by.tick.last_price)]
+        for quote in found:
+            self._forget(instrument_id, quote.broker)
         return found
 
     def drain_news(self) -> dict[str, Quote]:
@@ -113,7 +113,7 @@ class Doubts:
     def forget(self, before: float) -> None:
         """Drop the held-back ticks received before `before` (epoch seconds)."""
         for instrument_id, waiting in list(self._waiting.items()):
-            for quote in [one for one in waiting.values() if one.received_at < before]:
+            for quote in [quote for quote in waiting.values() if quote.received_at < before]:
                 self._forget(instrument_id, quote.broker)
 
     def _forget(self, instrument_id: str, broker: str) -> None:
@@ -128,14 +128,14 @@ def _others(
     """Return the recent quotes of other sources: each other broker's newest, held back or not, and the fetched quote."""
     newest = {**by_broker, **(waiting or {})}
     newest.pop(quote.broker, None)
-    found = [one for one in newest.values() if one.stale_since is None and not one.restored]
+    found = [other for other in newest.values() if other.stale_since is None and not other.restored]
     if fetched is not None:
         found.append(fetched)
-    return [one for one in found if quote.received_at - moment(one) <= FRESH_SECONDS]
+    return [other for other in found if quote.received_at - moment(other) <= FRESH_SECONDS]
 
 
 def _agree(quotes: list[Quote]) -> bool:
-    return all(same(quotes[0].tick.last_price, one.tick.last_price) for one in quotes[1:])
+    return all(same(quotes[0].tick.last_price, quote.tick.last_price) for quote in quotes[1:])
 
 
 def _is_further(quote: Quote, before: Quote) -> bool:
@@ -151,8 +151,10 @@ def strays(quote: Quote, held: Quote | None, others: Iterable[Quote]) -> bool:
         return False
     if held is not None and _near(held.tick.last_price, tick.last_price):
         return held.stray and not _is_further(quote, held)
-    recent = (one for one in others if one.broker != quote.broker and quote.received_at - moment(one) <= FRESH_SECONDS)
-    return not any(_near(one.tick.last_price, tick.last_price) for one in recent)
+    recent = (
+        other for other in others if other.broker != quote.broker and quote.received_at - moment(other) <= FRESH_SECONDS
+    )
+    return not any(_near(other.tick.last_price, tick.last_price) for other in recent)
 
 
 def _is_outside(tick: Tick) -> bool:

@@ -99,7 +99,7 @@ class Feeding:
         carried = set().union(
             *(ids for code, ids in self.plan.items() if code in self.feeders and self.feeders[code].connected)
         )
-        return [one for one in self.wanted if one in carried]
+        return [instrument_id for instrument_id in self.wanted if instrument_id in carried]
 
     def renews(self, instrument_id: str, quote: Quote) -> bool:
         """Tell whether the feed of the quote's broker is live and carries the instrument."""
@@ -108,7 +108,7 @@ class Feeding:
 
     def needed(self) -> list[str]:
         """Return the instruments wanted for another reason than a recent read."""
-        return [one for one, need in self.wanted.items() if need is not Need.ASKED]
+        return [instrument_id for instrument_id, need in self.wanted.items() if need is not Need.ASKED]
 
     def carried(self) -> set[str]:
         return set().union(*self.plan.values())
@@ -134,5 +134,7 @@ class Feeding:
         return True
 
     def _listings(self, code: str, ids: Iterable[str]) -> tuple[Listing, ...]:
-        found = (self._known.instrument(one) for one in ids)
-        return tuple(one.listings[code] for one in found if one is not None and code in one.listings)
+        found = (self._known.instrument(instrument_id) for instrument_id in ids)
+        return tuple(
+            instrument.listings[code] for instrument in found if instrument is not None and code in instrument.listings
+        )

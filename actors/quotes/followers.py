@@ -88,12 +88,12 @@ class Follower:
     def follow(self, instrument_ids: Iterable[str]) -> None:
         """Follow exactly these instruments from now on."""
         wanted = frozenset(instrument_ids)
-        for one in wanted - self._ids:
-            self._followers.add(one, self)
-        for one in self._ids - wanted:
-            self._followers.remove(one, self)
-            self._changed.pop(one, None)
-            self._unread.pop(one, None)
+        for instrument_id in wanted - self._ids:
+            self._followers.add(instrument_id, self)
+        for instrument_id in self._ids - wanted:
+            self._followers.remove(instrument_id, self)
+            self._changed.pop(instrument_id, None)
+            self._unread.pop(instrument_id, None)
         self._ids = wanted
 
     def note(self, instrument_id: str, quote: Quote | None) -> None:

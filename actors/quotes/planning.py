@@ -110,65 +110,74 @@ class _Table:
 
     def _each(self) -> Iterator[tuple[bool, str]]:
         """Yield each wanted instrument, and whether it is time to let other tasks run."""
-        return ((number % STEP == 0, one) for number, one in enumerate(self._wanted))
+        return ((number % STEP == 0, instrument_id) for number, instrument_id in enumerate(self._wanted))
 
     def keep(self, before: Plan) -> Steps:
         """Leave every instrument where it is, if it is still wanted and listed, and the feed is not its third."""
         stays = [(code, before.get(code, frozenset()), self._live_copies) for code in self._live]
         stays += [(code, before.get(code, frozenset()), self._waiting_copies) for code in self._waiting]
-        for pause, one in self._each():
+        for pause, instrument_id in self._each():
             if pause:
                 yield
             for code, carried, copies in stays:
-                if one in carried and self._copies(one) < COPIES and self._has_room(code) and self._lists(one, code):
-                    self._put(one, code, copies)
-        for pause, one in self._each():
+                if (
+                    instrument_id in carried
+                    and self._copies(instrument_id) < COPIES
+                    and self._has_room(code)
+                    and self._lists(instrument_id, code)
+                ):
+                    self._put(instrument_id, code, copies)
+        for pause, instrument_id in self._each():
             if pause:
                 yield
             for code in self._live:
-                if one in self.carried[code]:
-                    self._kept[code].append(one)
-                    if self._live_copies[one] > 1:
-                        self._doubled[code].append(one)
+                if instrument_id in self.carried[code]:
+                    self._kept[code].append(instrument_id)
+                    if self._live_copies[instrument_id] > 1:
+                        self._doubled[code].append(instrument_id)
 
     def serve_all(self) -> Generator[None, None, bool]:
         """Give a live broker to every instrument without one, if need be in another's place. Tell whether any instrument got one."""
         served = False
-        for pause, one in self._each():
+        for pause, instrument_id in self._each():
             if pause:
                 yield
-            if not self._live_copies[one]:
-                code = self._with_room(one) or self._make_room(one)
+            if not self._live_copies[instrument_id]:
+                code = self._with_room(instrument_id) or self._make_room(instrument_id)
                 if code is not None:
-                    self._put(one, code, self._live_copies)
+                    self._put(instrument_id, code, self._live_copies)
                     served = True
         return served
 
     def double(self) -> Steps:
         """Give each instrument its second broker where there is room."""
-        for pause, one in self._each():
+        for pause, instrument_id in self._each():
             if pause:
                 yield
-            if self._live_copies[one] and self._copies(one) < COPIES:
-                code = self._with_room(one)
+            if self._live_copies[instrument_id] and self._copies(instrument_id) < COPIES:
+                code = self._with_room(instrument_id)
                 if code is not None:
-                    self._put(one, code, self._live_copies)
+                    self._put(instrument_id, code, self._live_copies)
                     for other in self._live:
-                        if one in self.carried[other]:
-                            self._doubled[other].append(one)
+                        if instrument_id in self.carried[other]:
+                            self._doubled[other].append(instrument_id)
 
     def probe(self, before: Plan) -> None:
         """Give each lost broker one instrument, whose ticks show the broker's return."""
         for code in _standing(self._feeders, Standing.LOST):
-            one = next(self._probes(code, before.get(code, frozenset())), None)
-            if one is not None and self._has_room(code):
-                self.carried[code].add(one)
+            instrument_id = next(self._probes(code, before.get(code, frozenset())), None)
+            if instrument_id is not None and self._has_room(code):
+                self.carried[code].add(instrument_id)
 
     def _probes(self, code: str, carried: frozenset[str]) -> Iterator[str]:
         """Yield the instruments that a lost broker could be tried with, the present trial instrument first."""
         if len(carried) == 1:
-            yield from (one for one in carried if one in self._wanted and self._lists(one, code))
-        yield from (one for one in self._wanted if self._lists(one, code))
+            yield from (
+                instrument_id
+                for instrument_id in carried
+                if instrument_id in self._wanted and self._lists(instrument_id, code)
+            )
+        yield from (instrument_id for instrument_id in self._wanted if self._lists(instrument_id, code))
 
     def _copies(self, one: str) -> int:
         return self._live_copies[one] + self._waiting_copies[one]

@@ -27,4 +27,4 @@ def recorded(scope: RecordedInstruments, wanted: Wanted) -> frozenset[str]:
         return frozenset(wanted)
     if scope.scope == "listed":
         return frozenset(scope.instrument_ids)
-    return frozenset(one for one, need in wanted.items() if need is not Need.ASKED)
+    return frozenset(instrument_id for instrument_id, need in wanted.items() if need is not Need.ASKED)

@@ -66,7 +66,7 @@ class Repairs:
         while True:
             await trio.sleep(LOOK_SECONDS)
             lacking = await self._look()
-            calls = self._calls(one for one in lacking if one in self._suspects)
+            calls = self._calls(instrument_id for instrument_id in lacking if instrument_id in self._suspects)
             self._suspects = set(lacking)
             async with trio.open_nursery() as nursery:
                 for call in calls:
@@ -74,11 +74,11 @@ class Repairs:
 
     async def _look(self) -> list[str]:
         lacking = []
-        for number, one in enumerate(list(self._needed())):
+        for number, instrument_id in enumerate(list(self._needed())):
             if number % SLICE == 0:
                 await trio.lowlevel.checkpoint()
-            if self._lacks(one):
-                lacking.append(one)
+            if self._lacks(instrument_id):
+                lacking.append(instrument_id)
         return lacking
 
     def _calls(self, instrument_ids: Iterable[str]) -> list[_Call]:
@@ -87,12 +87,16 @@ class Repairs:
         self._not_before = {key: at for key, at in self._not_before.items() if at > now}
         may_ask = {code for code, session in self._sessions.items() if self._may_ask(code, session)}
         shares: dict[str, dict[str, Listing]] = {code: {} for code in may_ask}
-        for one in instrument_ids:
-            instrument = self._known.instrument(one)
+        for instrument_id in instrument_ids:
+            instrument = self._known.instrument(instrument_id)
             options = [] if instrument is None else askable(self._sessions, instrument)
             for code, listing in options:
-                if code in may_ask and (code, one) not in self._not_before and self._has_room(code, shares[code]):
-                    shares[code][one] = listing
+                if (
+                    code in may_ask
+                    and (code, instrument_id) not in self._not_before
+                    and self._has_room(code, shares[code])
+                ):
+                    shares[code][instrument_id] = listing
                     break
         return [_Call(code, listings) for code, listings in shares.items() if listings]
 
@@ -111,10 +115,10 @@ class Repairs:
             return
         received_at = self._clock.epoch()
         found: dict[str, Quote] = {}
-        for one, listing in call.listings.items():
+        for instrument_id, listing in call.listings.items():
             tick = answer.get(listing.broker_token)
             if tick is not None and tick.broker_token == listing.broker_token and is_price(tick.last_price):
-                found[one] = Quote(broker=call.code, tick=tick, received_at=received_at)
+                found[instrument_id] = Quote(broker=call.code, tick=tick, received_at=received_at)
             else:
-                self._not_before[call.code, one] = now + SILENT_SECONDS
+                self._not_before[call.code, instrument_id] = now + SILENT_SECONDS
         await self._deliver(found)

@@ -69,8 +69,8 @@ class MarketSilence:
     def hear(self, instrument_ids: Iterable[str]) -> None:
         """Note that feeds sent ticks of these instruments."""
         now = self._clock.monotonic()
-        for one in instrument_ids:
-            instrument = self._known.instrument(one)
+        for instrument_id in instrument_ids:
+            instrument = self._known.instrument(instrument_id)
             if instrument is not None:
                 self._heard_at[market_of(instrument.identity)] = now
 
@@ -88,7 +88,7 @@ class MarketSilence:
         due = {market for market in by_market if self._is_due(market, now)}
         if not due:
             return
-        code, listings = self._question([one for market in due for one in by_market[market]])
+        code, listings = self._question([instrument_id for market in due for instrument_id in by_market[market]])
         if code is None:
             return
         self._asked_at.update(dict.fromkeys(due, now))
@@ -101,13 +101,13 @@ class MarketSilence:
         instruments are no evidence; `repairing.py` handles them."""
         opened = self._opened()
         found: dict[Market, list[str]] = {}
-        for one in self._carried():
-            instrument, live = self._known.instrument(one), self._live(one)
+        for instrument_id in self._carried():
+            instrument, live = self._known.instrument(instrument_id), self._live(instrument_id)
             if instrument is None or live is None or live.stale_since is not None or live.restored:
                 continue
             market = market_of(instrument.identity)
             if market in opened:
-                found.setdefault(market, []).append(one)
+                found.setdefault(market, []).append(instrument_id)
         return found
 
     def _is_due(self, market: Market, now: float) -> bool:
@@ -119,18 +119,18 @@ class MarketSilence:
         Brokers not asked recently go first. Return (None, {}) when no broker may be asked."""
         now = self._clock.monotonic()
         shares: dict[str, dict[str, Listing]] = {}
-        for one in instrument_ids:
-            instrument = self._known.instrument(one)
+        for instrument_id in instrument_ids:
+            instrument = self._known.instrument(instrument_id)
             for code, listing in [] if instrument is None else askable(self._sessions, instrument):
                 codec = self._sessions[code].broker.quotes
                 share = shares.setdefault(code, {})
                 if codec is not None and len(share) < codec.most_per_call:
-                    share[one] = listing
+                    share[instrument_id] = listing
         able = [code for code in shares if self._may_ask(code)]
         if not able:
             return None, {}
         rested = [code for code in able if self._not_before.get(code, 0.0) <= now] or able
-        code = max(rested, key=lambda one: len(shares[one]))
+        code = max(rested, key=lambda code: len(shares[code]))
         return code, shares[code]
 
     def _may_ask(self, code: str) -> bool:
@@ -146,8 +146,8 @@ class MarketSilence:
         self._not_before[code] = now + AGAIN_SECONDS + LOOK_SECONDS  # the next question goes to another broker
         received_at = self._clock.epoch()
         found = {
-            one: Quote(broker=code, tick=tick, received_at=received_at)
-            for one, listing in listings.items()
+            instrument_id: Quote(broker=code, tick=tick, received_at=received_at)
+            for instrument_id, listing in listings.items()
             if (tick := answer.get(listing.broker_token)) is not None
             and tick.broker_token == listing.broker_token
             and is_price(tick.last_price)
@@ -158,8 +158,8 @@ class MarketSilence:
     async def _judge(self, markets: Set[Market], told: Mapping[str, Quote]) -> None:
         """Compare the answer with the feeds' ticks. The feeds have `CONFIRM_SECONDS` to report the trades themselves."""
         contradicted = set[Market]()
-        for one, quote in told.items():
-            instrument, live = self._known.instrument(one), self._live(one)
+        for instrument_id, quote in told.items():
+            instrument, live = self._known.instrument(instrument_id), self._live(instrument_id)
             if instrument is not None and live is not None and knows_more(quote.tick, live.tick):
                 contradicted.add(market_of(instrument.identity))
         if not contradicted:

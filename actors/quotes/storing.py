@@ -88,8 +88,8 @@ class QuoteStore:
         """Write the unified quotes of these instruments."""
         waiting = iter(instrument_ids)
         while ids := list(islice(waiting, SLICE)):
-            quotes = ((one, book.live(one)) for one in ids)
-            values = {one: msgspec.json.encode(quote) for one, quote in quotes if quote is not None}
+            quotes = ((instrument_id, book.live(instrument_id)) for instrument_id in ids)
+            values = {instrument_id: msgspec.json.encode(quote) for instrument_id, quote in quotes if quote is not None}
             self._store.post(HashSet(keys.QUOTES_LIVE, values))
             await trio.lowlevel.checkpoint()
 

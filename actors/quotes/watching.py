@@ -63,11 +63,11 @@ class OwnInstruments:
         for code, view in views.items():
             source = (view.orders, view.positions, view.holdings, catalogue)
             known = self._of.get(code)
-            if known is None or any(one is not other for one, other in zip(known[0], source, strict=True)):
+            if known is None or any(old is not new for old, new in zip(known[0], source, strict=True)):
                 known = self._of[code] = (source, *_own(code, view, id_of))
             opened.update(dict.fromkeys(sorted(known[1]), Need.OPEN))
             held.update(dict.fromkeys(sorted(known[2]), Need.HELD))
-        return opened | {one: Need.HELD for one in held if one not in opened}
+        return opened | {instrument_id: Need.HELD for instrument_id in held if instrument_id not in opened}
 
 
 def _own(code: str, view: SessionView, id_of: IdOf) -> tuple[frozenset[str], frozenset[str]]:
@@ -78,14 +78,14 @@ def _own(code: str, view: SessionView, id_of: IdOf) -> tuple[frozenset[str], fro
 
 def _ids(code: str, tokens: Iterable[str], id_of: IdOf) -> frozenset[str]:
     found = (id_of(code, token) for token in set(tokens))
-    return frozenset(one for one in found if one is not None)
+    return frozenset(instrument_id for instrument_id in found if instrument_id is not None)
 
 
 def wanted(own: Mapping[str, Need], followed: Iterable[str], asked: Iterable[str]) -> dict[str, Need]:
     """Return all wanted instruments, the most needed first. Among equally needed instruments the order has no meaning."""
     needs = dict(own)
-    for one in followed:
-        needs.setdefault(one, Need.FOLLOWED)
-    for one in asked:
-        needs.setdefault(one, Need.ASKED)
+    for instrument_id in followed:
+        needs.setdefault(instrument_id, Need.FOLLOWED)
+    for instrument_id in asked:
+        needs.setdefault(instrument_id, Need.ASKED)
     return needs
