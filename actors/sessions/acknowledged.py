@@ -80,7 +80,9 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
     def shifted(self, seconds: float) -> "Known":
         """Return the same with all times moved by `seconds`, to convert between this process's clock and the store's clock."""
-        moved = {name: msgspec.structs.replace(one, since=one.since + seconds) for name, one in self.changed.items()}
+        moved = {
+            name: msgspec.structs.replace(change, since=change.since + seconds) for name, change in self.changed.items()
+        }
         ended = None if self.cancelled_since is None else self.cancelled_since + seconds
         return msgspec.structs.replace(self, since=self.since + seconds, changed=moved, cancelled_since=ended)
 
@@ -108,7 +110,9 @@ def _changed(known: Mapping[str, Changed], before: OrderRow, after: OrderRow, no
         if old != new:
             held = known.get(name)
             older = (old,) if held is None else (*held.older, held.new, old)
-            changed[name] = Changed(older=tuple(dict.fromkeys(one for one in older if one != new)), new=new, since=now)
+            changed[name] = Changed(
+                older=tuple(dict.fromkeys(value for value in older if value != new)), new=new, since=now
+            )
     return changed
 
 
@@ -117,7 +121,7 @@ def laid_over(known: Known, row: OrderRow | None) -> OrderRow | None:
     base = known.placed if row is None else row
     if base is None or is_finished(base.status):
         return base
-    values = {name: one.new for name, one in known.changed.items() if getattr(base, name) in one.older}
+    values = {name: change.new for name, change in known.changed.items() if getattr(base, name) in change.older}
     if values:
         base = msgspec.structs.replace(base, **values)
     if known.cancelled_since is not None:
@@ -160,12 +164,12 @@ def after_report(known: Known, report: Report, order_id: str, row: OrderRow | No
     against: list[str] = []
     if said is not None:
         changed = {}
-        for name, one in known.changed.items():
-            ends, contradicts = _decided(one, getattr(said, name), report)
+        for name, change in known.changed.items():
+            ends, contradicts = _decided(change, getattr(said, name), report)
             if not ends:
-                changed[name] = one
+                changed[name] = change
             if contradicts:
-                against.append(f"shows {name} {getattr(said, name)}, though {one.new} was accepted")
+                against.append(f"shows {name} {getattr(said, name)}, though {change.new} was accepted")
         known = msgspec.structs.replace(known, changed=changed)
         if _too_late(known.cancelled_since, report):
             known = msgspec.structs.replace(known, cancelled_since=None)
@@ -208,7 +212,11 @@ class Acknowledged:
     def heard(self, report: Report, rows: Mapping[str, OrderRow]) -> list[str]:
         """Take in a broker's report; `rows` are its orders as folded. Return the contradictions, one sentence each."""
         against = self._renamed(report)
-        for order_id in list(self.orders) if report.whole_book else [one for one in report.rows if one in self.orders]:
+        for order_id in (
+            list(self.orders)
+            if report.whole_book
+            else [order_id for order_id in report.rows if order_id in self.orders]
+        ):
             left, contradiction = after_report(self.orders[order_id], report, order_id, rows.get(order_id))
             self._set(order_id, left)
             if contradiction is not None:
@@ -276,9 +284,9 @@ def decode_known(fields: Iterable[tuple[str, bytes]], *, epoch_ahead: float, now
     known = {}
     for order_id, written in fields:
         try:
-            one = _DECODER.decode(written).shifted(-epoch_ahead)
+            entry = _DECODER.decode(written).shifted(-epoch_ahead)
         except ValueError:  # msgspec's own errors are ValueErrors
             continue
-        if one.since <= now:
-            known[order_id] = one
+        if entry.since <= now:
+            known[order_id] = entry
     return known

@@ -262,8 +262,10 @@ class Books:
         if not order_ids:
             return
         ahead, known = self._epoch_ahead(), self._acknowledged.orders
-        values = {one: encode_known(known[one], epoch_ahead=ahead) for one in order_ids if one in known}
-        ended = tuple(one for one in order_ids if one not in known)
+        values = {
+            order_id: encode_known(known[order_id], epoch_ahead=ahead) for order_id in order_ids if order_id in known
+        }
+        ended = tuple(order_id for order_id in order_ids if order_id not in known)
         self._store.post(HashSet(keys.acknowledged(self._code), values, remove=ended))
 
     def _epoch_ahead(self) -> float:
@@ -333,9 +335,9 @@ class Books:
     def _restore_acknowledged(self, fields: Mapping[str, bytes]) -> None:
         now, ahead = self._clock.monotonic(), self._epoch_ahead()
         stored = decode_known(fields.items(), epoch_ahead=ahead, now=now)
-        today = {one: known for one, known in stored.items() if known.since + ahead >= self._day_start()}
+        today = {order_id: known for order_id, known in stored.items() if known.since + ahead >= self._day_start()}
         self._acknowledged.orders.update(
-            (one, known) for one, known in today.items() if one not in self._acknowledged.orders
+            (order_id, known) for order_id, known in today.items() if order_id not in self._acknowledged.orders
         )
         self._write_acknowledged(fields.keys() - today.keys())
         self._tell_orders()

@@ -69,7 +69,9 @@ class CandleReader:
                 repaired = True
                 access = await self._repaired(access)
         if odd:
-            raise OddRows([row for each in odd for row in each.odd], sum(each.of for each in odd), _distinct(candles))
+            raise OddRows(
+                [row for error in odd for row in error.odd], sum(error.of for error in odd), _distinct(candles)
+            )
         return _distinct(candles)
 
     def _requests(

@@ -99,8 +99,8 @@ class OrderFold:
             before = held.get(row.order_id) or gone.pop(row.order_id, None)
             if before is not None and _is_another(before, row, reported[row.order_id], day_start):
                 before = None
-                for each in Channel:
-                    told.pop((each, row.order_id), None)
+                for told_channel in Channel:
+                    told.pop((told_channel, row.order_id), None)
             merged = row if before is None else merge_order(before, row)[0]
             own = told.get((channel, row.order_id), row)
             told[channel, row.order_id], contradicts = merge_order(own, row)

@@ -142,7 +142,9 @@ class Sockets:
 
     def _show(self, line: "_Line", view: FeedView) -> None:
         self._views[line.key] = view
-        self._reports.shown(line.kind, joined([one for (kind, _), one in self._views.items() if kind == line.kind]))
+        self._reports.shown(
+            line.kind, joined([socket_view for (kind, _), socket_view in self._views.items() if kind == line.kind])
+        )
 
 
 class _Line:

@@ -36,12 +36,14 @@ class FeedView:
 def joined(sockets: Sequence[FeedView]) -> FeedView:
     """Return the joint state of sockets of one kind: connected when any socket is, in trouble when any socket is."""
     return FeedView(
-        connected=any(one.connected for one in sockets),
-        last_frame_at=max((one.last_frame_at for one in sockets if one.last_frame_at is not None), default=None),
-        reconnects=sum(one.reconnects for one in sockets),
-        corrupt_frames=sum(one.corrupt_frames for one in sockets),
-        subscribed=sum(one.subscribed for one in sockets),
-        trouble=next((one.trouble for one in sockets if one.trouble is not None), None),
+        connected=any(socket.connected for socket in sockets),
+        last_frame_at=max(
+            (socket.last_frame_at for socket in sockets if socket.last_frame_at is not None), default=None
+        ),
+        reconnects=sum(socket.reconnects for socket in sockets),
+        corrupt_frames=sum(socket.corrupt_frames for socket in sockets),
+        subscribed=sum(socket.subscribed for socket in sockets),
+        trouble=next((socket.trouble for socket in sockets if socket.trouble is not None), None),
     )
 
 
