@@ -14,8 +14,8 @@ class DataDirectoryBusy(Exception):
     """Another service holds the data directory; the text names its process if known."""
 
     def __init__(self, directory: Path, holder: int | None) -> None:
-        who = f"process {holder}" if holder is not None else "another process"
-        super().__init__(f"the data directory {directory} is in use by {who}")
+        process = f"process {holder}" if holder is not None else "another process"
+        super().__init__(f"the data directory {directory} is in use by {process}")
         self.holder = holder
 
 

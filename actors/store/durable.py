@@ -437,7 +437,9 @@ class MemoryDurable:
 
     async def factors(self, instrument_id: str | None) -> tuple[Factor, ...]:
         await self._contact()
-        return tuple(one for _, one in sorted(self._factors.items()) if instrument_id in (None, one.instrument_id))
+        return tuple(
+            factor for _, factor in sorted(self._factors.items()) if instrument_id in (None, factor.instrument_id)
+        )
 
     async def put_factors(self, factors: Sequence[Factor]) -> Merged:
         await self._contact()
@@ -449,11 +451,11 @@ class MemoryDurable:
 
     async def renames(self) -> tuple[Rename, ...]:
         await self._contact()
-        return tuple(sorted(self._renames.values(), key=lambda one: (one.from_day, one.old_id)))
+        return tuple(sorted(self._renames.values(), key=lambda rename: (rename.from_day, rename.old_id)))
 
     async def put_renames(self, renames: Sequence[Rename]) -> None:
         await self._contact()
-        self._renames.update({(one.old_id, one.from_day): one for one in renames})
+        self._renames.update({(rename.old_id, rename.from_day): rename for rename in renames})
 
     async def forget_rename(self, old_id: str, from_day: date) -> bool:
         await self._contact()

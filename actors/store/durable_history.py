@@ -133,7 +133,9 @@ def write_factors(connection: sqlite3.Connection, factors: Sequence[Factor]) -> 
     found: list[Factor | None] = []
     for factor in factors:
         if factor.instrument_id not in known:
-            known[factor.instrument_id] = {one.key: one for one in read_factors(connection, factor.instrument_id)}
+            known[factor.instrument_id] = {
+                known_factor.key: known_factor for known_factor in read_factors(connection, factor.instrument_id)
+            }
         own = known[factor.instrument_id]
         found.append(own.get(factor.key))
         own[factor.key] = factor
@@ -173,7 +175,7 @@ def read_renames(connection: sqlite3.Connection) -> tuple[Rename, ...]:
 def write_renames(connection: sqlite3.Connection, renames: Iterable[Rename]) -> None:
     connection.executemany(
         "INSERT OR REPLACE INTO renames (old_id, new_id, from_day, source) VALUES (?, ?, ?, ?)",
-        ((one.old_id, one.new_id, one.from_day.isoformat(), one.source) for one in renames),
+        ((rename.old_id, rename.new_id, rename.from_day.isoformat(), rename.source) for rename in renames),
     )
 
 

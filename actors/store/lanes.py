@@ -307,7 +307,7 @@ class RestLane:
 
     @property
     def waiting_bytes(self) -> int:
-        return sum(one.held_bytes for one in self._queue if isinstance(one, Held)) + sum(map(op_bytes, self._ready))
+        return sum(held.held_bytes for held in self._queue if isinstance(held, Held)) + sum(map(op_bytes, self._ready))
 
     def post(self, ops: Iterable[Op]) -> None:
         held = self._queue[-1] if self._queue else None
@@ -419,11 +419,11 @@ class RestLane:
         while self._ready:
             self._note_given_up(held.fold(self._ready.popleft()))
         not_sent = StoreError(f"not sent: {str(failure).removeprefix('not sent: ')}")
-        for one in self._queue:
-            if isinstance(one, _Write):
-                one.fail(failure if one.under_way else not_sent)
+        for entry in self._queue:
+            if isinstance(entry, _Write):
+                entry.fail(failure if entry.under_way else not_sent)
                 continue
-            while ops := one.take():
+            while ops := entry.take():
                 for op in ops:
                     self._note_given_up(held.fold(op))
         self._queue.clear()
