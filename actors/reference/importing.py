@@ -73,7 +73,9 @@ def _read(body: bytes) -> list[Document]:
         raise StructureError(["the file must be a JSON array of documents"])
     if len(read) > MOST_DOCUMENTS:
         raise StructureError([f"the file has {len(read)} documents; at most {MOST_DOCUMENTS} are taken"])
-    problems = [f"document {number} must be an object" for number, one in _numbered(read) if not isinstance(one, dict)]
+    problems = [
+        f"document {number} must be an object" for number, document in _numbered(read) if not isinstance(document, dict)
+    ]
     if problems:
         raise StructureError(problems)
     return read
