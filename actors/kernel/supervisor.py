@@ -148,7 +148,7 @@ class Supervisor:
 
     async def stop_child(self, name: str) -> None:
         """Stop one child for good and wait for its end."""
-        for running in [one for one in self._children if one.child.name == name]:
+        for running in [running for running in self._children if running.child.name == name]:
             self._children.remove(running)
             await self._end(running)
 
