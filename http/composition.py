@@ -80,7 +80,7 @@ def build_services(
         crashes=tree.crashes.records,
         store_reachable=lambda: store.reachable,
         disk_has_room=lambda: tree.room.value.enough,
-        orders_at_risk=lambda: any(not one.is_ended for one in tree.troubles.rows),
+        orders_at_risk=lambda: any(not trouble.is_ended for trouble in tree.troubles.rows),
         health_sources={
             "brokers": lambda: {code: broker_health(door) for code, door in tree.sessions.items()},
             "engine": lambda: engine_health(tree.engine_status.value, reachable=store.reachable),
@@ -173,19 +173,19 @@ def order_problems(rows: Iterable[Trouble]) -> list[dict[str, object]]:
     broking day."""
     return [
         {
-            "parent_id": one.parent_id,
-            "instrument_id": one.instrument_id,
-            "message": one.sentence,
-            "since": local_text(from_epoch(one.since)),
-            "ended": one.is_ended,
+            "parent_id": trouble.parent_id,
+            "instrument_id": trouble.instrument_id,
+            "message": trouble.sentence,
+            "since": local_text(from_epoch(trouble.since)),
+            "ended": trouble.is_ended,
         }
-        for one in rows
+        for trouble in rows
     ]
 
 
 def order_metrics(rows: Iterable[Trouble]) -> list[Metric]:
     """Return how many open parents have a problem now."""
-    parents = {one.parent_id for one in rows if not one.is_ended}
+    parents = {trouble.parent_id for trouble in rows if not trouble.is_ended}
     return [
         Metric(
             name="onebroker_orders_at_risk",

@@ -76,7 +76,7 @@ def _body(route: Route, rows: list[Parameter]) -> dict[str, object]:
     schema = _object(rows, only=only)
     if route.list_form:
         array, *beside = route.list_form
-        inside = _object([row for row in rows if row.name not in {one.name for one in beside}], only=only)
+        inside = _object([row for row in rows if row.name not in {parameter.name for parameter in beside}], only=only)
         listed = _object([array if array.items is not None else attrs.evolve(array, items=inside), *beside], only=only)
         schema = {"oneOf": [schema, listed]}
     # A DELETE may come without a body (architecture 10).

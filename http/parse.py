@@ -28,7 +28,7 @@ _MOST_DIGITS = 18
 
 def refuse_repeats(request: Request, *parameters: Parameter) -> None:
     """Refuse with `<name> must be given once`: the service does not choose between two values."""
-    repeated = next((one.name for one in parameters if len(request.args.getlist(one.name)) > 1), None)
+    repeated = next((parameter.name for parameter in parameters if len(request.args.getlist(parameter.name)) > 1), None)
     if repeated is not None:
         raise Refusal(400, shared.must_be_given_once(repeated))
 

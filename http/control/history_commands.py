@@ -126,4 +126,4 @@ def write_factors(file: Path, factors: Sequence[Factor]) -> None:
 
 def read_factors(file: Path) -> list[Factor]:
     """Return staged factors. Raises OSError, msgspec.MsgspecError (a ValueError)."""
-    return [Factor(**msgspec.structs.asdict(one)) for one in _staged.decode(file.read_bytes())]
+    return [Factor(**msgspec.structs.asdict(factor)) for factor in _staged.decode(file.read_bytes())]

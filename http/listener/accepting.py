@@ -122,9 +122,9 @@ async def _listen(host: str, port: int, tls: TlsFiles | None) -> _Bound:
     except OSError as error:
         raise ListenError(f"cannot listen on port {port} of {host}: {error.strerror or error}") from error
     if context is None:
-        return _Bound(list(plain), [_address("http", one) for one in plain])
-    secure: list[Listener] = [trio.SSLListener(one, context, https_compatible=True) for one in plain]
-    return _Bound(secure, [_address("https", one) for one in plain])
+        return _Bound(list(plain), [_address("http", listener) for listener in plain])
+    secure: list[Listener] = [trio.SSLListener(listener, context, https_compatible=True) for listener in plain]
+    return _Bound(secure, [_address("https", listener) for listener in plain])
 
 
 def _tls_context(tls: TlsFiles) -> ssl.SSLContext:

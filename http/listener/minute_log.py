@@ -28,9 +28,9 @@ class MinuteLog:
 
     def flush(self) -> None:
         """Write the events that have not been written yet."""
-        for what, (count, detail) in self._waiting.items():
+        for event, (count, detail) in self._waiting.items():
             last = f"; the last one: {detail}" if detail else ""
-            self._log.warning("%s (%d since the last such line%s)", what, count, last)
+            self._log.warning("%s (%d since the last such line%s)", event, count, last)
             self._last_at = self._now()
         self._waiting.clear()
 

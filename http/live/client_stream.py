@@ -71,7 +71,9 @@ class ClientStream:
     @property
     def begun(self) -> bool:
         """Whether anything is subscribed."""
-        return bool(self.quotes.modes or self.documents.names or any(one.subscribed for one in self.events.values()))
+        return bool(
+            self.quotes.modes or self.documents.names or any(channel.subscribed for channel in self.events.values())
+        )
 
     # Sending
 

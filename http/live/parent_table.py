@@ -22,7 +22,7 @@ class ParentEvent(msgspec.Struct, frozen=True, kw_only=True):
 class ParentTable:
     def __init__(self, shown: Mapping[str, Any]) -> None:
         """Begin from the route's answer: `{parents, unreadable_parents?}`."""
-        self._parents: dict[str, Mapping[str, Any]] = {one["parent_order_id"]: one for one in shown["parents"]}
+        self._parents: dict[str, Mapping[str, Any]] = {parent["parent_order_id"]: parent for parent in shown["parents"]}
         self._rest = {name: value for name, value in shown.items() if name != "parents"}
 
     def take(self, record: ParentRecord) -> ParentEvent | None:

@@ -48,10 +48,10 @@ async def many_prices(request: Request, services: Services) -> Response:
     doors = services.required_history()
     naming.mapped(doors.catalogue.value.latest)
 
-    async def one(item: Mapping[str, str]) -> dict[str, object]:
+    async def prices_of(item: Mapping[str, str]) -> dict[str, object]:
         return await _candles(doors, await _find(doors, naming.read_name(item)), asked)
 
-    return await batch.answer(items, one)
+    return await batch.answer(items, prices_of)
 
 
 async def ticks(request: Request, services: Services) -> Response:

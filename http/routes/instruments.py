@@ -71,10 +71,10 @@ def _of_many(build: Build) -> Handler:
         day = parse.day(asked.shared, DATE)
         snapshot = await mappings.mapping(services.required_instruments(), day)
 
-        async def one(item: Mapping[str, str]) -> dict[str, object]:
+        async def record_of(item: Mapping[str, str]) -> dict[str, object]:
             return build(naming.find_once(naming.read_name(item), snapshot), snapshot)
 
-        return mappings.dated(await batch.answer(asked, one), snapshot)
+        return mappings.dated(await batch.answer(asked, record_of), snapshot)
 
     return read
 

@@ -53,14 +53,14 @@ async def _cancel_list(
     if not orders.store.reachable:
         raise Refusal(503, texts.redis_unreadable("the store is away"))
 
-    async def one(item: Any, begun: Callable[[], None]) -> EngineAnswer:
+    async def cancel_item(item: Any, begun: Callable[[], None]) -> EngineAnswer:
         if not isinstance(item, dict):
             raise Refusal(400, texts.ENTRY_OBJECT)
         body_keys.check_item(item, CANCEL, A_CANCEL)
         named = read_named(item, orders.brokers)
         return await ask_to_cancel(orders, named, routed, dry_run=asked.dry_run, begun=begun)
 
-    return await answer_list(asked.items, one)
+    return await answer_list(asked.items, cancel_item)
 
 
 async def ask_to_cancel(

@@ -47,13 +47,13 @@ async def _modify_list(
     if not orders.store.reachable:
         raise Refusal(503, order_texts.redis_unreadable("the store is away"))
 
-    async def one(item: Any, begun: Callable[[], None]) -> EngineAnswer:
+    async def modify_item(item: Any, begun: Callable[[], None]) -> EngineAnswer:
         if not isinstance(item, dict):
             raise Refusal(400, order_texts.ENTRY_OBJECT)
         body_keys.check_item(item, MODIFY, A_MODIFY)
         return await _ask_to_modify(orders, item, routed, dry_run=asked.dry_run, begun=begun)
 
-    return await answer_list(asked.items, one)
+    return await answer_list(asked.items, modify_item)
 
 
 async def _ask_to_modify(

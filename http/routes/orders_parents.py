@@ -61,12 +61,12 @@ async def _cancel_list(
     if not orders.store.reachable:
         raise Refusal(503, texts.redis_unreadable("the store is away"))
 
-    async def one(item: Any, begun: Callable[[], None]) -> EngineAnswer:
+    async def cancel_item(item: Any, begun: Callable[[], None]) -> EngineAnswer:
         body_keys.check_item(item, CANCEL_PARENTS, A_CANCEL)
         named = ParentNamed(fields.uuid_text(item["parent_id"], texts.PARENT_NAME), None)
         return await ask_to_cancel(orders, named, routed, dry_run=asked.dry_run, begun=begun)
 
-    return await answer_list(asked.items, one)
+    return await answer_list(asked.items, cancel_item)
 
 
 def _names_a_parent(item: object) -> bool:

@@ -55,7 +55,9 @@ def read_filter(request: Request, parameters: tuple[Parameter, ...]) -> BookFilt
     given = {parameter.name: request.args.getlist(parameter.name) for parameter in parameters}
     limit = _limit(given["limit"])
     cursor = _cursor(given["cursor"])
-    order_ids = frozenset(one.strip() for listed in given["order_id"] for one in listed.split(",") if one.strip())
+    order_ids = frozenset(
+        order_id.strip() for listed in given["order_id"] for order_id in listed.split(",") if order_id.strip()
+    )
     texts = {name: _last(given.get(name, [])) for name in ("parent_id", "intent_id", "broker", "status")}
     status = texts["status"]
     if not order_ids and not any(texts.values()) and limit is None and cursor is None:

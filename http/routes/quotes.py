@@ -45,12 +45,12 @@ def _of_many(build: Build) -> Handler:
         doors = services.required_instruments()
         snapshot = naming.mapped(doors.catalogue.value.latest)
 
-        async def one(item: Mapping[str, str]) -> dict[str, object]:
+        async def quote_of(item: Mapping[str, str]) -> dict[str, object]:
             instrument = naming.find_once(naming.read_name(item), snapshot)
             found = await _quote(doors, instrument)
             return build(found.quote, instrument, found.source, services.clock.epoch())
 
-        return await batch.answer(asked, one, at_once=FETCHES_AT_ONCE)
+        return await batch.answer(asked, quote_of, at_once=FETCHES_AT_ONCE)
 
     return read
 

@@ -47,8 +47,8 @@ class _Scale:
 def chart(answer: Mapping[str, Any]) -> str:
     """Return the SVG of an answer with at least one candle."""
     candles = _candles(answer)
-    prices = _Scale(min(one.low for one in candles), max(one.high for one in candles), TOP, PRICES_END)
-    volumes = _Scale(0.0, max(one.volume for one in candles) or 1.0, VOLUMES_START, VOLUMES_END)
+    prices = _Scale(min(candle.low for candle in candles), max(candle.high for candle in candles), TOP, PRICES_END)
+    volumes = _Scale(0.0, max(candle.volume for candle in candles) or 1.0, VOLUMES_START, VOLUMES_END)
     step = (WIDTH - LEFT - RIGHT) / len(candles)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
@@ -69,7 +69,7 @@ def _candles(answer: Mapping[str, Any]) -> list[_Candle]:
     columns = {name: [row[place] for row in rows] for name, place in places.items()}
     volumes = [volume or 0 for volume in columns["volume"]]
     prices = (columns[name] for name in ("open", "high", "low", "close"))
-    return [_Candle(*one) for one in zip(columns["time"], *prices, volumes, strict=True)]
+    return [_Candle(*values) for values in zip(columns["time"], *prices, volumes, strict=True)]
 
 
 def _title(answer: Mapping[str, Any]) -> str:
@@ -89,15 +89,15 @@ def _price_lines(prices: _Scale) -> Iterator[str]:
 
 def _drawn(candles: Sequence[_Candle], prices: _Scale, volumes: _Scale, step: float) -> Iterator[str]:
     width = max(round(step * 0.7, 2), 0.5)
-    for number, one in enumerate(candles):
+    for number, candle in enumerate(candles):
         middle = round(LEFT + (number + 0.5) * step, 2)
-        top, bottom = prices.at(max(one.open, one.close)), prices.at(min(one.open, one.close))
+        top, bottom = prices.at(max(candle.open, candle.close)), prices.at(min(candle.open, candle.close))
         yield (
-            f'<path d="M{middle} {prices.at(one.high)}V{prices.at(one.low)}" stroke="{one.colour}"/>'
-            f"{_bar(middle, width, top, max(bottom - top, 1.0), one.colour)}"
+            f'<path d="M{middle} {prices.at(candle.high)}V{prices.at(candle.low)}" stroke="{candle.colour}"/>'
+            f"{_bar(middle, width, top, max(bottom - top, 1.0), candle.colour)}"
         )
-        height = volumes.at(one.volume)
-        yield _bar(middle, width, height, VOLUMES_END - height, one.colour, opacity=0.5)
+        height = volumes.at(candle.volume)
+        yield _bar(middle, width, height, VOLUMES_END - height, candle.colour, opacity=0.5)
 
 
 def _bar(middle: float, width: float, top: float, height: float, colour: str, opacity: float = 1.0) -> str:

@@ -87,7 +87,7 @@ def _renamed(columns: Sequence[str]) -> dict[str, str]:
     for name, small in zip(columns, lower, strict=True):
         if small in CANDLE_FIELDS and lower.count(small) == 1:
             names[name] = small
-        elif small in _TIMES and "time" not in lower and sum(lower.count(one) for one in _TIMES) == 1:
+        elif small in _TIMES and "time" not in lower and sum(lower.count(time_name) for time_name in _TIMES) == 1:
             names[name] = "time"
     return names
 

@@ -52,8 +52,8 @@ class Instruments:
         distinct = given.select(names).unique(maintain_order=True)
         await self._look_up(names, distinct)
         found = [self._resolved[self._key(names, row)] for row in distinct.iter_rows()]
-        columns = {REASON: [one.reason for one in found]}
-        columns |= {f"_{name}": [getattr(one, name) for one in found] for name in _FOUND}
+        columns = {REASON: [resolved.reason for resolved in found]}
+        columns |= {f"_{name}": [getattr(resolved, name) for resolved in found] for name in _FOUND}
         known = distinct.with_columns(pl.Series(name, values, pl.String) for name, values in columns.items())
         joined = given.join(known, on=names, how="left", nulls_equal=True, maintain_order="left")
         own = {f"_{name}": name for name in _FOUND}

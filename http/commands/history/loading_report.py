@@ -93,19 +93,19 @@ def progress_line(path: Path, *, shown: bool) -> Tell:
 def say(loaded: Sequence[Loaded], *, as_json: bool) -> int:
     """Print the result; return the exit code."""
     if as_json:
-        _print(msgspec.json.encode([one.counts() for one in loaded]).decode())
-    for one in () if as_json else loaded:
-        progress = one.progress
+        _print(msgspec.json.encode([result.counts() for result in loaded]).decode())
+    for result in () if as_json else loaded:
+        progress = result.progress
         _print(
-            f"{one.file}: {progress.rows} rows of {one.kind}: {progress.added} added, {progress.replaced} replaced, "
+            f"{result.file}: {progress.rows} rows of {result.kind}: {progress.added} added, {progress.replaced} replaced, "
             f"{progress.equal} equal, {progress.refused} refused"
             + (f", {progress.overwriting} overwrote other rows of the file" if progress.overwriting else "")
         )
         for reason, count in progress.reasons.items():
             _print(f"  {count} × {reason}")
         if progress.refused or progress.overwriting:
-            _print(f"  each of these rows: {one.report}")
-    return SOME_REFUSED if any(one.progress.refused or one.progress.overwriting for one in loaded) else DONE
+            _print(f"  each of these rows: {result.report}")
+    return SOME_REFUSED if any(result.progress.refused or result.progress.overwriting for result in loaded) else DONE
 
 
 def say_checked(checked: Checked, *, as_json: bool) -> int:

@@ -37,7 +37,9 @@ def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
 
 
 def run(parsed: argparse.Namespace) -> int:
-    asked = {one.name: text for one in _ASKED if (text := getattr(parsed, f"ask_{one.name}")) is not None}
+    asked = {
+        parameter.name: text for parameter in _ASKED if (text := getattr(parsed, f"ask_{parameter.name}")) is not None
+    }
     settings = _settings(parsed)
     scheme = "http" if settings.service.tls_certificate is None else "https"
     url = parsed.url or f"{scheme}://{settings.service.host}:{settings.service.port}"
