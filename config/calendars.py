@@ -153,7 +153,7 @@ class Calendar:
         because a session lies in between. False for a calendar that the exchange does not trade: its hours are not
         known.
         """
-        if any(one.contains(now) for one in self._day(exchange, calendar, now).openings):
+        if any(session.contains(now) for session in self._day(exchange, calendar, now).openings):
             return False
         opened = self._last_opening(exchange, calendar, now)
         return opened is not None and opened <= since

@@ -101,10 +101,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     Case and separators are ignored (`dryRun` is dry_run). An abbreviation is close to its word (`qty`, quantity). Names
     that share one of two words (`stop_price`, limit_price) are not close.
     """
-    by_letters = {_letters(one): one for one in sorted(known)}
+    by_letters = {_letters(known_name): known_name for known_name in sorted(known)}
     letters = _letters(name)
     close = difflib.get_close_matches(letters, by_letters, n=1, cutoff=_CLOSE) or [
-        one for one in by_letters if len(letters) > 1 and _abbreviates(letters, one)
+        known_letters for known_letters in by_letters if len(letters) > 1 and _abbreviates(letters, known_letters)
     ]
     return f"; did you mean {by_letters[close[0]]}?" if close else ""
 
@@ -284,9 +284,9 @@ def _choice_hook(kind: type) -> Callable[[object, type], object]:
         if value is None and len(kinds) < len(get_args(kind)):
             return None
         problems: list[str] = []
-        for one in kinds:
+        for scalar_kind in kinds:
             try:
-                return CONVERTER.structure(value, one)
+                return CONVERTER.structure(value, scalar_kind)
             except WrongValueError as error:
                 problems.append(str(error))
         raise WrongValueError(" or ".join(problems))
