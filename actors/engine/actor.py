@@ -96,7 +96,7 @@ class _Running:
     """Requests handed to the parent for callers; those it has not answered at its end are refused."""
 
     def note(self, message: ToParent | Halt | EndExits) -> None:
-        self.asked[:] = [*(one for one in self.asked if not one.reply.done), message]
+        self.asked[:] = [*(request for request in self.asked if not request.reply.done), message]
 
 
 @attrs.frozen

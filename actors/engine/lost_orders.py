@@ -150,8 +150,8 @@ class _Asking:
             for leg in next_legs(as_known(self._doors, record), self._doors.writes.lost_runs, self._free):
                 numbers += [] if leg.number in numbers else [leg.number]
                 asked = self._of(record, leg, snapshot)
-                questions += [(self._failed[one.key], numbers.index(leg.number), one) for one in asked]
-        questions.sort(key=lambda one: one[:2])
+                questions += [(self._failed[question.key], numbers.index(leg.number), question) for question in asked]
+        questions.sort(key=lambda numbered: numbered[:2])
         return [question for *_, question in questions if self._may_ask(question)]
 
     def _of(self, record: ParentRecord, leg: NextLeg, snapshot: Snapshot) -> Iterable[_Question]:

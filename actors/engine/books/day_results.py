@@ -91,7 +91,7 @@ class DayResults:
             results = self._of_rows(code, door.view.value, rows, counts)
         else:
             results = self._of_orders(code, door, rows, counts)
-        return None if results is None else known_sum([None if one is None else one.paise for one in results])
+        return None if results is None else known_sum([None if result is None else result.paise for result in results])
 
     # --- brokers whose positions report today's trades ----------------------------------------------------------------
 

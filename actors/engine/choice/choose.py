@@ -70,7 +70,7 @@ def choose(order: LegOrder, doors: EngineDoors) -> Choice:
     if (refusal := _size_refusal(order, size)) is not None:
         return Choice(order=order, refusal=refusal)
     able, skipped = [], []
-    for candidate in (_with_money(one, facts, doors) for one in candidates):
+    for candidate in (_with_money(without_money, facts, doors) for without_money in candidates):
         failure = _locked_out(candidate, locked) or first_failure(candidate)
         if failure is not None:
             skipped.append(failure)

@@ -84,7 +84,7 @@ def _stands_in_underlying(candidate: Candidate, snapshot: Snapshot | None) -> bo
 def available(order: LegOrder, broker: str, document: DocumentState | None) -> Decimal | None:
     """Return the free money in rupees that the funds document shows for this kind of trade; None when it shows none for this broker."""
     reads = () if document is None else document.reads
-    read = next((one for one in reads if one.broker == broker and one.usable), None)
+    read = next((read for read in reads if read.broker == broker and read.usable), None)
     row = read.slice.rows if read is not None and read.slice is not None else None
     if not isinstance(row, FundsRow):
         return None

@@ -34,7 +34,7 @@ class Closes:
 
     def are_others(self, keys: Collection[str], owner: str, mark: int) -> bool:
         """Whether another owner is closing one of these positions now, or whether one was released after the mark."""
-        taken = any(one.owner != owner and not one.keys.isdisjoint(keys) for one in self._taken)
+        taken = any(close.owner != owner and not close.keys.isdisjoint(keys) for close in self._taken)
         return taken or any(self._given_back.get(key, 0) > mark for key in keys)
 
     async def changed(self) -> None:

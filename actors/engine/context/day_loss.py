@@ -126,7 +126,7 @@ class LossFold:
         loss = Decimal(-sum(figure.paise for figure in counted.values())).scaleb(-2)
         if self.untold:
             return None
-        self._judge(loss, {code: one.received_at for code, one in counted.items() if one.paise < 0}, reads)
+        self._judge(loss, {code: figure.received_at for code, figure in counted.items() if figure.paise < 0}, reads)
         return loss
 
     def _take(self, code: str, figure: Figure | None, boundary: float) -> None:

@@ -38,12 +38,12 @@ class Troubles:
     @property
     def rows(self) -> tuple[Trouble, ...]:
         """Return the present troubles, oldest first."""
-        rows = (one for rows in self._by_parent.values() for one in rows)
-        return tuple(sorted(rows, key=lambda one: (one.since, one.parent_id, one.instrument_id, one.sentence)))
+        rows = (trouble for rows in self._by_parent.values() for trouble in rows)
+        return tuple(sorted(rows, key=lambda row: (row.since, row.parent_id, row.instrument_id, row.sentence)))
 
     def note(self, parent_id: str, found: Collection[tuple[str, str]], now: float, *, is_ended: bool) -> None:
         """Replace the troubles of a parent by all that it has now: (instrument id, sentence). `now` in epoch seconds."""
-        before = {(one.instrument_id, one.sentence): one for one in self._by_parent.get(parent_id, ())}
+        before = {(trouble.instrument_id, trouble.sentence): trouble for trouble in self._by_parent.get(parent_id, ())}
         rows = []
         for instrument_id, sentence in found:
             known = before.pop((instrument_id, sentence), None)

@@ -160,12 +160,12 @@ async def close_all(room: DeskRoom, closes: list[Close], engine_until: float) ->
     restarts is waited for until `engine_until` (monotonic seconds)."""
     done: dict[int, Closed] = {}
 
-    async def one(number: int, close: Close) -> None:
+    async def place(number: int, close: Close) -> None:
         done[number] = await _close(room, close, engine_until)
 
     async with trio.open_nursery() as nursery:
         for number, close in enumerate(closes):
-            nursery.start_soon(one, number, close)
+            nursery.start_soon(place, number, close)
     return [done[number] for number in sorted(done)]
 
 

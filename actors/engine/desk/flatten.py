@@ -110,23 +110,23 @@ class Flattening:
         still_open = [f"{code}:{row.order_id}" for code, row in self._open_orders()]
         not_shown = self._not_shown()
         closed, shown, open_positions = await self._close_all(engine_until)
-        whole = {code for code, one in shown.items() if one.whole}
+        whole = {code for code, positions in shown.items() if positions.whole}
         not_read = sorted({*not_read, *(self._room.doors.sessions.keys() - whole)})
         flat = (
             "error" not in halted
-            and all(one.sent for one in cancelled)
+            and all(cancel.sent for cancel in cancelled)
             and not still_open
             and not not_shown
-            and all(one.accepted for one in closed)
+            and all(close.accepted for close in closed)
             and not open_positions
             and not not_read
         )
         body = {
             "halted": halted,
-            "cancelled": [one.shown() for one in cancelled],
+            "cancelled": [cancel.shown() for cancel in cancelled],
             "still_open_after_waiting": still_open,
             "not_shown_after_waiting": not_shown,
-            "closed": [one.shown() for one in closed],
+            "closed": [close.shown() for close in closed],
             "positions_still_open_after_waiting": open_positions,
             "brokers_not_read": not_read,
             "positions_not_readable": self._not_readable(shown),
@@ -201,7 +201,7 @@ class Flattening:
 
     async def _cancel_new(self, done: dict[OrderName, Cancelled]) -> None:
         """Cancel, all at once, the open orders whose cancel has not left yet. The end of a wait does not stop a cancel that is under way."""
-        left = {name for name, one in done.items() if one.sent}
+        left = {name for name, cancel in done.items() if cancel.sent}
         new = [(code, row) for code, row in self._open_orders() if (code, row.order_id) not in left]
         if not new:
             return
@@ -261,7 +261,7 @@ class Flattening:
                 for row in door.view.value.orders.values()
                 if not is_finished(row.status)
             ),
-            key=lambda one: (one[0], one[1].order_id),
+            key=lambda found: (found[0], found[1].order_id),
         )
 
     def _not_shown(self) -> list[dict[str, Any]]:
@@ -304,11 +304,11 @@ class Flattening:
         """Return the positions that brokers show now, without brokers that show none."""
         now = self._clock.monotonic()
         shown = {code: shown_lately(door.view.value, now) for code, door in self._room.doors.sessions.items()}
-        return {code: one for code, one in shown.items() if one is not None}
+        return {code: positions for code, positions in shown.items() if positions is not None}
 
     def _not_readable(self, shown: Mapping[str, ShownPositions]) -> list[dict[str, str]]:
         """Return the brokers with unreadable rows, and which rows these are."""
-        views = {code: self._room.door(code).view.value for code, one in shown.items() if not one.whole}
+        views = {code: self._room.door(code).view.value for code, positions in shown.items() if not positions.whole}
         return [
             {"broker": code, "status_message": view.read_errors.get("positions", "")}
             for code, view in sorted(views.items())
@@ -332,4 +332,4 @@ class Flattening:
         if shown is None:
             return False
         units = [row.quantity for row in shown.rows if row.view != "day" and row.position_key == key]
-        return (shown.whole or bool(units)) and not any(one != 0 for one in units)
+        return (shown.whole or bool(units)) and not any(quantity != 0 for quantity in units)

@@ -58,7 +58,9 @@ def _warnings(root: Part, doors: EngineDoors) -> list[str]:
     market = PlanMarket(doors, ())
     prices = [uncapped(part.price) for part in walk(root) if isinstance(part, OrderPart)]
     watched = {price.watch_instrument_id for price in prices if isinstance(price, OptionModel)}
-    return [life_texts.PRICED_FROM_SPOT] if any(not market.is_future(one) for one in watched) else []
+    return (
+        [life_texts.PRICED_FROM_SPOT] if any(not market.is_future(instrument_id) for instrument_id in watched) else []
+    )
 
 
 async def _would_send(place: Place, new: NewLeg, number: int, doors: EngineDoors) -> dict[str, Any] | EngineAnswer:

@@ -216,8 +216,8 @@ async def _quotes_there(root: Part, preset: Preset[Any] | None, body: Body, door
 
 
 def _lacking(quotes: set[str], books: set[str], doors: EngineDoors) -> bool:
-    ticks = {one: doors.quotes.usable_tick(one) for one in quotes | books}
-    return None in ticks.values() or any(_tells_no_depth(ticks[one]) for one in books)
+    ticks = {instrument_id: doors.quotes.usable_tick(instrument_id) for instrument_id in quotes | books}
+    return None in ticks.values() or any(_tells_no_depth(ticks[instrument_id]) for instrument_id in books)
 
 
 def _tells_no_depth(tick: Tick | None) -> bool:

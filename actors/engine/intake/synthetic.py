@@ -292,9 +292,9 @@ def _check_references(preset: Preset[Any], order: PlaceBody) -> None:
     if order.references is None:
         return
     takes = {"price": preset.takes_price_reference, "quantity": preset.takes_quantity_reference}
-    for which, taken in takes.items():
-        if getattr(order.references, which) is not None:
-            name = f"{which}_reference"
+    for field, taken in takes.items():
+        if getattr(order.references, field) is not None:
+            name = f"{field}_reference"
             if preset.references is Refs.NEVER:
                 raise Refusal(400, plan_texts.takes_no_reference(preset.name, name))
             if not taken:

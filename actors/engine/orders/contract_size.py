@@ -46,7 +46,9 @@ def contract_size(instrument: Instrument) -> ContractSize | None:
         return None
     if identity.exchange == "mcx" and (known := contract(identity.underlying_symbol, identity.expiry_date)) is not None:
         return ContractSize(SizeStatus.AGREED, known.units)  # the exchange's own size, whatever the brokers' files say
-    told = Counter(one.lot_size for one in instrument.listings.values() if one.lot_size and one.contract_units)
+    told = Counter(
+        listing.lot_size for listing in instrument.listings.values() if listing.lot_size and listing.contract_units
+    )
     if not told:
         return ContractSize(SizeStatus.UNKNOWN, None)
     (units, votes), count = told.most_common(1)[0], told.total()

@@ -40,12 +40,12 @@ def match(
     `unsettled`: every leg of unknown outcome, of any broker. `free`: the orders of the leg's broker that no leg owns and that carry no
     tag. `time_seconds`: the resolution of the broker's order times. `now` in epoch seconds.
     """
-    alike = sorted((one for one in unsettled if _alike(one, leg)), key=lambda one: (one.sent_at, one.leg_id))
-    first = min((one.sent_at for one in alike), default=leg.sent_at)
+    alike = sorted((twin for twin in unsettled if _alike(twin, leg)), key=lambda twin: (twin.sent_at, twin.leg_id))
+    first = min((twin.sent_at for twin in alike), default=leg.sent_at)
     candidates = [row for row in free if _is_such(leg, row) and not _too_early(row, first, time_seconds)]
     if not candidates:
         return None
-    if any(_under_way(one, now) for one in alike if one.leg_id != leg.leg_id):
+    if any(_under_way(twin, now) for twin in alike if twin.leg_id != leg.leg_id):
         return Doubt.LATER
     if len(candidates) > len(alike) or any(row.order_timestamp is None for row in candidates):
         return Doubt.TOO_MANY
@@ -55,9 +55,9 @@ def match(
 def _own(leg: LegRecord, alike: Sequence[LegRecord], candidates: Sequence[OrderRow], time_seconds: int) -> Match:
     """Give each leg, in order of time, the first order that is not too early for it. Return the order of `leg`."""
     left = sorted(candidates, key=lambda row: (row.order_timestamp or "", row.order_id))
-    for one in alike:
-        mine = next((row for row in left if not _too_early(row, one.sent_at, time_seconds)), None)
-        if one.leg_id == leg.leg_id:
+    for twin in alike:
+        mine = next((row for row in left if not _too_early(row, twin.sent_at, time_seconds)), None)
+        if twin.leg_id == leg.leg_id:
             return mine
         if mine is not None:
             left.remove(mine)

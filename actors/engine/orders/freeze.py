@@ -17,7 +17,7 @@ def freeze_of(instrument: Instrument, code: str, table: Mapping[str, int]) -> in
     if configured >= lot:
         return configured
     given = (instrument.freeze_quantity, listing.freeze_quantity if listing is not None else None)
-    return min((one for one in given if one is not None and one > 1 and one >= lot), default=None)
+    return min((units for units in given if units is not None and units > 1 and units >= lot), default=None)
 
 
 def most_per_order(instrument: Instrument, code: str, table: Mapping[str, int]) -> int | None:

@@ -161,19 +161,19 @@ async def _first_of(
     skipped: list[Skipped] = []
     full: dict[str, Built] = {}
     for candidate in candidates:
-        one = _build(seat, candidate, doors.clock)  # built one by one: none after the broker that gets the leg
-        if isinstance(one, Skipped):
-            skipped.append(one)
+        built = _build(seat, candidate, doors.clock)  # built one by one: none after the broker that gets the leg
+        if isinstance(built, Skipped):
+            skipped.append(built)
             continue
-        code = one.leg.broker
+        code = built.leg.broker
         try:
             permit = await ask_room(doors.sessions[code], priority, doors.clock.monotonic(), doors.clock)
         except RoomFull:
-            full[code] = one
+            full[code] = built
         except (CapReached, LoginNeeded) as error:
             skipped.append(_without_room(code, error, closes=closes))
         else:
-            return _seated(one, permit), skipped
+            return _seated(built, permit), skipped
     waited_for = {code: doors.sessions[code] for code in full}
     found = await first_room(waited_for, priority, deadline, doors.clock)
     if isinstance(found, tuple):

@@ -45,7 +45,7 @@ class Seen:
 
         `after` in epoch seconds; None = no passed quote.
         """
-        return (*(one for one in self.passed if after is not None and one.received_at > after), self)
+        return (*(quote for quote in self.passed if after is not None and quote.received_at > after), self)
 
     @property
     def tells_depth(self) -> bool:

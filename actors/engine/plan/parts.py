@@ -336,17 +336,17 @@ def walk(part: Part) -> Iterator[Part]:
 def links_of(part: Part) -> Iterator[tuple[Part, Part]]:
     """Yield each part on whose fills another part hangs, together with that other part: an order and its link, or `first` and `then`
     of a sequence."""
-    for one in walk(part):
-        match one:
+    for inner_part in walk(part):
+        match inner_part:
             case OrderPart(each_fill=link) if link is not None:
-                yield one, link
+                yield inner_part, link
             case SequencePart():
-                yield one.first, one.then
+                yield inner_part.first, inner_part.then
 
 
 def orders_of(part: Part) -> Iterator[OrderPart]:
     """Yield the order parts of a tree, in tree order."""
-    return (one for one in walk(part) if isinstance(one, OrderPart))
+    return (order for order in walk(part) if isinstance(order, OrderPart))
 
 
 def own_orders_of(part: Part) -> Iterator[OrderPart]:

@@ -107,7 +107,7 @@ def shown_condition(condition: Condition) -> dict[str, Any]:
         case TimeOfDay():
             return _there({word: _shown(condition.at), "day": condition.day})
         case AllOf() | AnyOf():
-            return {word: [shown_condition(one) for one in condition.conditions]}
+            return {word: [shown_condition(inner) for inner in condition.conditions]}
     fields = _fields(condition)
     return {word: _of_instruments(fields) if isinstance(condition, JointPnl) else fields}
 

@@ -28,7 +28,7 @@ def read_candidates(
     fields: Fields, body: Body, name: str, *, least: int, most: int, immediate: bool = False
 ) -> tuple[Mapping[str, object], ...]:
     """Read a list of order objects for a type and check each as an order. Return them as the caller sent them, without nulls."""
-    given = tuple(one.given for one in fields.objects("candidates", least, most))
+    given = tuple(candidate.given for candidate in fields.objects("candidates", least, most))
     order_parts(given, body, name, "root", immediate=immediate)
     return given
 
@@ -41,7 +41,7 @@ def order_parts(
         order_body(given, body, own_texts.candidate(number), name, immediate=immediate)
         for number, given in enumerate(candidates)
     ]
-    return tuple(order(one, child(path, number), body_price(one)) for number, one in enumerate(own))
+    return tuple(order(own_body, child(path, number), body_price(own_body)) for number, own_body in enumerate(own))
 
 
 def refuse_candidate(body: Body, number: int, sentence: str) -> Refusal:

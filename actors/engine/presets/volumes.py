@@ -43,7 +43,7 @@ class _Slices:
             for number in self._touched(candle):
                 traded[number] += candle.units * (self._common(candle, number) / CANDLE)
         total = sum(traded)
-        return [one / total for one in traded] if total else None
+        return [units / total for units in traded] if total else None
 
     def _touched(self, candle: Volume) -> range:
         first = (candle.began - self.start) // self.each
@@ -60,11 +60,11 @@ def profile(candles: Sequence[Volume], body: Body, slices: int, over_minutes: De
     """Return the weights of the slices: the mean of their shares on the last stored days, else the shape of a U."""
     if _is_over(body):
         return (Decimal(1),) * slices
-    start, each = start_of_work(body), timedelta(minutes=float(over_minutes)) / slices
+    start, slice_length = start_of_work(body), timedelta(minutes=float(over_minutes)) / slices
     days: list[list[float]] = []
     for day, of_day in sorted(_by_day(candles).items(), reverse=True):
         begins = datetime.combine(day, start.time(), IST)
-        shares = _Slices(start=begins, count=slices, each=each).shares(of_day)
+        shares = _Slices(start=begins, count=slices, each=slice_length).shares(of_day)
         if shares is not None and len(days) < MOST_DAYS:
             days.append(shares)
     if len(days) < LEAST_DAYS:
@@ -85,8 +85,8 @@ def u_shape(body: Body, slices: int, over_minutes: Decimal) -> tuple[Decimal, ..
     opens, closes = opening_of_today(body), close_of_today(body)
     if opens is None or closes is None or _is_over(body):
         return (Decimal(1),) * slices
-    start, each = start_of_work(body), timedelta(minutes=float(over_minutes)) / slices
-    return tuple(_weight(start + each * (number + 0.5), opens, closes) for number in range(slices))
+    start, slice_length = start_of_work(body), timedelta(minutes=float(over_minutes)) / slices
+    return tuple(_weight(start + slice_length * (number + 0.5), opens, closes) for number in range(slices))
 
 
 def _is_over(body: Body) -> bool:

@@ -111,7 +111,7 @@ def _figure(kind: PriceKind, name: str, value: float | Decimal | None) -> Fracti
 
 
 def _level(kind: PriceKind, side: str, levels: Sequence[_Offered] | None, level: int) -> Fraction:
-    if levels is None or not all(_is_price(one.price) for one in levels[:level]):
+    if levels is None or not all(_is_price(offered.price) for offered in levels[:level]):
         raise Refusal(503, texts.side_unreadable(kind, side))
     if len(levels) < level:
         raise Refusal(503, texts.too_few_levels(kind, level, side, len(levels)))

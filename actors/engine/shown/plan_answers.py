@@ -159,7 +159,9 @@ def _together(outcomes: list[Outcome], refused: EngineAnswer | None) -> tuple[Ou
     if Outcome.ACCEPTED in outcomes:
         return Outcome.PARTIAL, OUTCOME_STATUS[Outcome.PARTIAL]
     outcome = Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.REJECTED
-    statuses = [OUTCOME_STATUS[one] for one in outcomes] + ([refused.status] if refused is not None else [])
+    statuses = [OUTCOME_STATUS[order_outcome] for order_outcome in outcomes] + (
+        [refused.status] if refused is not None else []
+    )
     return outcome, max(statuses)
 
 

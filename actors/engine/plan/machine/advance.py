@@ -106,4 +106,4 @@ def _urgency(action: Action) -> int:
 def is_calm(calm: Mapping[str, Sequence[Calm] | None], instrument_id: str, quote: Seen) -> bool:
     """Whether a look with this quote would give the same result as the last look."""
     bounds = calm.get(instrument_id, ())
-    return bounds is not None and all(one.holds(quote) for one in bounds)
+    return bounds is not None and all(bound.holds(quote) for bound in bounds)

@@ -44,6 +44,6 @@ def centre_of(
 def _without(levels: tuple[Level, ...] | None, ours: Sequence[Level]) -> tuple[Level, ...] | None:
     if levels is None:
         return None
-    for one in ours:
-        levels = without_own(levels, one)
+    for own_level in ours:
+        levels = without_own(levels, own_level)
     return levels

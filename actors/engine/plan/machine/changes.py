@@ -58,7 +58,7 @@ def find(root: Part, inputs: Inputs, path: str, doing: str) -> Part:
 
     Refused: 404 when there is no such part; 409 when the part is over, or belongs to a preset that is kept whole until it starts.
     """
-    part = next((one for one in walk(root) if one.path == path), None)
+    part = next((part for part in walk(root) if part.path == path), None)
     if part is None:
         raise Refusal(404, shared.no_order_at(path))
     for above in _line(root, path):
@@ -74,7 +74,7 @@ def _line(root: Part, path: str) -> list[Part]:
     """Return the parts from the root down to a path."""
     line = [root]
     while line[-1].path != path:
-        below = (one for one in children_of(line[-1]) if path == one.path or path.startswith(f"{one.path}."))
+        below = (child for child in children_of(line[-1]) if path == child.path or path.startswith(f"{child.path}."))
         line.append(next(below))
     return line
 
@@ -89,17 +89,17 @@ def cancel_part(root: Part, inputs: Inputs, path: str) -> Parts:
 
 def _check_compulsory(root: Part, inputs: Inputs, part: Part) -> None:
     """Refuse (409) to end a compulsory part while its entry can still fill, unless the entry is ended with it (3.11)."""
-    entries = [one for one in walk(root) if isinstance(one, OrderPart) and one.each_fill is not None]
+    entries = [entry for entry in walk(root) if isinstance(entry, OrderPart) and entry.each_fill is not None]
     for entry in entries:
         within = entry.path == part.path or entry.path.startswith(f"{part.path}.")
-        ended = [one for one in orders_of(part) if one.compulsory and _hangs_on(entry, one)]
+        ended = [order for order in orders_of(part) if order.compulsory and _hangs_on(entry, order)]
         if ended and not within and inputs.parts[entry.path].own is None:
             raise Refusal(409, exit_texts.COVER_STOP_STAYS)
 
 
 def check_leg_cancel(root: Part, inputs: Inputs, leg: Leg) -> None:
     """Refuse to cancel a compulsory order by its own id, as `cancel_part` does."""
-    _check_compulsory(root, inputs, next(one for one in walk(root) if one.path == leg.part))
+    _check_compulsory(root, inputs, next(part for part in walk(root) if part.path == leg.part))
 
 
 def the_held_part(root: Part, inputs: Inputs) -> OrderPart:
@@ -140,7 +140,7 @@ def _check_reduces(part: OrderPart, look: Look, quantity: int) -> None:
     """Refuse to make an exit larger (1.7)."""
     if not isinstance(part.quantity, FromFill):
         return
-    base = next((one for one in walk(look.root) if isinstance(one, OrderPart) and _hangs_on(one, part)), None)
+    base = next((entry for entry in walk(look.root) if isinstance(entry, OrderPart) and _hangs_on(entry, part)), None)
     now = 0 if base is None else look.filled(base)
     if quantity > now:
         raise Refusal(409, texts.only_reduced(now))
@@ -159,7 +159,7 @@ def check_leg_change(root: Part, leg: Leg, change: LegChange) -> None:
         raise Refusal(409, shared.ONLY_THREE)
     if change.quantity is None or change.quantity <= leg.quantity:
         return
-    part = next(one for one in walk(root) if one.path == leg.part)
+    part = next(part for part in walk(root) if part.path == leg.part)
     assert isinstance(part, OrderPart)
     if isinstance(part.quantity, FromFill | FromPosition) or _group_of(root, part) is not None:
         raise Refusal(409, texts.only_reduced(leg.quantity))

@@ -74,5 +74,7 @@ def _would_open(part: OrderPart, brokers: Collection[str], closing: Closing) -> 
     product = position_product(part.product)
     if brokers:
         return all(Holding(broker, part.instrument_id, product) in closing.holdings for broker in brokers)
-    closed = any((one.instrument_id, one.product) == (part.instrument_id, product) for one in closing.holdings)
+    closed = any(
+        (holding.instrument_id, holding.product) == (part.instrument_id, product) for holding in closing.holdings
+    )
     return closed and (part.instrument_id, product) not in closing.elsewhere

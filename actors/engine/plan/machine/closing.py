@@ -72,10 +72,10 @@ def _open_by_broker(look: Look, part: OrderPart) -> Counter[str]:
     for base, orders in takers_by_base(look.root):
         if _is_of(part, base):
             taken: Counter[str] = sum((_by_broker(look, order) for order in orders), Counter())
-            for one in own_orders_of(base):
-                if one is part:
+            for own_order in own_orders_of(base):
+                if own_order is part:
                     break
-                taken -= _by_broker(look, one)
+                taken -= _by_broker(look, own_order)
             held.subtract(taken)
     return held
 

@@ -54,10 +54,10 @@ def _holds(look: Look, part: Part, condition: Condition, place: str) -> bool:
         case JointPnl():
             return _joint(look, part, condition, place)
         case AllOf():
-            looked = [_holds(look, part, one, f"{place}all.{n}.") for n, one in enumerate(condition.conditions)]
+            looked = [_holds(look, part, inner, f"{place}all.{n}.") for n, inner in enumerate(condition.conditions)]
             return all(looked)
         case AnyOf():
-            looked = [_holds(look, part, one, f"{place}any.{n}.") for n, one in enumerate(condition.conditions)]
+            looked = [_holds(look, part, inner, f"{place}any.{n}.") for n, inner in enumerate(condition.conditions)]
             return any(looked)
 
 
@@ -73,12 +73,15 @@ class _Moment:
 
 def _moments(look: Look, part: Part, condition: Condition) -> Iterator[_Moment]:
     """Yield the quotes as they were after each quote received since the part became due, if any was replaced before this look."""
-    quotes = {one: look.market.seen(one) for one in _instruments(condition)}
+    quotes = {instrument_id: look.market.seen(instrument_id) for instrument_id in _instruments(condition)}
     if not any(quote is not None and quote.passed for quote in quotes.values()):
         return
     due_at = look.record(part).due_at
     arrivals = [
-        (quote, one) for one, newest in quotes.items() if newest is not None for quote in (*newest.passed, newest)
+        (quote, instrument_id)
+        for instrument_id, newest in quotes.items()
+        if newest is not None
+        for quote in (*newest.passed, newest)
     ]
     stood: dict[str, Seen] = {}
     for quote, instrument_id in sorted(arrivals, key=lambda arrival: arrival[0].received_at):
@@ -93,7 +96,7 @@ def _instruments(condition: Condition) -> frozenset[str]:
         case PriceAt():
             return frozenset({condition.instrument_id})
         case AllOf() | AnyOf():
-            return frozenset(one for inner in condition.conditions for one in _instruments(inner))
+            return frozenset(instrument_id for inner in condition.conditions for instrument_id in _instruments(inner))
     return frozenset()
 
 
@@ -109,9 +112,13 @@ def _held(look: Look, part: Part, condition: Condition, place: str, moment: _Mom
             due_at = look.record(part).due_at
             return moment.at >= instant_of(condition, moment.at if due_at is None else due_at)
         case AllOf():
-            return all(_held(look, part, one, f"{place}all.{n}.", moment) for n, one in enumerate(condition.conditions))
+            return all(
+                _held(look, part, inner, f"{place}all.{n}.", moment) for n, inner in enumerate(condition.conditions)
+            )
         case AnyOf():
-            return any(_held(look, part, one, f"{place}any.{n}.", moment) for n, one in enumerate(condition.conditions))
+            return any(
+                _held(look, part, inner, f"{place}any.{n}.", moment) for n, inner in enumerate(condition.conditions)
+            )
     return _holds(look, part, condition, place)
 
 
@@ -146,8 +153,8 @@ def _price(look: Look, part: Part, condition: PriceAt, place: str) -> bool:
         look.seen(condition.instrument_id)
         look.cannot(part, 503, texts.NO_QUOTE_FOR_CONDITION)
         return False
-    earliest = (one.value(condition.field) for one in quote.since(look.record(part).due_at))
-    first = next(one for one in earliest if one is not None)
+    earliest = (seen.value(condition.field) for seen in quote.since(look.record(part).due_at))
+    first = next(figure for figure in earliest if figure is not None)
     direction = _directed(look, part, condition, place, first)
     is_past = past(value, condition.level, direction)
     look.stays(condition.instrument_id, _staying(condition, direction, is_past=is_past))
@@ -166,7 +173,7 @@ def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:
     record = look.record(part)
     quote = look.seen(condition.instrument_id)
     if quote is not None and direction_of(record, condition, place) is None:
-        lasts = (one.last_price for one in quote.since(record.due_at) if one.last_price is not None)
+        lasts = (seen.last_price for seen in quote.since(record.due_at) if seen.last_price is not None)
         first = next(lasts, None)
         if first is not None:
             _directed(look, part, condition, place, first)
@@ -179,8 +186,8 @@ def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:
     armed = record.due_at if record.due_at is not None else look.now
     rule = BarRule(seconds=seconds, opened=session.opens, armed_at=armed)
     bars, has_passed = before, False
-    for one in () if quote is None else quote.passed:
-        bars = fold_bars(bars, one, one.received_at, rule)
+    for seen in () if quote is None else quote.passed:
+        bars = fold_bars(bars, seen, seen.received_at, rule)
         has_passed = has_passed or _closed_past(bars, condition.level, direction)
     bars = fold_bars(bars, quote, look.now, rule)
     if bars != before:
@@ -210,7 +217,7 @@ OPENING_SECONDS = 2.0
 def after_opening(look: Look, part: Part, at: float) -> float:
     """Return when an order timed for `at` leaves: a little after the opening if `at` is the opening of a session or pre-open."""
     instruments = {order.instrument_id for order in orders_of(part)}
-    openings = [look.market.opening(one, at, OPENING_SECONDS) for one in instruments]
+    openings = [look.market.opening(instrument_id, at, OPENING_SECONDS) for instrument_id in instruments]
     return max([at, *(opening + OPENING_SECONDS for opening in openings if opening is not None)])
 
 
@@ -241,8 +248,8 @@ def _times(condition: Condition, place: str = "") -> Iterator[tuple[str, TimeOfD
             yield place, condition
         case AllOf() | AnyOf():
             word = "all" if isinstance(condition, AllOf) else "any"
-            for n, one in enumerate(condition.conditions):
-                yield from _times(one, f"{place}{word}.{n}.")
+            for n, inner in enumerate(condition.conditions):
+                yield from _times(inner, f"{place}{word}.{n}.")
 
 
 def instant_of(condition: TimeOfDay, due_at: float) -> float:
@@ -259,8 +266,8 @@ def undirected(record: PartRecord, condition: Condition, place: str = "") -> boo
             return direction_of(record, condition, place) is None
         case AllOf() | AnyOf():
             word = "all" if isinstance(condition, AllOf) else "any"
-            inner = enumerate(condition.conditions)
-            return any(undirected(record, one, f"{place}{word}.{n}.") for n, one in inner)
+            numbered = enumerate(condition.conditions)
+            return any(undirected(record, inner, f"{place}{word}.{n}.") for n, inner in numbered)
     return False
 
 

@@ -44,8 +44,8 @@ def takers_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
 
 def _closes(base: Part, order: OrderPart) -> bool:
     return all(
-        one.instrument_id == order.instrument_id and one.transaction_type != order.transaction_type
-        for one in own_orders_of(base)
+        own_order.instrument_id == order.instrument_id and own_order.transaction_type != order.transaction_type
+        for own_order in own_orders_of(base)
     )
 
 

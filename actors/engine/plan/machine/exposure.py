@@ -44,7 +44,7 @@ def work_exposure(look: Look, part: OrderPart, context: Context, *, over: bool) 
 def counted(form: FromExposure, part: OrderPart) -> tuple[Weighted, ...]:
     """Return the instruments that make up the exposure. If the list does not name the hedge's instrument, it counts with `hedge_weight`.
     Otherwise its fills would not change the exposure, and hedges would be sent for ever."""
-    named = any(one.instrument_id == part.instrument_id for one in form.instruments)
+    named = any(weighted.instrument_id == part.instrument_id for weighted in form.instruments)
     return form.instruments if named else (*form.instruments, Weighted(part.instrument_id, form.hedge_weight))
 
 

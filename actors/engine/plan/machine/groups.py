@@ -65,7 +65,7 @@ def _order(look: Look, part: OrderPart, context: Context) -> None:
         dropped = record.own is not None and not look.filled(part)
         closing = record.ending is not None and record.ending.close
         # Then the part that hangs on this one is closed by the same lifetime.
-        by_group = any(one.on_end is OnEnd.CLOSE_FILLED for one in context.over)
+        by_group = any(lifetime.on_end is OnEnd.CLOSE_FILLED for lifetime in context.over)
         below = Context(
             turn=look.filled(part) > 0,
             base=part,
@@ -134,9 +134,9 @@ def _take_up(look: Look, link: Part, base: Part) -> None:
     """Let parts begin after all that were dropped because there was no fill. Unguarded units are worse than a late stop."""
     if look.record(link).ending != UNFILLED:
         return
-    for one in walk(link):
-        if look.record(one).ending == UNFILLED:
-            look.note(one, state=PartState.PENDING, own=None, ending=None)
+    for part in walk(link):
+        if look.record(part).ending == UNFILLED:
+            look.note(part, state=PartState.PENDING, own=None, ending=None)
     for order in own_orders_of(base):
         if look.record(order).own in (PartState.REJECTED, PartState.FAILED) and look.filled(order):
             whole = not any(leg.unfilled for leg in look.legs(order))
@@ -159,7 +159,7 @@ def _uncovered(look: Look, part: OrderPart, link: Part) -> None:
 
 def _group(look: Look, part: Part, context: Context) -> None:
     record = look.record(part)
-    closes = record.ending is None and any(_is_to_close(look, part, context, one) for one in context.over)
+    closes = record.ending is None and any(_is_to_close(look, part, context, lifetime) for lifetime in context.over)
     if record.state.final and not closes and not look.came_back(part) and not _fills_late(look, part):
         return
     if context.ending is not None and record.ending is None:
@@ -241,7 +241,7 @@ def _settle(look: Look, part: Part, context: Context) -> None:
     states = [child.state for child in children]
     if all(state.final for state in states):
         # A child that never had its turn does not count, unless it waited until its time was over.
-        begun = [one.state for one in children if one.due_at is not None or one.state is PartState.EXPIRED]
+        begun = [child.state for child in children if child.due_at is not None or child.state is PartState.EXPIRED]
         if isinstance(part, OneCancelsOthersPart):
             state = together(begun or states, one_is_enough=True)
         else:
@@ -251,7 +251,7 @@ def _settle(look: Look, part: Part, context: Context) -> None:
         if part.lifetime is not None and record.ending is None and _is_to_close(look, part, context, part.lifetime):
             state = PartState.WORKING
     else:
-        state = next((one for one in _SHOWN_FIRST if one in states), PartState.PENDING)
+        state = next((state for state in _SHOWN_FIRST if state in states), PartState.PENDING)
         if state is PartState.PENDING and record.due_at is not None and not record.fired:
             state = PartState.WAITING
         if state in (PartState.SENDING, PartState.CANCELLING):
@@ -279,7 +279,7 @@ def _together(look: Look, part: TogetherPart, context: Context) -> None:
 def _is_broken(look: Look, part: TogetherPart) -> bool:
     """Whether an order of a child was refused, or its fate is not known. The root's status message says why."""
     records = [look.record(child) for child in part.children]
-    broken = [one for one in records if one.own in (PartState.REJECTED, PartState.FAILED)]
+    broken = [record for record in records if record.own in (PartState.REJECTED, PartState.FAILED)]
     if broken and look.record(look.root).status_message is None:
         look.note(look.root, status_message=broken[0].status_message)
     return bool(broken)
@@ -393,11 +393,11 @@ def _says(look: Look, child: Part, context: Context) -> int | None:
         case SequencePart():
             return _says(look, child.first, context)
         case TogetherPart() | OneCancelsOthersPart():
-            own = [_says(look, one, context) for one in child.children]
-            each = [units for units in own if units is not None]
-            if len(each) < len(own):
+            own = [_says(look, grandchild, context) for grandchild in child.children]
+            named = [units for units in own if units is not None]
+            if len(named) < len(own):
                 return None
-            return sum(each) if isinstance(child, TogetherPart) else max(each)
+            return sum(named) if isinstance(child, TogetherPart) else max(named)
 
 
 def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:

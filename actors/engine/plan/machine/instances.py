@@ -34,7 +34,7 @@ def _make(look: Look, part: OrderPart, leg: Leg) -> None:
     """Note the filled units of a leg that no instance covers yet. They get a new instance, or join the last one if it has the same
     price and has not finished."""
     made = look.record(part).made
-    known = sum(one.quantity for one in made if one.leg_id == leg.leg_id)
+    known = sum(instance.quantity for instance in made if instance.leg_id == leg.leg_id)
     if leg.filled <= known:
         return
     price = _basis(look, part, leg, known)
@@ -46,8 +46,8 @@ def _make(look: Look, part: OrderPart, leg: Leg) -> None:
         grown = attrs.evolve(last, quantity=last.quantity + leg.filled - known)
         look.note(part, made=(*made[:-1], grown))
         return
-    one = Instance(key=f"{leg.leg_id}+{known}", leg_id=leg.leg_id, quantity=leg.filled - known, price=price)
-    look.note(part, made=(*made, one))
+    instance = Instance(key=f"{leg.leg_id}+{known}", leg_id=leg.leg_id, quantity=leg.filled - known, price=price)
+    look.note(part, made=(*made, instance))
 
 
 def _finished(look: Look, part: OrderPart, made: Instance) -> bool:

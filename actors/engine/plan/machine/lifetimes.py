@@ -92,12 +92,12 @@ def _own_day(part: Part, due_at: float) -> float:
     waits = (
         [part.when]
         if isinstance(part, OrderPart) or part.when is not None
-        else [one.when for one in own_orders_of(part)]
+        else [order.when for order in own_orders_of(part)]
     )
-    days = [one for one in waits if isinstance(one, TimeOfDay) and one.day is not None]
+    days = [wait for wait in waits if isinstance(wait, TimeOfDay) and wait.day is not None]
     if not days or len(days) < len(waits):
         return due_at
-    return max(due_at, min(instant_of(attrs.evolve(one, at=time()), due_at) for one in days))
+    return max(due_at, min(instant_of(attrs.evolve(time_of_day, at=time()), due_at) for time_of_day in days))
 
 
 def counts_days(part: Part) -> bool:

@@ -89,7 +89,7 @@ class Sending:
         limit = want.price + self.side.sign * early
         if quote is None:
             return True
-        if any(on_touch(one, self.side, limit) for one in quote.since(self.look.record(self.part).due_at)):
+        if any(on_touch(seen, self.side, limit) for seen in quote.since(self.look.record(self.part).due_at)):
             return False
         above, below = (limit, None) if self.side is Side.BUY else (None, limit)
         touch = QuoteField.OFFER if self.side is Side.BUY else QuoteField.BID

@@ -149,7 +149,7 @@ def _close_only(look: Look, part: OrderPart, row: RowToClose) -> None:
     assert why is not None
     rows = look.record(part).rows or ()
     closing = attrs.evolve(row, units=abs(row.quantity))
-    replaced = tuple(closing if one.key == row.key else one for one in rows)
+    replaced = tuple(closing if known_row.key == row.key else known_row for known_row in rows)
     look.note(part, rows=replaced, status_message=texts.closed_not_reversed(why))
 
 

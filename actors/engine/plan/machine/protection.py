@@ -57,7 +57,7 @@ def without_stop(look: Look, base: Part, exits: list[OrderPart]) -> int:
 def left_open(look: Look, part: Part) -> int:
     """Return the units that a part, or the `first` of a sequence, has left open without a stop."""
     base = part.first if isinstance(part, SequencePart) else part
-    found = (without_stop(look, one, exits) for one, exits in exits_by_base(look.root) if one is base)
+    found = (without_stop(look, entry, exits) for entry, exits in exits_by_base(look.root) if entry is base)
     return next(found, 0)
 
 

@@ -74,7 +74,7 @@ def _one_broker(sending: Sending, leg: Leg) -> bool:
     base = sending.context.base
     if not isinstance(base, OrderPart) or not sending.part.is_exit:
         return True
-    return {one.broker for one in sending.look.legs(base) if one.filled} <= {leg.broker}
+    return {base_leg.broker for base_leg in sending.look.legs(base) if base_leg.filled} <= {leg.broker}
 
 
 def move(sending: Sending) -> None:

@@ -356,7 +356,7 @@ def _referenced_rung(sending: Sending, execution: Ladder, around: PriceReference
         centre = centre_of(look, part, around, quote, own, opposite_levels(look, part))
         if centre is None:
             return None
-        others = {one: price for one, price in resolved.items() if not one.startswith(f"{number}.")}
+        others = {other_key: price for other_key, price in resolved.items() if not other_key.startswith(f"{number}.")}
         resolved = {**others, key: centre}
         look.remember(part, attrs.evolve(look.record(part).memory, resolved=resolved))
     return rungs(_moved(execution, resolved[key]), sending.target, sending.side, look.terms(part))[number].price

@@ -91,8 +91,8 @@ def observe(look: Look, part: OrderPart, context: Context) -> None:
         return
     moving_bars = isinstance(price, Trail) and price.atr is not None
     quote = look.seen(part.instrument_id) if moving_bars else look.glimpsed(part.instrument_id)
-    for one in () if quote is None else quote.since(look.record(part).due_at)[:-1]:
-        _watch(look, part, price, one, one.received_at)
+    for seen in () if quote is None else quote.since(look.record(part).due_at)[:-1]:
+        _watch(look, part, price, seen, seen.received_at)
         if look.record(part).memory.stop is not None:  # the stop moved here, even if a later price moves it further
             _stop(look, part, context, price, Asked(quantity=0))
     _watch(look, part, price, quote, look.now)

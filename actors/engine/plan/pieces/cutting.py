@@ -98,9 +98,9 @@ class Rung:
 def rungs(ladder: Ladder, units: int, side: Side, terms: Terms) -> tuple[Rung, ...]:
     """Return the rungs from `from_price` on, at prices snapped passively. Lots are shared evenly; the first rungs get one spare lot each."""
     step = (ladder.to_price - ladder.from_price) / max(1, ladder.steps - 1)
-    each, spare = divmod(units // terms.lot, ladder.steps)
+    lots, spare = divmod(units // terms.lot, ladder.steps)
     return tuple(
-        Rung(terms.passive(ladder.from_price + step * k, side), (each + (k < spare)) * terms.lot)
+        Rung(terms.passive(ladder.from_price + step * k, side), (lots + (k < spare)) * terms.lot)
         for k in range(ladder.steps)
     )
 

@@ -115,8 +115,8 @@ def _units(
         case Share() if not linked:
             if defaults.quantity is None:
                 raise _refusal(part, order_texts.QUANTITY_REQUIRED)
-            sharing = [one for one in siblings if isinstance(one.quantity, Share)]
-            shares = [one.quantity.share for one in sharing if isinstance(one.quantity, Share)]
+            sharing = [sibling for sibling in siblings if isinstance(sibling.quantity, Share)]
+            shares = [sibling.quantity.share for sibling in sharing if isinstance(sibling.quantity, Share)]
             terms = _terms(_instrument(part, defaults, world))
             return shared(defaults.quantity, shares, terms)[sharing.index(part)]
     return None
@@ -183,7 +183,7 @@ def _freeze(part: OrderPart, instrument: Instrument, world: World) -> int | None
     """Return the largest number of units in one order, at the broker that takes most; None when a broker may take any number."""
     codes = (part.broker,) if part.broker is not None else tuple(instrument.listings)
     known = [freeze_of(instrument, code, world.freeze_table) for code in codes]
-    limits = [one for one in known if one is not None]
+    limits = [limit for limit in known if limit is not None]
     return max(limits) if limits and len(limits) == len(known) else None
 
 
@@ -233,4 +233,4 @@ def marked(
         case SequencePart():
             return attrs.evolve(part, first=below(part.first, above=above), then=below(part.then, above=above))
         case TogetherPart() | OneCancelsOthersPart():
-            return attrs.evolve(part, children=tuple(below(one, above=above) for one in part.children))
+            return attrs.evolve(part, children=tuple(below(child, above=above) for child in part.children))

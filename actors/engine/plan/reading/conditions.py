@@ -184,7 +184,7 @@ def read_instruments(fields: Fields, world: World) -> tuple[tuple[str, ...], boo
         raise fields.refusal(texts.INSTRUMENTS)
     named = [fields.judge(uuid, item, fields.name(f"instrument_ids.{index}")) for index, item in enumerate(items)]
     # An unknown instrument would silently guard or close nothing.
-    return tuple(dict.fromkeys(mapped(fields, one, world).instrument_id for one in named)), False
+    return tuple(dict.fromkeys(mapped(fields, instrument_id, world).instrument_id for instrument_id in named)), False
 
 
 _OBJECTS: Mapping[str, Callable[[Fields, _Watch], Condition]] = {

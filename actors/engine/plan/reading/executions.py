@@ -125,7 +125,7 @@ def read_volume_profile(given: Fields, slices: int) -> tuple[Decimal, ...]:
 
     def weights(value: object, name: str) -> tuple[Decimal, ...]:
         try:
-            found = tuple(not_below_zero(one, name) for one in value) if isinstance(value, list) else ()
+            found = tuple(not_below_zero(weight, name) for weight in value) if isinstance(value, list) else ()
         except Unfit:
             found = ()
         if len(found) != slices or not any(found):
@@ -197,7 +197,7 @@ def check_rungs(given: Fields, ladder: Ladder, traded: Traded) -> None:
     if ladder.from_price == ladder.to_price:
         raise given.refusal(texts.MUST_DIFFER)
     prices = [rung.price for rung in rungs(ladder, ladder.steps, traded.side, Terms(tick=traded.tick))]
-    twice = next((one for one, after in pairwise(prices) if one == after), None)
+    twice = next((price for price, after in pairwise(prices) if price == after), None)
     if twice is not None:
         raise given.refusal(texts.rungs_on_one_tick(plain(twice)))
 
