@@ -87,10 +87,10 @@ def trading_unit_of(underlying: pl.Expr, expiry: pl.Expr) -> pl.Expr:
 def _sized(underlying: pl.Expr, expiry: pl.Expr, field: str) -> pl.Expr:
     name = underlying.str.to_uppercase()
     sized = name.replace_strict(
-        {each: getattr(sizes[0], field) for each, sizes in CONTRACTS.items()}, default=None, return_dtype=pl.Int64
+        {symbol: getattr(sizes[0], field) for symbol, sizes in CONTRACTS.items()}, default=None, return_dtype=pl.Int64
     )
-    for each, sizes in CONTRACTS.items():
+    for symbol, sizes in CONTRACTS.items():
         for later in sizes[1:]:
-            since = (name == each) & (expiry >= later.first_expiry.isoformat())
+            since = (name == symbol) & (expiry >= later.first_expiry.isoformat())
             sized = pl.when(since).then(pl.lit(getattr(later, field), pl.Int64)).otherwise(sized)
     return pl.when(expiry.is_not_null()).then(sized)

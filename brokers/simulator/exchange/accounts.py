@@ -120,7 +120,7 @@ class Account:
     def contracts(self) -> Sequence[Contract]:
         listed = self._desk.contracts()
         if self._listed[0] is not listed:
-            self._listed = (listed, tuple(each for each in listed if self.traits.lists(each)))
+            self._listed = (listed, tuple(contract for contract in listed if self.traits.lists(contract)))
         return self._listed[1]
 
     def contract(self, instrument_id: str) -> Contract | None:
@@ -259,7 +259,7 @@ class Account:
 
     def sellable(self, instrument_id: str, apart_from: str = "") -> int:
         """Return the delivery units that may still be sold: holdings plus today's purchases, less today's sales and open sell orders."""
-        held = next((each for each in self.state.holdings if each.instrument_id == instrument_id), None)
+        held = next((holding for holding in self.state.holdings if holding.instrument_id == instrument_id), None)
         free = 0 if held is None else held.settled_quantity + held.t1_quantity
         working = (self._entries[order_id].order for order_id in self._working.get(instrument_id, ()))
         offered = sum(
@@ -272,7 +272,7 @@ class Account:
     def begin_day(self, state: AccountState) -> None:
         """Start a day with settled cash, carried positions and no orders."""
         self.state = state
-        self._positions = {(each.instrument_id, each.product): each for each in state.positions}
+        self._positions = {(position.instrument_id, position.product): position for position in state.positions}
         self._entries.clear()
         self._history.clear()
         self._fills.clear()
@@ -340,9 +340,9 @@ class Account:
     def _unrealized(self) -> Decimal:
         return sum(
             (
-                profit(each, self._price_of(each.instrument_id)) - realized(each)
-                for each in self._positions.values()
-                if each.product is not Product.CNC
+                profit(position, self._price_of(position.instrument_id)) - realized(position)
+                for position in self._positions.values()
+                if position.product is not Product.CNC
             ),
             _ZERO,
         )

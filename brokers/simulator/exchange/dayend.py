@@ -32,7 +32,7 @@ class Closing:
 def next_day(state: AccountState, positions: Iterable[SimPosition], day: date, closing: Closing) -> AccountState:
     """Return the account as it begins `day`. Intraday positions are squared off earlier (exchange.py)."""
     cash = state.cash
-    holdings = {each.instrument_id: _settled(each) for each in state.holdings}
+    holdings = {holding.instrument_id: _settled(holding) for holding in state.holdings}
     carried: list[SimPosition] = []
     for position in positions:
         contract = closing.contract(position.instrument_id)
@@ -45,7 +45,7 @@ def next_day(state: AccountState, positions: Iterable[SimPosition], day: date, c
         gained, rest = _carry(contract, position, closing)
         cash += gained
         carried.extend(rest)
-    kept = [each for each in holdings.values() if each.total_quantity]
+    kept = [holding for holding in holdings.values() if holding.total_quantity]
     return AccountState(day=day, cash=cash, holdings=kept, positions=carried)
 
 

@@ -306,9 +306,9 @@ class Exchange:
         )
         if self._open_groups[0] != (key, self._meta.listed_on):
             ids = frozenset(
-                each.instrument_id
-                for each in self._world.universe.contracts
-                if (each.identity.exchange, each.calendar) in key
+                contract.instrument_id
+                for contract in self._world.universe.contracts
+                if (contract.identity.exchange, contract.calendar) in key
             )
             self._open_groups = ((key, self._meta.listed_on), ids)
         return self._open_groups[1]

@@ -126,7 +126,7 @@ class Faults:
         if not self._active:
             return None
         known = (None, *instruments), (None, order_type)
-        return next((one for one in self._live() if one.kind is kind and _covers(one, broker, *known)), None)
+        return next((fault for fault in self._live() if fault.kind is kind and _covers(fault, broker, *known)), None)
 
     def strike(
         self,

@@ -71,7 +71,7 @@ class Book:
     def add(self, resting: Resting) -> None:
         """Put an order into the book. It must not cross; match it first."""
         self.changes += 1
-        insort(self._resting[resting.side], resting, key=lambda each: each.rank)
+        insort(self._resting[resting.side], resting, key=lambda order: order.rank)
         self._by_ref[resting.ref] = resting
 
     def remove(self, ref: OrderRef) -> None:

@@ -36,15 +36,15 @@ class Seeded:
 def seed_account(account: Account, state: AccountState, seed: int) -> Seeded:
     """Fill `state` with the account's first day; its own day is kept. Return it with the day's trade."""
     dice = random.Random(f"account|{seed}|{account.code}")
-    shares = [each for each in account.contracts() if each.bare == "equities" and each.identity.exchange == "nse"]
+    shares = [share for share in account.contracts() if share.bare == "equities" and share.identity.exchange == "nse"]
     shared = shares[:SHARED_HOLDINGS]
     own = dice.sample(shares[SHARED_HOLDINGS:], HOLDINGS - SHARED_HOLDINGS)
-    state.holdings = [_holding(n, each, dice) for n, each in enumerate((*shared, *own))]
+    state.holdings = [_holding(n, share, dice) for n, share in enumerate((*shared, *own))]
     state.positions = _carried(account.contracts(), dice)
-    traded = dice.choice([each for each in shares if each not in own and each not in shared])
+    traded = dice.choice([share for share in shares if share not in own and share not in shared])
     quantity = max(1, int(Decimal(40_000) / traded.base_price))
     blocked, gained = position_blocks(state.positions, account.contract)
-    collateral = sum((_pledge_value(account, each) for each in state.holdings), _ZERO)
+    collateral = sum((_pledge_value(account, holding) for holding in state.holdings), _ZERO)
     state.cash = FREE_RUPEES + blocked.total - gained - collateral
     side = dice.choice(list(Side))
     if account.traits.intraday:
@@ -67,8 +67,8 @@ def _holding(n: int, contract: Contract, dice: random.Random) -> SimHolding:
 
 def _carried(contracts: Sequence[Contract], dice: random.Random) -> list[SimPosition]:
     """A bought stock future and a written index option, both with an expiry after the nearest one."""
-    futures = [each for each in contracts if each.bare == "equity_futures"]
-    options = [each for each in contracts if each.bare == "equity_index_options"]
+    futures = [contract for contract in contracts if contract.bare == "equity_futures"]
+    options = [contract for contract in contracts if contract.bare == "equity_index_options"]
     return [
         _position(dice.choice(_later(futures)), 1),
         _position(dice.choice(_later(options)), -1),
@@ -76,8 +76,8 @@ def _carried(contracts: Sequence[Contract], dice: random.Random) -> list[SimPosi
 
 
 def _later(contracts: list[Contract]) -> list[Contract]:
-    nearest = min(str(each.identity.expiry_date) for each in contracts)
-    return [each for each in contracts if str(each.identity.expiry_date) > nearest] or contracts
+    nearest = min(str(contract.identity.expiry_date) for contract in contracts)
+    return [contract for contract in contracts if str(contract.identity.expiry_date) > nearest] or contracts
 
 
 def _position(contract: Contract, sign: int) -> SimPosition:

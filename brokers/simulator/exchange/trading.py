@@ -405,7 +405,7 @@ class Trading:
             self._queue.discard((account.code, entry.order.order_id))
             self._settlement.put(account, entry, status=_working_status(entry))
         price = self._world.board.last_price(contract, epoch)
-        ready = {side: [each for each in entries if _meets(each.order, side, price)] for side in Side}
+        ready = {side: [entry for entry in entries if _meets(entry.order, side, price)] for side in Side}
         self._cross(ready[Side.BUY], ready[Side.SELL], price)
         for side in Side:
             left = self._world.board.auction_units(contract, epoch)

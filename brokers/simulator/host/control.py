@@ -194,8 +194,12 @@ class Control:
         """Return when each broker was called: `calls` and the `orders` among them in monotonic seconds, and the number of refused calls."""
         limits = {code: gateway.limits for code, gateway in self._simulator.gateways.items()}
         return {
-            code: {"calls": list(one.calls), "orders": list(one.orders), "refused": one.refused}
-            for code, one in limits.items()
+            code: {
+                "calls": list(broker_limits.calls),
+                "orders": list(broker_limits.orders),
+                "refused": broker_limits.refused,
+            }
+            for code, broker_limits in limits.items()
         }
 
     def _instruments(self, request: DialectRequest) -> object:
@@ -203,7 +207,9 @@ class Control:
         if shape is not None and shape not in tuple(Shape):
             raise BadInput("shape must be one of security, future, option")
         limit = _number(request, "limit", DEFAULT_LISTED)
-        listed = [each for each in self._simulator.exchange.contracts() if shape in (None, each.identity.shape)]
+        listed = [
+            contract for contract in self._simulator.exchange.contracts() if shape in (None, contract.identity.shape)
+        ]
         return [self._shown(contract) for contract in listed[:limit]]
 
     def _shown(self, contract: Contract) -> dict[str, object]:
@@ -244,9 +250,9 @@ def ledger_document(simulator: Simulator, since: int) -> dict[str, object]:
         "messages": exchange.ledger.messages(since),
         "orders": [_order(order) for order in exchange.all_orders()],
         "fills": exchange.ledger.fills(),
-        "positions": {each.code: [_position(position) for position in each.positions()] for each in accounts},
-        "holdings": {each.code: each.holdings() for each in accounts},
-        "funds": {each.code: _funds(each.funds()) for each in accounts},
+        "positions": {account.code: [_position(position) for position in account.positions()] for account in accounts},
+        "holdings": {account.code: account.holdings() for account in accounts},
+        "funds": {account.code: _funds(account.funds()) for account in accounts},
     }
 
 

@@ -90,7 +90,7 @@ class _Figures:
     has_oi: bool
 
     def row(self, start: float, ticks: tuple[int, int, int, int], volume: int, oi: int) -> CandleRow:
-        opened, high, low, close = (round(one * self.tick, self.places) for one in ticks)
+        opened, high, low, close = (round(number * self.tick, self.places) for number in ticks)
         return (start, opened, high, low, close, volume, oi)
 
     def oi(self, at: float) -> int:
@@ -106,7 +106,7 @@ class DayVolume:
         swing = scramble(figures.token * _STRIDE + day.toordinal() & _MASK) % 81
         self._lots = figures.usual_lots * (60 + swing) // 100
         self._figures, self._stretches = figures, stretches
-        self._minutes = math.ceil(sum(one.closes - one.opens for one in stretches) / _MINUTE)
+        self._minutes = math.ceil(sum(stretch.closes - stretch.opens for stretch in stretches) / _MINUTE)
         self._opens, self._closes = stretches[0].opens, stretches[-1].closes
 
     def at(self, moment: float) -> int:
@@ -127,7 +127,7 @@ class DayVolume:
         if len(self._stretches) == 1:
             done = (moment - self._opens) / _MINUTE
         else:
-            done = sum(max(0.0, min(moment, one.closes) - one.opens) for one in self._stretches) / _MINUTE
+            done = sum(max(0.0, min(moment, stretch.closes) - stretch.opens) for stretch in self._stretches) / _MINUTE
         minute = int(done)
         number = self._uneven(minute)
         if done != minute:
@@ -159,7 +159,10 @@ class Candles:
         past = [day for day in days if day < self._past.first_day]
         own = days[len(past) :]
         if interval == "day":
-            rows = [self._past_day(contract, *one) for one in zip(past, self._ranges(contract, past), strict=True)]
+            rows = [
+                self._past_day(contract, *day_and_range)
+                for day_and_range in zip(past, self._ranges(contract, past), strict=True)
+            ]
             return [*rows, *(self._own_day(contract, day, epoch) for day in own)]
         minutes = INTERVAL_MINUTES[interval]
         ranges = self._ranges(contract, past)
@@ -262,7 +265,7 @@ class Candles:
                 prices = list(islice(ticks, sum(len(minute.moments) for minute in bar)))
                 if ranges:
                     low, high = ranges[n].low, ranges[n].high
-                    prices = [low if one < low else min(one, high) for one in prices]
+                    prices = [low if price < low else min(price, high) for price in prices]
                 ends = bar[-1].ends
                 before, traded = traded, volume.at(ends)
                 four = (prices[0], max(prices), min(prices), prices[-1])
@@ -280,7 +283,7 @@ class Candles:
                 token=contract.exchange_token,
                 lot_size=contract.lot_size,
                 usual_lots=0 if contract.is_index else typical_lots(contract, base) * _VOLUME_LEVELS_A_DAY,
-                jumps=tuple((midnight(one.ex_date), one.volume_factor) for one in actions),
+                jumps=tuple((midnight(action.ex_date), action.volume_factor) for action in actions),
                 has_oi=contract.identity.shape is not Shape.SECURITY,
             )
         return known

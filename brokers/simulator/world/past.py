@@ -94,7 +94,7 @@ def past_of(universe: Universe, first_day: date, is_session: IsSession) -> Past:
 def trading_day_before(day: date, exchange: str, calendar: str, is_session: IsSession) -> date:
     """Return the last trading day at or before a day."""
     days = (day - timedelta(days=back) for back in range(_LONGEST_BREAK_DAYS))
-    return next((one for one in days if is_session(exchange, calendar, one)), day)
+    return next((trading_day for trading_day in days if is_session(exchange, calendar, trading_day)), day)
 
 
 def _acting(universe: Universe) -> list[str]:
@@ -102,8 +102,12 @@ def _acting(universe: Universe) -> list[str]:
     followers: dict[str, list[Contract]] = {}
     for contract in universe.contracts:
         followers.setdefault(universe.walk_of[contract.instrument_id], []).append(contract)
-    found = [(len(those), key) for key, those in followers.items() if all(each.bare == "equities" for each in those)]
-    return [key for _, key in sorted(found, key=lambda one: one[0])][: 1 + max(share for share, *_ in _EVENTS)]
+    found = [
+        (len(contracts), key)
+        for key, contracts in followers.items()
+        if all(contract.bare == "equities" for contract in contracts)
+    ]
+    return [key for _, key in sorted(found, key=lambda counted: counted[0])][: 1 + max(share for share, *_ in _EVENTS)]
 
 
 @attrs.frozen(kw_only=True)
@@ -124,7 +128,7 @@ def with_gone(universe: Universe, first_day: date, is_session: IsSession) -> Gon
     expired = _expired_future(universe, first_day, is_session)
     share, walk = _delisted_share()
     last = trading_day_before(first_day - timedelta(days=DELISTED_DAYS), "nse", "equity", is_session)
-    index = next(each for each in INDEX_UNDERLYINGS if each.symbol == expired.identity.underlying_symbol)
+    index = next(index for index in INDEX_UNDERLYINGS if index.symbol == expired.identity.underlying_symbol)
     return Gone(
         universe=Universe(
             contracts=(*universe.contracts, expired, share),
@@ -147,7 +151,9 @@ def _expired_future(universe: Universe, first_day: date, is_session: IsSession) 
     index = INDEX_UNDERLYINGS[0]
     segment = f"{index.kind}_futures"
     model = next(
-        each for each in universe.contracts if each.bare == segment and each.identity.underlying_symbol == index.symbol
+        contract
+        for contract in universe.contracts
+        if contract.bare == segment and contract.identity.underlying_symbol == index.symbol
     )
     month_before = first_day.replace(day=1) - timedelta(days=1)
     expiries = [*monthly(TUESDAY)(month_before.replace(day=1)), *monthly(TUESDAY)(first_day.replace(day=1))]

@@ -124,18 +124,24 @@ class _Maker:
 
     def listed(self) -> pl.DataFrame:
         since = self._first_day - timedelta(days=self._extent.day_candles)
-        return _table((each, self._rows(each, "day", since)) for each in self._chosen)
+        return _table((contract, self._rows(contract, "day", since)) for contract in self._chosen)
 
     def gone(self) -> pl.DataFrame:
         since = self._first_day - timedelta(days=self._extent.day_candles)
         last_days = self._gone.last_days
-        found = [(each, self._rows(each, "day", since, last_days[each.instrument_id])) for each in self._gone.contracts]
+        found = [
+            (contract, self._rows(contract, "day", since, last_days[contract.instrument_id]))
+            for contract in self._gone.contracts
+        ]
         return pl.concat(_by_identity(contract, rows) for contract, rows in found if rows)
 
     def minutes(self) -> pl.DataFrame:
         since = self._first_day - timedelta(days=self._extent.minutes)
         return _table(
-            ((each, self._rows(each, "1minute", since)) for each in self._chosen[: self._extent.minute_instruments]),
+            (
+                (contract, self._rows(contract, "1minute", since))
+                for contract in self._chosen[: self._extent.minute_instruments]
+            ),
             "1minute",
         )
 
@@ -190,10 +196,13 @@ def choose(universe: Universe, past: Past) -> list[Contract]:
         actions = past.actions.get(universe.walk_of[contract.instrument_id], ())
         return max((action.ex_date for action in actions), default=date.min)
 
-    for segment, those in groups.items():
-        those.sort(key=last_action, reverse=True)
-        del those[MOST_OF_SEGMENT.get(segment, MOST_OF_OTHERS) :]
-    order = [*(segment for segment in _FIRST if segment in groups), *(one for one in groups if one not in _FIRST)]
+    for segment, contracts in groups.items():
+        contracts.sort(key=last_action, reverse=True)
+        del contracts[MOST_OF_SEGMENT.get(segment, MOST_OF_OTHERS) :]
+    order = [
+        *(segment for segment in _FIRST if segment in groups),
+        *(segment for segment in groups if segment not in _FIRST),
+    ]
     chosen: list[Contract] = []
     while any(groups.values()):
         chosen.extend(groups[segment].pop(0) for segment in order if groups[segment])

@@ -132,7 +132,10 @@ class _Builder:
         if few < len(INDEX_UNDERLYINGS) + 2:
             listed = [*INDEX_UNDERLYINGS[: few - 1], *self._shares]
         many = max(few, min(_FUTURE_UNDERLYINGS * scale, -(-futures // 3)))
-        slots = {(each.exchange, each.symbol): n for n, each in enumerate((*listed[:many], *COMMODITIES, *CURRENCIES))}
+        slots = {
+            (convention.exchange, convention.symbol): n
+            for n, convention in enumerate((*listed[:many], *COMMODITIES, *CURRENCIES))
+        }
         self._slots = slots
         self._list(islice(self._futures(tuple(listed[:many])), futures))
         self._list(islice(self._options(tuple(listed[:few])), options))
@@ -164,7 +167,7 @@ class _Builder:
                 self._add_special(bare, ending, country, kind, series, tick)
 
     def _add_indices(self, number: int) -> None:
-        known = [(each.exchange, INDEX_SYMBOLS[each.symbol], each) for each in INDEX_UNDERLYINGS]
+        known = [(index.exchange, INDEX_SYMBOLS[index.symbol], index) for index in INDEX_UNDERLYINGS]
         more = [(exchange, symbol, None) for exchange, symbol in FURTHER_INDICES]
         more += [("nse", f"DESH THEME {n}", None) for n in range(1, max(0, number - 14) + 1)]
         for exchange, symbol, convention in [*known, *more][:number]:
@@ -252,8 +255,8 @@ class _Builder:
 
     def _futures(self, underlyings: tuple[Convention, ...]) -> Iterator[tuple[Convention, Identity, int]]:
         for n in range(3):
-            for each in underlyings:
-                yield self._future(each, n)
+            for convention in underlyings:
+                yield self._future(convention, n)
 
     def _future(self, each: Convention, n: int) -> tuple[Convention, Identity, int]:
         # Futures of underlyings with weekly expiries are monthly: only options have weekly expiries.
@@ -265,9 +268,9 @@ class _Builder:
         """Strikes from the money outwards, so that a small universe holds the contracts that matter most."""
         for ring in count():
             offset = (ring + 1) // 2 if ring % 2 else -(ring // 2)
-            for each in underlyings:
+            for convention in underlyings:
                 for n in range(3):
-                    yield from self._strike(each, n, offset)
+                    yield from self._strike(convention, n, offset)
 
     def _strike(self, each: Convention, n: int, offset: int) -> Iterator[tuple[Convention, Identity, int]]:
         strike = snap(each.base_price, each.strike_step, "nearest") + offset * each.strike_step
@@ -290,13 +293,18 @@ class _Builder:
         for day in days:
             tries = (day - timedelta(days=back) for back in range(_LONGEST_BREAK_DAYS))
             calendar = calendar_of(each.kind)
-            moved.append(next((one for one in tries if self._is_session(each.exchange, calendar, one)), day))
+            moved.append(
+                next(
+                    (trading_day for trading_day in tries if self._is_session(each.exchange, calendar, trading_day)),
+                    day,
+                )
+            )
         return tuple(moved)
 
     def _goods(self) -> Iterator[tuple[Convention, Identity, int]]:
         for n in range(3):
-            for each in COMMODITIES:
-                yield self._future(each, n)
+            for commodity in COMMODITIES:
+                yield self._future(commodity, n)
             if n == 0:
                 yield from self._strike(COMMODITIES[0], 0, 0)
                 yield from self._strike(COMMODITIES[2], 0, 0)
@@ -310,27 +318,30 @@ class _Builder:
         dollar = CURRENCIES[0]
         yield self._future(dollar, 0)
         yield from self._strike(dollar, 0, 0)
-        yield from (self._future(each, 0) for each in CURRENCIES[1:])
-        yield from (self._future(each, 1) for each in CURRENCIES)
+        yield from (self._future(currency, 0) for currency in CURRENCIES[1:])
+        yield from (self._future(currency, 1) for currency in CURRENCIES)
         for offset in count(1):
             yield from self._strike(dollar, 0, offset)
             yield from self._strike(dollar, 0, -offset)
 
     def _list(self, rows: Iterator[tuple[Convention, Identity, int]]) -> None:
-        for each, identity, slot in rows:
-            key = f"{each.exchange}|{each.symbol}"
+        for convention, identity, slot in rows:
+            key = f"{convention.exchange}|{convention.symbol}"
             if key not in self._walks:
                 self._walks[key] = Walk(
-                    key=key, base_price=each.base_price, tick_size=each.tick_size, volatility=each.volatility
+                    key=key,
+                    base_price=convention.base_price,
+                    tick_size=convention.tick_size,
+                    volatility=convention.volatility,
                 )
             expiry = date.fromisoformat(str(identity.expiry_date))
             week = expiry.toordinal() // 7 % _WEEKS
-            place = self._slots[each.exchange, each.symbol] * _TOKENS_PER_UNDERLYING + slot
+            place = self._slots[convention.exchange, convention.symbol] * _TOKENS_PER_UNDERLYING + slot
             self._add(
                 identity, key, name=_contract_name(identity), isin=None,
                 token=_FIRST_DERIVATIVE_TOKEN + week * len(self._slots) * _TOKENS_PER_UNDERLYING + place,
-                lot=each.lot_size, tick=each.tick_size, freeze=each.freeze_quantity, series="", price=each.base_price,
-                band=Decimal(100) if identity.shape is Shape.OPTION else Decimal(10),
+                lot=convention.lot_size, tick=convention.tick_size, freeze=convention.freeze_quantity, series="",
+                price=convention.base_price, band=Decimal(100) if identity.shape is Shape.OPTION else Decimal(10),
             )  # fmt: skip
 
     def _add(

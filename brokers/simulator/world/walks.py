@@ -83,7 +83,7 @@ class LayeredNoise:
     """Remembers each layer's current cell, because prices are mostly read in order of time."""
 
     def __init__(self, layers: Sequence[Layer]) -> None:
-        self._layers = [(each.period, each.seed, each.size) for each in layers]
+        self._layers = [(layer.period, layer.seed, layer.size) for layer in layers]
         self._cells = [(-1, 0.0, 0.0)] * len(self._layers)
 
     def at(self, step: int) -> float:
@@ -165,7 +165,9 @@ class Prices:
             expiry = self._expiry(contract)
             prices = [_forward(price, expiry - epoch) for price, epoch in zip(prices, epochs, strict=True)]
         elif contract.identity.shape is Shape.OPTION:
-            prices = [self._derived(contract, walk, *one) for one in zip(prices, epochs, strict=True)]
+            prices = [
+                self._derived(contract, walk, *price_and_epoch) for price_and_epoch in zip(prices, epochs, strict=True)
+            ]
         tick = float(contract.tick_size)
         return [max(1, round(price / tick)) for price in prices]
 
@@ -221,7 +223,9 @@ class Prices:
             log + (far - until) if epoch < self._past_ends else log
             for log, far, epoch in zip(logs, slow.many(steps), epochs, strict=True)
         ]
-        jumps = [(midnight(one.ex_date), float(one.price_factor)) for one in self._past.actions.get(walk.key, ())]
+        jumps = [
+            (midnight(action.ex_date), float(action.price_factor)) for action in self._past.actions.get(walk.key, ())
+        ]
         if not jumps:
             return [base * math.exp(log) for log in logs]
         return [
