@@ -161,7 +161,7 @@ async def _stream(address: str, pid: int, count: int, end: str) -> dict[str, obj
         "ticks_per_busy_second": round(count / max(_busy(pid) - busy, 0.01)),
         "ticks_counted": ticks,
         "resident_before_mb": round(before, 1),
-        "resident_by_tenth_mb": [round(one, 1) for one in highest],
+        "resident_by_tenth_mb": [round(resident, 1) for resident in highest],
     }
 
 

@@ -135,8 +135,8 @@ class _Load:
                 "/api/instruments/ltp",
             )
         )
-        one = dice.choice(self.shares)
-        self._get("reads", path, **({"instrument_id": one["instrument_id"]} if "instruments" in path else {}))
+        share = dice.choice(self.shares)
+        self._get("reads", path, **({"instrument_id": share["instrument_id"]} if "instruments" in path else {}))
 
     def _orders(self, dice: random.Random) -> None:
         answer = self.demo.place(**self.demo.limit_buy(dice.choice(self.shares), -3.0))
@@ -146,11 +146,11 @@ class _Load:
             self.demo.cancel(answer.json["order_id"])
 
     def _candles(self, dice: random.Random) -> None:
-        one = dice.choice(self.shares)["instrument_id"]
+        instrument_id = dice.choice(self.shares)["instrument_id"]
         self._get(
             "candles",
             "/api/instruments/prices",
-            instrument_id=one,
+            instrument_id=instrument_id,
             interval=dice.choice(("day", "1minute", "15minute")),
             days=dice.randint(1, 30),
         )

@@ -87,7 +87,7 @@ class _Document:
             self.reads.append(time.monotonic() - began)
             self.rows = rows
             with self._lock:
-                self._awaited = [one for one in self._awaited if not self._settled(one, rows, time.monotonic())]
+                self._awaited = [order for order in self._awaited if not self._settled(order, rows, time.monotonic())]
             stop.wait(READ_SECONDS)
 
     def _settled(self, one: _Awaited, rows: Mapping[str, Row], now: float) -> bool:
@@ -203,7 +203,7 @@ def _figures(load: _Load, calls: Mapping[str, Any], began: float) -> list[dict[s
     rows = []
     for code, broker in build_registry().items():
         took = {verb: load.document.took.get((code, verb), []) for verb in VERBS}
-        arrived = {what: [at for at in calls[code][what] if at >= began] for what in ("orders", "calls")}
+        arrived = {kind: [at for at in calls[code][kind] if at >= began] for kind in ("orders", "calls")}
         worst = worst_windows(broker, arrived)
         changed = [*took["price"], *took["trigger"], *took["quantity"]]
         rows.append(
@@ -220,7 +220,7 @@ def _figures(load: _Load, calls: Mapping[str, Any], began: float) -> list[dict[s
                 "orders/min": windows_of(worst, "orders", "minute"),
                 "calls/s": windows_of(worst, "calls", "second"),
                 "calls/min": windows_of(worst, "calls", "minute"),
-                "beyond": [attrs.asdict(one) for one in worst if not one.kept],
+                "beyond": [attrs.asdict(window) for window in worst if not window.kept],
                 "refused calls": calls[code]["refused"],
             }
         )
@@ -257,7 +257,7 @@ def _whole(demo: Demo, options: argparse.Namespace) -> dict[str, Any]:
     reader = threading.Thread(target=document.keep_reading, args=(stop,))
     reader.start()
     before = demo.control("GET", "/calls")
-    began = max((at for one in before.values() for at in one["calls"]), default=0.0)
+    began = max((at for broker_calls in before.values() for at in broker_calls["calls"]), default=0.0)
     started, loads = time.monotonic(), [os.getloadavg()[0]]
     try:
         load.run(order_mix(options.orders, options.seconds))
@@ -301,11 +301,17 @@ def _print(row: Mapping[str, Any]) -> None:
         "calls/min",
     )
     print(f"{'broker':>12}", *(f"{head:>11}" for head in heads))
-    for one in row["rows"]:
-        slowest = [one["slowest s"][name] for name in names]
-        values = [one["orders"], one["modifies"], one["cancels"], *slowest, *(one[head] for head in heads[6:])]
-        print(f"{one['broker']:>12}", *(f"{value!s:>11}" for value in values))
-        for beyond in one["beyond"]:
+    for broker_row in row["rows"]:
+        slowest = [broker_row["slowest s"][name] for name in names]
+        values = [
+            broker_row["orders"],
+            broker_row["modifies"],
+            broker_row["cancels"],
+            *slowest,
+            *(broker_row[head] for head in heads[6:]),
+        ]
+        print(f"{broker_row['broker']:>12}", *(f"{value!s:>11}" for value in values))
+        for beyond in broker_row["beyond"]:
             print(f"{'':>12} beyond its limit: {beyond}")
     for name, value in row.items():
         if name not in ("rows", "refused"):

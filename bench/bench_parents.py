@@ -326,10 +326,10 @@ def _cost(run: _Run, notes: Notes) -> dict[str, Any]:
 
 def _outcome(judge: Judge, notes: Notes, run: _Run) -> dict[str, Any]:
     total = {
-        field: sum(getattr(one, field) for one in judge.tallies.values())
+        field: sum(getattr(tally, field) for tally in judge.tallies.values())
         for field in ("due", "fired", "missed", "false", "gave_up", "late", "uncertain")
     }
-    quick = [one for one in judge.latencies if one < WAITED_SECONDS]
+    quick = [latency for latency in judge.latencies if latency < WAITED_SECONDS]
     return {
         "ticks": len(notes.ticks),
         "overwritten": len(notes.overwritten),
@@ -340,7 +340,7 @@ def _outcome(judge: Judge, notes: Notes, run: _Run) -> dict[str, Any]:
         "waited": len(judge.latencies) - len(quick),
         "tick to bytes max ms": round(max(judge.latencies, default=0) * 1000, 1),
         **_percentiles("a page to the disk", run.disk),
-        **_percentiles("move to bytes", [one for one in judge.from_moves if one < WAITED_SECONDS]),
+        **_percentiles("move to bytes", [latency for latency in judge.from_moves if latency < WAITED_SECONDS]),
     }
 
 
@@ -353,8 +353,8 @@ def _percentiles(name: str, seconds: Sequence[float]) -> dict[str, float]:
 
 def _listed(demo: _Watched, count: int) -> Iterator[Share]:
     """Shares that can move as far as this market moves."""
-    for one in demo.shares()[:count]:
-        yield Share(one["instrument_id"], Decimal(str(one["tick_size"])), Decimal(str(one["last_price"])))
+    for share in demo.shares()[:count]:
+        yield Share(share["instrument_id"], Decimal(str(share["tick_size"])), Decimal(str(share["last_price"])))
 
 
 def _measure(options: argparse.Namespace) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def zerodha_frame(numbers: range, at: int) -> bytes:
     level = struct.pack(">IIHxx", 100, 10_000, 3)
     more = (7, 10_000, 5000, 9000, 9000, 9900, 10_100, 9800, 9900, at, 0, 0, 0, at)
     packets = [struct.pack(">16I", int(zerodha_token(number)), 10_000, *more) + level * 10 for number in numbers]
-    return struct.pack(">H", len(packets)) + b"".join(struct.pack(">H", len(one)) + one for one in packets)
+    return struct.pack(">H", len(packets)) + b"".join(struct.pack(">H", len(packet)) + packet for packet in packets)
 
 
 def upstox_frame(numbers: range, at: int) -> bytes:
@@ -222,8 +222,8 @@ def planning() -> dict[str, float]:
     live = {code: Feeder(standing=Standing.LIVE, room=room) for code, room in rooms.items()}
     lost = {**live, "zerodha": attrs.evolve(live["zerodha"], standing=Standing.LOST)}
     wanted = {f"instrument {number}": Need(number % 4) for number in range(PLAN_INSTRUMENTS)}
-    wanted = dict(sorted(wanted.items(), key=lambda one: one[1]))
-    listings = {one: frozenset(registry) for one in wanted}
+    wanted = dict(sorted(wanted.items(), key=lambda item: item[1]))
+    listings = {instrument_id: frozenset(registry) for instrument_id in wanted}
 
     def lists(one: str, code: str) -> bool:
         return code in listings[one]

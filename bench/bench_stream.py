@@ -89,8 +89,8 @@ def _instruments(count: int) -> list[Instrument]:
     identities = [security("nse", "equities", f"S{number:05}") for number in range(count)]
     return [
         Instrument(
-            instrument_id=one.instrument_id,
-            identity=one,
+            instrument_id=identity.instrument_id,
+            identity=identity,
             name=None,
             isin=None,
             lot_size=1,
@@ -98,7 +98,7 @@ def _instruments(count: int) -> list[Instrument]:
             freeze_quantity=None,
             listings={},
         )
-        for one in identities
+        for identity in identities
     ]
 
 
@@ -125,7 +125,7 @@ def _tick(number: int) -> Tick:
 async def _serve(count: int, ticks_per_second: int) -> None:
     clock = Clock()
     instruments = _instruments(count)
-    mapped = _Mapped({one.instrument_id: one for one in instruments}, clock.today())
+    mapped = _Mapped({instrument.instrument_id: instrument for instrument in instruments}, clock.today())
     catalogue = Published(CatalogueState(latest=mapped, published_today=True, reason=""))  # type: ignore[arg-type]
     book = QuoteBook(("zerodha",))
     address = open_mailbox("quotes", capacity=1, message=QuoteMessage).address
@@ -181,8 +181,8 @@ async def _serve(count: int, ticks_per_second: int) -> None:
 
 async def _make_ticks(book: QuoteBook, instruments: list[Instrument], ticks_per_second: int, clock: Clock) -> None:
     number, began = 0, trio.current_time()
-    for one in instruments:
-        book.take(one.instrument_id, "zerodha", _tick(number), clock.epoch())
+    for instrument in instruments:
+        book.take(instrument.instrument_id, "zerodha", _tick(number), clock.epoch())
     while True:
         await trio.sleep(TICK_SECONDS)
         due = int((trio.current_time() - began) * ticks_per_second)
@@ -296,12 +296,12 @@ async def _client(
                     heard.messages += 1
                     heard.quotes += len(received)
                     heard.bytes += len(message)
-                    heard.seconds += [now - float(one) for one in received]
+                    heard.seconds += [now - float(moment) for moment in received]
             buffer += await stream.receive_some(262_144)
 
 
 async def _subscribe(stream: trio.SocketStream, names: list[str], mode: str) -> None:
-    items = [{"instrument_id": one} for one in names]
+    items = [{"instrument_id": name} for name in names]
     await stream.send_all(_frame({"subscribe": "quotes", "mode": mode, "instruments": items}))
 
 
@@ -324,7 +324,7 @@ async def _run(case: Case, clients: int, each: int, seconds: float) -> dict[str,
     assert process.stdout is not None
     try:
         port = json.loads(process.stdout.readline())["port"]
-        ids = [one.instrument_id for one in _instruments(count)]
+        ids = [instrument.instrument_id for instrument in _instruments(count)]
         heard = _Heard()
         async with trio.open_nursery() as nursery:
             for number in range(clients):

@@ -148,12 +148,12 @@ def contracts(rows: int, today: date) -> Iterator[Contract]:
     securities = list(_securities(exchanges, rows / FULL))
     yield from securities
     shares = [contract for contract in securities if contract.bare == "equities"]
-    on_nse = [each for each in shares if each.identity.exchange == "nse"][: _part(NSE_UNDERLYINGS, rows / FULL)]
-    on_bse = [each for each in shares if each.identity.exchange == "bse"][: _part(BSE_UNDERLYINGS, rows / FULL)]
+    on_nse = [share for share in shares if share.identity.exchange == "nse"][: _part(NSE_UNDERLYINGS, rows / FULL)]
+    on_bse = [share for share in shares if share.identity.exchange == "bse"][: _part(BSE_UNDERLYINGS, rows / FULL)]
     stocks = [_convention(share) for share in (*on_nse, *on_bse)]
     listed = _fewer(rows / FULL, stocks, today)
-    for each, identity in listed:
-        yield exchanges.derivative(each, identity)
+    for convention, identity in listed:
+        yield exchanges.derivative(convention, identity)
 
 
 def _part(number: int, scale: float) -> int:
@@ -161,7 +161,7 @@ def _part(number: int, scale: float) -> int:
 
 
 def _securities(exchanges: _Exchanges, scale: float) -> Iterator[Contract]:
-    known = [(each.exchange, INDEX_SYMBOLS[each.symbol], each.base_price) for each in INDEX_UNDERLYINGS]
+    known = [(index.exchange, INDEX_SYMBOLS[index.symbol], index.base_price) for index in INDEX_UNDERLYINGS]
     themes = [*FURTHER_INDICES, *(("nse", f"DESH THEME {n}") for n in range(1, _part(THEME_INDICES, scale)))]
     for exchange, symbol, price in (*known, *((*theme, Decimal(12_000)) for theme in themes)):
         yield exchanges.index(exchange, symbol, price)
@@ -181,26 +181,27 @@ def _securities(exchanges: _Exchanges, scale: float) -> Iterator[Contract]:
 
 def _fewer(scale: float, stocks: Sequence[Convention], today: date) -> Iterator[tuple[Convention, Identity]]:
     """Futures, then options on indices, goods and currencies, then options on shares without end."""
-    three = {each.symbol: each.expiries(today) for each in COMMODITIES}
-    three |= {each.symbol: monthly(each.expiries(today)[0].weekday())(today) for each in INDEX_UNDERLYINGS}
+    three = {commodity.symbol: commodity.expiries(today) for commodity in COMMODITIES}
+    three |= {index.symbol: monthly(index.expiries(today)[0].weekday())(today) for index in INDEX_UNDERLYINGS}
     months = monthly(TUESDAY)(today)
-    many = {each.symbol: _days(each, today, _part(INDEX_EXPIRIES, scale)) for each in INDEX_UNDERLYINGS}
-    for each in CURRENCIES:
-        many[each.symbol] = tuple(last_weekday(*month, TUESDAY) for month in _months(today, CURRENCY_EXPIRIES))
-    for each in (*INDEX_UNDERLYINGS, *COMMODITIES, *CURRENCIES, *stocks):
-        for expiry in many[each.symbol] if each in CURRENCIES else three.get(each.symbol, months):
-            yield each, future(each.exchange, f"{each.kind}_futures", each.symbol, expiry)
+    many = {index.symbol: _days(index, today, _part(INDEX_EXPIRIES, scale)) for index in INDEX_UNDERLYINGS}
+    for currency in CURRENCIES:
+        many[currency.symbol] = tuple(last_weekday(*month, TUESDAY) for month in _months(today, CURRENCY_EXPIRIES))
+    for convention in (*INDEX_UNDERLYINGS, *COMMODITIES, *CURRENCIES, *stocks):
+        for expiry in many[convention.symbol] if convention in CURRENCIES else three.get(convention.symbol, months):
+            yield convention, future(convention.exchange, f"{convention.kind}_futures", convention.symbol, expiry)
     limits = (
         (INDEX_UNDERLYINGS, many, INDEX_STRIKES),
         (COMMODITIES, three, GOODS_STRIKES),
         (CURRENCIES, many, CURRENCY_STRIKES),
     )
     for listed, expiries, strikes in limits:
-        for each in listed:
+        for convention in listed:
             yield from islice(
-                _options(each, expiries[each.symbol]), 2 * _part(strikes, scale) * len(expiries[each.symbol])
+                _options(convention, expiries[convention.symbol]),
+                2 * _part(strikes, scale) * len(expiries[convention.symbol]),
             )
-    endless = [_options(each, months) for each in stocks]
+    endless = [_options(convention, months) for convention in stocks]
     yield from _in_turn(endless)
 
 

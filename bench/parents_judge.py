@@ -44,7 +44,7 @@ class Notes:
                     notes.clock_ahead = epoch - at
                 case ["quoted", at, epoch, instrument_id, broker, token, last, bid, offer]:
                     key = broker, token
-                    ticks = [one for one in waiting[key] if one[1] <= epoch]
+                    ticks = [tick for tick in waiting[key] if tick[1] <= epoch]
                     waiting[key] = waiting[key][len(ticks) :]  # a newer tick may have come while this one was taken
                     lost += [(earlier, key, price) for earlier, _, price in ticks[:-1]]
                     instruments[key] = instrument_id
@@ -144,7 +144,7 @@ class Judge:
         elif due is not None and at is not None and rule.immediate:
             self.latencies.append(at - due.received_at)
             moves = self.moved.get((due.instrument_id, due.last_price), [])
-            moved_at = max((one for one in moves if one <= due.received_at), default=None)
+            moved_at = max((moved for moved in moves if moved <= due.received_at), default=None)
             if moved_at is not None:
                 self.from_moves.append(at - moved_at)
 

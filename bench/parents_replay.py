@@ -60,7 +60,7 @@ class Either:
     conditions: Sequence[Condition]
 
     def true(self, latest: Latest, now: Quoted) -> bool:
-        return any(one.true(latest, now) for one in self.conditions)
+        return any(condition.true(latest, now) for condition in self.conditions)
 
 
 @attrs.define
@@ -119,12 +119,12 @@ class Fires:
         """Monotonic seconds before which no order may leave. A bar holds the ticks received in it. It is over before the next tick shows that, and
         that tick may be folded in a while after it was received."""
         assert self.due is not None
-        bars = [one.seconds for one in self.stages if isinstance(one, BarPast)]
+        bars = [stage.seconds for stage in self.stages if isinstance(stage, BarPast)]
         return self.due.received_at - self.due.epoch % bars[0] if bars else self.due.at
 
     @property
     def uncertain(self) -> bool:
-        return self.due is None and any(isinstance(one, BarPast) and one.uncertain for one in self.stages)
+        return self.due is None and any(isinstance(stage, BarPast) and stage.uncertain for stage in self.stages)
 
 
 @attrs.define
@@ -262,11 +262,11 @@ def replay(quotes: Sequence[Quoted], judged: Sequence[Judged]) -> None:
     """Show every rule the quotes of its watched instruments, in order, from its beginning to its end."""
     latest: dict[str, Quoted] = {}
     of: dict[str, list[Judged]] = {}
-    for one in judged:
-        for instrument_id in one.watches:
-            of.setdefault(instrument_id, []).append(one)
+    for watcher in judged:
+        for instrument_id in watcher.watches:
+            of.setdefault(instrument_id, []).append(watcher)
     for quote in quotes:
         latest[quote.instrument_id] = quote
-        for one in of.get(quote.instrument_id, ()):
-            if one.rule is not None and one.armed_at <= quote.at <= one.ends_at:
-                one.rule.see(latest, quote)
+        for watcher in of.get(quote.instrument_id, ()):
+            if watcher.rule is not None and watcher.armed_at <= quote.at <= watcher.ends_at:
+                watcher.rule.see(latest, quote)

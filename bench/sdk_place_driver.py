@@ -20,7 +20,7 @@ def main():
     kite = KiteConnect(line["credentials"]["api_key"], root=line["rest_url"])
     session = kite.generate_session(line["session"]["request_token"], line["credentials"]["api_secret"])
     kite.set_access_token(session["access_token"])
-    share = next(one for one in kite.instruments("NSE") if one["segment"] == "NSE" and "-" not in one["tradingsymbol"])
+    share = next(row for row in kite.instruments("NSE") if row["segment"] == "NSE" and "-" not in row["tradingsymbol"])
     last = kite.ltp(f"NSE:{share['tradingsymbol']}")[f"NSE:{share['tradingsymbol']}"]["last_price"]
     tick = share["tick_size"]
     order = {
