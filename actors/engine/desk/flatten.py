@@ -206,8 +206,8 @@ class Flattening:
         if not new:
             return
 
-        def note(one: Cancelled) -> None:
-            done[one.broker, one.order_id] = one
+        def note(cancel: Cancelled) -> None:
+            done[cancel.broker, cancel.order_id] = cancel
 
         with trio.CancelScope(shield=True):  # each cancel is bounded by its wait for room and the broker's time
             async with trio.open_nursery() as nursery:

@@ -68,8 +68,8 @@ def _under_way(leg: LegRecord, now: float) -> bool:
     return leg.state is LegState.SENDING and now < leg.sent_at + UNDER_WAY_SECONDS
 
 
-def _alike(one: LegRecord, other: LegRecord) -> bool:
-    return one.broker == other.broker and _terms(one) == _terms(other)
+def _alike(leg: LegRecord, other: LegRecord) -> bool:
+    return leg.broker == other.broker and _terms(leg) == _terms(other)
 
 
 def _terms(leg: LegRecord) -> tuple[object, ...]:

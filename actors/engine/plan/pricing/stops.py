@@ -29,9 +29,9 @@ def stop_at(trigger: Decimal, limit_offset: Decimal | None, side: Side, terms: T
     return StopPrice(snapped, limit)
 
 
-def better(one: Decimal, other: Decimal, side: Side) -> bool:
-    """Whether trigger `one` protects more than trigger `other` for a stop of this side: a higher one for a SELL stop."""
-    return (one - other) * side.sign < 0
+def better(trigger: Decimal, other: Decimal, side: Side) -> bool:
+    """Whether `trigger` protects more than trigger `other` for a stop of this side: a higher one for a SELL stop."""
+    return (trigger - other) * side.sign < 0
 
 
 def watch(memory: Memory, last: Decimal | None, side: Side, activate_at: Decimal | None) -> Memory:
