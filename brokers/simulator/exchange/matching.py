@@ -161,11 +161,11 @@ class Book:
             return mine or level
         return mine if mine.rank < (-side.sign * level.ticks, level.priority) else level
 
-    def _reduce(self, side: Side, each: Resting | MakerLevel, units: int) -> None:
+    def _reduce(self, side: Side, liquidity: Resting | MakerLevel, units: int) -> None:
         self.changes += 1
-        each.quantity -= units
-        if each.quantity == 0:
-            if isinstance(each, Resting):
-                self.remove(each.ref)
+        liquidity.quantity -= units
+        if liquidity.quantity == 0:
+            if isinstance(liquidity, Resting):
+                self.remove(liquidity.ref)
             else:
-                self._maker[side].remove(each)
+                self._maker[side].remove(liquidity)

@@ -51,10 +51,10 @@ class Settlement:
             other = self._accounts[match.resting[0]].entry(match.resting[1])
             self.both(other, entry, match.quantity, price)
 
-    def both(self, one: OrderEntry, other: OrderEntry, quantity: int, price: Decimal) -> None:
+    def both(self, entry: OrderEntry, other: OrderEntry, quantity: int, price: Decimal) -> None:
         """Book a trade between two orders of accounts, one side after the other."""
         trade_id = self.next_trade()
-        for mine, theirs in ((one, other), (other, one)):
+        for mine, theirs in ((entry, other), (other, entry)):
             name = f"{theirs.order.broker}:{theirs.order.order_id}"
             self.settle(self._accounts[mine.order.broker], mine, quantity, price, trade_id, name)
 

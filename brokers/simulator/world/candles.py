@@ -173,7 +173,7 @@ class Candles:
         since = self._past.first_trading_day(contract)
         begin = first if since is None else max(first, since)
         days = (begin + timedelta(days=n) for n in range((last - begin).days + 1))
-        return [day for day in days if (those := self.stretches(contract, day)) and those[0].opens <= epoch]
+        return [day for day in days if (stretches := self.stretches(contract, day)) and stretches[0].opens <= epoch]
 
     def stretches(self, contract: Contract, day: date) -> tuple[Stretch, ...]:
         """Return when the contract's exchange trades on a day. Sessions that touch become one stretch."""

@@ -258,11 +258,15 @@ class _Builder:
             for convention in underlyings:
                 yield self._future(convention, n)
 
-    def _future(self, each: Convention, n: int) -> tuple[Convention, Identity, int]:
+    def _future(self, convention: Convention, n: int) -> tuple[Convention, Identity, int]:
         # Futures of underlyings with weekly expiries are monthly: only options have weekly expiries.
-        rule = monthly(each.expiries(self._today)[0].weekday()) if each.kind == "equity_index" else each.expiries
-        expiry = self._expiries(each, rule)[n]
-        return each, future(each.exchange, f"{each.kind}_futures", each.symbol, expiry), 0
+        rule = (
+            monthly(convention.expiries(self._today)[0].weekday())
+            if convention.kind == "equity_index"
+            else convention.expiries
+        )
+        expiry = self._expiries(convention, rule)[n]
+        return convention, future(convention.exchange, f"{convention.kind}_futures", convention.symbol, expiry), 0
 
     def _options(self, underlyings: tuple[Convention, ...]) -> Iterator[tuple[Convention, Identity, int]]:
         """Strikes from the money outwards, so that a small universe holds the contracts that matter most."""
@@ -272,32 +276,31 @@ class _Builder:
                 for n in range(3):
                     yield from self._strike(convention, n, offset)
 
-    def _strike(self, each: Convention, n: int, offset: int) -> Iterator[tuple[Convention, Identity, int]]:
-        strike = snap(each.base_price, each.strike_step, "nearest") + offset * each.strike_step
+    def _strike(self, convention: Convention, n: int, offset: int) -> Iterator[tuple[Convention, Identity, int]]:
+        strike = snap(convention.base_price, convention.strike_step, "nearest") + offset * convention.strike_step
         slot = 1 + 2 * ((offset + 15) % 31)
         for side, option_type in enumerate(("CE", "PE")):
-            expiry = self._expiries(each, each.expiries)[n]
-            identity = option(each.exchange, f"{each.kind}_options", each.symbol, expiry, float(strike), option_type)
-            yield each, identity, slot + side
+            expiry = self._expiries(convention, convention.expiries)[n]
+            identity = option(
+                convention.exchange, f"{convention.kind}_options", convention.symbol, expiry, float(strike), option_type
+            )
+            yield convention, identity, slot + side
 
-    def _expiries(self, each: Convention, rule: Callable[[date], tuple[date, ...]]) -> tuple[date, ...]:
+    def _expiries(self, convention: Convention, rule: Callable[[date], tuple[date, ...]]) -> tuple[date, ...]:
         """The rule's days. A day that is not a trading day moves to the trading day before."""
-        days = self._moved(each, rule(self._today))
-        return days if days[0] >= self._today else self._moved(each, rule(self._after_this_expiry(rule)))
+        days = self._moved(convention, rule(self._today))
+        return days if days[0] >= self._today else self._moved(convention, rule(self._after_this_expiry(rule)))
 
     def _after_this_expiry(self, rule: Callable[[date], tuple[date, ...]]) -> date:
         return rule(self._today)[0] + timedelta(days=1)
 
-    def _moved(self, each: Convention, days: tuple[date, ...]) -> tuple[date, ...]:
+    def _moved(self, convention: Convention, days: tuple[date, ...]) -> tuple[date, ...]:
         moved = []
         for day in days:
             tries = (day - timedelta(days=back) for back in range(_LONGEST_BREAK_DAYS))
-            calendar = calendar_of(each.kind)
+            calendar = calendar_of(convention.kind)
             moved.append(
-                next(
-                    (trading_day for trading_day in tries if self._is_session(each.exchange, calendar, trading_day)),
-                    day,
-                )
+                next((tried for tried in tries if self._is_session(convention.exchange, calendar, tried)), day)
             )
         return tuple(moved)
 
