@@ -90,12 +90,12 @@ class _Document:
                 self._awaited = [order for order in self._awaited if not self._settled(order, rows, time.monotonic())]
             stop.wait(READ_SECONDS)
 
-    def _settled(self, one: _Awaited, rows: Mapping[str, Row], now: float) -> bool:
-        row = rows.get(one.order_id)
-        shown = row is not None and one.shown(row)
-        if not shown and now - one.acknowledged < GIVEN_UP_SECONDS:
+    def _settled(self, order: _Awaited, rows: Mapping[str, Row], now: float) -> bool:
+        row = rows.get(order.order_id)
+        shown = row is not None and order.shown(row)
+        if not shown and now - order.acknowledged < GIVEN_UP_SECONDS:
             return False
-        self.took[one.broker, one.verb].append(now - one.acknowledged if shown else float("inf"))
+        self.took[order.broker, order.verb].append(now - order.acknowledged if shown else float("inf"))
         return True
 
 

@@ -225,8 +225,8 @@ def planning() -> dict[str, float]:
     wanted = dict(sorted(wanted.items(), key=lambda item: item[1]))
     listings = {instrument_id: frozenset(registry) for instrument_id in wanted}
 
-    def lists(one: str, code: str) -> bool:
-        return code in listings[one]
+    def lists(instrument_id: str, code: str) -> bool:
+        return code in listings[instrument_id]
 
     made = plan(wanted, live, lists, {})
     cases = {"from_nothing": (live, {}), "unchanged": (live, made), "first_broker_lost": (lost, made)}

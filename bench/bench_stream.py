@@ -316,8 +316,8 @@ def _start(command: list[str]) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
-async def _run(case: Case, clients: int, each: int, seconds: float) -> dict[str, object]:
-    count = each * clients if case.own else each
+async def _run(case: Case, clients: int, per_client: int, seconds: float) -> dict[str, object]:
+    count = per_client * clients if case.own else per_client
     command = [sys.executable, "-m", "bench.bench_stream", "--serve", str(count), str(case.ticks_per_second)]
     process = _start(command)
     assert process.stdin is not None
@@ -328,9 +328,9 @@ async def _run(case: Case, clients: int, each: int, seconds: float) -> dict[str,
         heard = _Heard()
         async with trio.open_nursery() as nursery:
             for number in range(clients):
-                names = ids[number * each : (number + 1) * each] if case.own else ids
+                names = ids[number * per_client : (number + 1) * per_client] if case.own else ids
                 await nursery.start(_client, port, names, case.mode, heard)
-            nursery.start_soon(_silent_client, port, ids[:each])
+            nursery.start_soon(_silent_client, port, ids[:per_client])
             await trio.sleep(1.0)
             process.stdin.write(b"1")
             process.stdin.flush()

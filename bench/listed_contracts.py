@@ -117,10 +117,11 @@ class _Exchanges:
             series="A",
         )
 
-    def derivative(self, each: Convention, identity: Identity) -> Contract:
+    def derivative(self, convention: Convention, identity: Identity) -> Contract:
         return _contract(
             identity, name=f"{identity.underlying_symbol} {identity.expiry_date}", token=next(self._derivatives),
-            price=each.base_price, lot=each.lot_size, tick=each.tick_size, freeze=each.freeze_quantity,
+            price=convention.base_price, lot=convention.lot_size, tick=convention.tick_size,
+            freeze=convention.freeze_quantity,
         )  # fmt: skip
 
     def _isin(self, country: str, kind: str) -> str:
@@ -213,16 +214,19 @@ def _in_turn(
             yield from islice(stream, 6)
 
 
-def _options(each: Convention, expiries: Sequence[date]) -> Iterator[tuple[Convention, Identity]]:
+def _options(convention: Convention, expiries: Sequence[date]) -> Iterator[tuple[Convention, Identity]]:
     """Strikes from the money outwards, while they are above zero; after that only upwards."""
-    money = snap(each.base_price, each.strike_step, "nearest")
+    money = snap(convention.base_price, convention.strike_step, "nearest")
     for ring in count():
         offset = (ring + 1) // 2 if ring % 2 else -(ring // 2)
-        strike = money + offset * each.strike_step
+        strike = money + offset * convention.strike_step
         if strike <= 0:
             continue
         for expiry, option_type in product(expiries, ("CE", "PE")):
-            yield each, option(each.exchange, f"{each.kind}_options", each.symbol, expiry, float(strike), option_type)
+            identity = option(
+                convention.exchange, f"{convention.kind}_options", convention.symbol, expiry, float(strike), option_type
+            )
+            yield convention, identity
 
 
 def _convention(share: Contract) -> Convention:
@@ -234,9 +238,9 @@ def _convention(share: Contract) -> Convention:
     )  # fmt: skip
 
 
-def _days(each: Convention, today: date, number: int) -> tuple[date, ...]:
+def _days(convention: Convention, today: date, number: int) -> tuple[date, ...]:
     """Weekly expiries of the next weeks, then the last expiry of each month. An index without weekly expiries has only months."""
-    first, second, *_ = each.expiries(today)
+    first, second, *_ = convention.expiries(today)
     weeks = [first + timedelta(days=7 * n) for n in range(5)] if (second - first).days == 7 else []
     months = [last_weekday(*month, first.weekday()) for month in _months(today, number)]
     return tuple(sorted({*weeks, *(day for day in months if day >= today)})[:number])

@@ -180,9 +180,9 @@ class Judge:
         epoch = datetime.fromisoformat(stamp).timestamp() if isinstance(stamp, str) else stamp
         return epoch - self.notes.clock_ahead
 
-    def _say(self, what: str, parent: Parent, record: Mapping[str, Any], due: Quoted | None) -> None:
+    def _say(self, verdict: str, parent: Parent, record: Mapping[str, Any], due: Quoted | None) -> None:
         self.wrong.append(
-            f"{what}: {parent.kind} {parent.body} armed {parent.judged.armed_at:.3f} due {due} "
+            f"{verdict}: {parent.kind} {parent.body} armed {parent.judged.armed_at:.3f} due {due} "
             f"state {record['state']} {record['status_message']} legs {record['legs']} {record.get('order', '')}"
         )
 

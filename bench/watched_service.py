@@ -37,8 +37,8 @@ class Notes:
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._encoder = file, msgspec.json.Encoder()
 
-    def add(self, what: str, *values: object) -> None:
-        self._file.write(self._encoder.encode((what, time.monotonic(), *values)) + b"\n")
+    def add(self, event: str, *values: object) -> None:
+        self._file.write(self._encoder.encode((event, time.monotonic(), *values)) + b"\n")
 
 
 def watch(notes: Notes) -> None:
