@@ -13,7 +13,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.codec.fields import Row, rows_of, text
-from onebroker.brokers.codec.refusal_words import says_address, says_dead_token
+from onebroker.brokers.codec.refusals import says_address, says_dead_token
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.codec.refusal_words import says_address
+from onebroker.brokers.codec.refusals import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(

@@ -16,7 +16,7 @@ import msgspec
 from onebroker.brokers.broker import Access, Login, LoginFlow
 from onebroker.brokers.codec.accounts import same_account
 from onebroker.brokers.codec.fields import required, row_of, text
-from onebroker.brokers.codec.refusal_words import says_address
+from onebroker.brokers.codec.refusals import says_address
 from onebroker.brokers.codec.totp import totp
 from onebroker.brokers.groww import wire
 from onebroker.brokers.groww.values import SEGMENTS

@@ -12,7 +12,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.codec.fields import Row, number, row_of, rows_of, text
-from onebroker.brokers.codec.refusal_words import says_address
+from onebroker.brokers.codec.refusals import says_address
 from onebroker.brokers.requests import (
     BadAnswer,
     BrokerRefusal,

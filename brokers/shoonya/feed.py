@@ -192,7 +192,7 @@ class _Tokens:
 
 
 def _refusal(message: str) -> BrokerEvent:
-    dead = wire.kind_of(message, 200) is RefusalKind.SESSION_DEAD
+    dead = wire.KINDS.kind(200, None, message) is RefusalKind.SESSION_DEAD
     return SessionDead(message) if dead else StreamRefused(message)
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.codec.fields import Row, row_of, rows_of
-from onebroker.brokers.codec.refusal_words import says_address
+from onebroker.brokers.codec.refusals import Refusals, by_status, by_words, says_address, server_failed
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -78,6 +78,22 @@ _UNCLEAR = re.compile(
 )
 """The server's own trouble: these texts do not say whether an order went in. `Error Occurred : 2 "invalid input"` is
 documented as the refusal of a bad order."""
+
+
+def _says_unclear(message: str) -> bool:
+    return _UNCLEAR.search(message) is not None and NO_DATA not in message.lower()
+
+
+KINDS = Refusals(
+    by_words(_DEAD_SESSION.search, RefusalKind.SESSION_DEAD),
+    by_status({429: RefusalKind.RATE_LIMITED}),
+    by_words(_TOO_MANY.search, RefusalKind.RATE_LIMITED),
+    by_words(says_address, RefusalKind.ADDRESS_NOT_REGISTERED),
+    by_status(dict.fromkeys(_REFUSED_LOGIN, RefusalKind.SESSION_DEAD)),
+    server_failed,
+    by_words(_says_unclear, RefusalKind.UNAVAILABLE),
+)
+"""By the text, the only thing that a refusal has; by the HTTP status where the text says nothing."""
 
 
 def user_id(access: Access) -> str:
@@ -167,7 +183,7 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
     envelope = error_envelope(response)
     if envelope is not None:
         message = str(envelope.get("emsg") or "").strip() or "refused without a reason"
-        return BrokerRefusal(kind_of(message, response.status), message)
+        return BrokerRefusal(KINDS.kind(response.status, None, message), message)
     if response.status == 429:
         return BrokerRefusal(RefusalKind.RATE_LIMITED, "Too many requests")
     if response.status in _REFUSED_LOGIN:
@@ -187,18 +203,3 @@ def error_envelope(response: WireResponse) -> dict[str, object] | None:
 def is_error(body: Mapping[str, object]) -> bool:
     """Tell whether an object is a refusal."""
     return str(body.get("stat")).upper() == NOT_OK or ("emsg" in body and body.get("stat") != OK)
-
-
-def kind_of(message: str, status: int) -> RefusalKind:
-    """Classify a refusal by its text, the only thing it has; by the HTTP status where the text says nothing."""
-    if _DEAD_SESSION.search(message):
-        return RefusalKind.SESSION_DEAD
-    if status == 429 or _TOO_MANY.search(message):
-        return RefusalKind.RATE_LIMITED
-    if says_address(message):
-        return RefusalKind.ADDRESS_NOT_REGISTERED
-    if status in _REFUSED_LOGIN:
-        return RefusalKind.SESSION_DEAD
-    if status >= 500 or (_UNCLEAR.search(message) and NO_DATA not in message.lower()):
-        return RefusalKind.UNAVAILABLE
-    return RefusalKind.REFUSED

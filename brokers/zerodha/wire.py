@@ -11,7 +11,15 @@ from urllib.parse import urlencode
 import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.codec.refusal_words import says_address, says_too_many
+from onebroker.brokers.codec.refusals import (
+    Refusals,
+    by_code,
+    by_status,
+    by_words,
+    says_address,
+    says_too_many,
+    server_failed,
+)
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -73,6 +81,17 @@ answer), DataException (it answered something unreadable), GeneralException (unc
 
 UNAVAILABLE = frozenset({"NetworkException", "DataException", "GeneralException"})
 
+_KINDS = Refusals(
+    by_status({429: RefusalKind.RATE_LIMITED}),
+    by_code({DEAD_SESSION: RefusalKind.SESSION_DEAD}),
+    by_words(says_address, RefusalKind.ADDRESS_NOT_REGISTERED),
+    by_words(says_too_many, RefusalKind.RATE_LIMITED),
+    by_code(
+        dict.fromkeys(CLEAR_REFUSALS, RefusalKind.REFUSED) | dict.fromkeys(UNAVAILABLE, RefusalKind.UNAVAILABLE),
+    ),
+    server_failed,
+)
+
 
 def request(
     access: Access,
@@ -127,7 +146,7 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
         return None
     error_type = str(envelope.get("error_type") or "")
     message = str(envelope.get("message") or error_type or "refused without a reason")
-    return BrokerRefusal(_kind(response.status, error_type, message), message, code=error_type or None)
+    return BrokerRefusal(_KINDS.kind(response.status, error_type, message), message, code=error_type or None)
 
 
 def error_envelope(response: WireResponse) -> dict[str, object] | None:
@@ -139,17 +158,3 @@ def error_envelope(response: WireResponse) -> dict[str, object] | None:
     if isinstance(envelope, dict) and (envelope.get("status") == "error" or envelope.get("error_type")):
         return envelope
     return None
-
-
-def _kind(status: int, error_type: str, message: str) -> RefusalKind:
-    if status == 429:
-        return RefusalKind.RATE_LIMITED
-    if error_type == DEAD_SESSION:
-        return RefusalKind.SESSION_DEAD
-    if says_address(message):
-        return RefusalKind.ADDRESS_NOT_REGISTERED
-    if says_too_many(message):
-        return RefusalKind.RATE_LIMITED
-    if error_type in UNAVAILABLE or (status >= 500 and error_type not in CLEAR_REFUSALS):
-        return RefusalKind.UNAVAILABLE
-    return RefusalKind.REFUSED

@@ -4,7 +4,16 @@ import msgspec
 import pytest
 
 from onebroker.brokers.angelone import wire as angelone
-from onebroker.brokers.codec.refusal_words import says_address, says_dead_token, says_too_many
+from onebroker.brokers.codec.refusals import (
+    Refusals,
+    by_code,
+    by_status,
+    by_words,
+    says_address,
+    says_dead_token,
+    says_too_many,
+    server_failed,
+)
 from onebroker.brokers.dhan import wire as dhan
 from onebroker.brokers.groww import wire as groww
 from onebroker.brokers.registry import build_registry
@@ -30,6 +39,39 @@ def angel_says(code, message):
 
 def groww_says(code, message):
     return {"status": "FAILURE", "error": {"code": code, "message": message}}
+
+
+CODES = {"A": RefusalKind.BLOCKED, "B": RefusalKind.REFUSED}
+STATUSES = {429: RefusalKind.RATE_LIMITED, 503: RefusalKind.SESSION_DEAD}
+RULES = Refusals(
+    by_words(says_dead_token, RefusalKind.SESSION_DEAD, codes={"B", None}),
+    by_code(CODES),
+    by_status(STATUSES),
+    server_failed,
+)
+
+
+@every_case(
+    ("status", "code", "message", "kind"),
+    [
+        (200, "A", "Invalid Token", RefusalKind.BLOCKED),  # the words count only with their codes
+        (200, "B", "Invalid Token", RefusalKind.SESSION_DEAD),
+        (200, None, "Invalid Token", RefusalKind.SESSION_DEAD),
+        (429, "A", "", RefusalKind.BLOCKED),
+        (500, "B", "", RefusalKind.REFUSED),  # a code that says REFUSED ends the search
+        (429, None, "", RefusalKind.RATE_LIMITED),
+        (503, "C", "", RefusalKind.SESSION_DEAD),
+        (500, "C", "", RefusalKind.UNAVAILABLE),
+        (400, "C", "", RefusalKind.REFUSED),
+    ],
+)  # fmt: skip
+def test_the_first_rule_that_says_something_counts(status, code, message, kind):
+    assert RULES.kind(status, code, message) is kind
+
+
+def test_where_no_rule_says_anything_no_kind_is_named():
+    assert RULES.named(400, "C", "") is None
+    assert RULES.named(400, "B", "") is RefusalKind.REFUSED
 
 
 REFUSALS = [
