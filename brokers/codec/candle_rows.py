@@ -1,6 +1,6 @@
-"""Reads candles that come as rows `[time, open, high, low, close, volume, oi]`, and cuts a span of days into calls."""
+"""Reads candles that come as rows `[time, open, high, low, close, volume, oi]`, and cuts the days of a request into calls."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ from onebroker.brokers.records import Candle
 from onebroker.brokers.requests import BadAnswer
 
 Row = TypeVar("Row")
+Word = TypeVar("Word")
 
 _FIELDS = 6
 """time, open, high, low, close, volume; oi may follow."""
@@ -23,6 +24,20 @@ def spans(first: date, last: date, most_days: int) -> list[tuple[date, date]]:
         cut.append((first, end))
         first = end + timedelta(days=1)
     return cut
+
+
+def word_and_spans(
+    broker: str, intervals: Mapping[str, tuple[Word, int]], interval: str, first: date, last: date
+) -> tuple[Word, list[tuple[date, date]]]:
+    """Return the broker's word for an interval, and the days of each call, oldest first.
+
+    `intervals`: our interval -> the broker's word and the most days of one call. Raise ValueError for an interval that the
+    broker does not offer.
+    """
+    if interval not in intervals:
+        raise ValueError(f"{broker} has no candles of {interval}")
+    word, most_days = intervals[interval]
+    return word, spans(first, last, most_days)
 
 
 def read_candles(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.candle_rows import read_candles, spans, word_and_spans
 from onebroker.brokers.codec.fields import epoch
 from onebroker.brokers.requests import BadAnswer
 from tests.support.every_case import every_case
@@ -21,6 +21,14 @@ def test_spans_hold_every_day_once_in_order_and_none_is_too_long(first, days, mo
     asked = [start + timedelta(days=step) for start, end in cut for step in range((end - start).days + 1)]
     assert asked == [first + timedelta(days=step) for step in range(days + 1)]
     assert all((end - start).days < most_days for start, end in cut)
+
+
+def test_an_interval_has_its_word_and_its_most_days_and_an_unknown_interval_is_refused():
+    first, last = date(2026, 11, 20), date(2026, 11, 22)
+    cut = [(date(2026, 11, 20), date(2026, 11, 21)), (last, last)]
+    assert word_and_spans("toy", {"day": ("D", 2)}, "day", first, last) == ("D", cut)
+    with pytest.raises(ValueError, match="toy has no candles of 1minute"):
+        word_and_spans("toy", {"day": ("D", 2)}, "1minute", first, last)
 
 
 def test_candles_of_all_answers_come_oldest_first_and_in_units():
