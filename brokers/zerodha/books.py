@@ -9,10 +9,45 @@ from datetime import datetime
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.contained import order_names, read_rows
+from onebroker.brokers.codec.order_rows import Instrument, OrderFields, TradeFields
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
-from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+from onebroker.brokers.requests import CallKind, WireResponse
 from onebroker.brokers.zerodha import values, wire
+from onebroker.brokers.zerodha.values import ORDER_TYPES, PRODUCTS, SIDES, STATUSES, VALIDITIES
 
+ORDERS = OrderFields(
+    order_id="order_id",
+    status=STATUSES.required_at("status"),
+    transaction_type=SIDES.at("transaction_type"),
+    product=PRODUCTS.at("product"),
+    order_type=ORDER_TYPES.at("order_type"),
+    validity=VALIDITIES.at("validity"),
+    quantity="quantity",
+    filled="filled_quantity",
+    disclosed="disclosed_quantity",
+    price="price",
+    trigger_price="trigger_price",
+    average_price="average_price",
+    exchange_order_id="exchange_order_id",
+    parent_order_id="parent_order_id",
+    status_message="status_message",
+    order_timestamp="order_timestamp",
+    exchange_timestamp="exchange_timestamp",
+    tag="tag",
+    variety="variety",
+)
+TRADES = TradeFields(
+    trade_id="trade_id",
+    order_id="order_id",
+    transaction_type=SIDES.at("transaction_type"),
+    product=PRODUCTS.at("product"),
+    quantity="quantity",
+    # The documents call the price average_price; some of their examples show it as price.
+    price=("average_price", "price"),
+    exchange_order_id="exchange_order_id",
+    trade_timestamp="fill_timestamp",
+    exchange_timestamp="exchange_timestamp",
+)
 _NAME = order_names(("order_id",), ("tag",), fields.text)
 
 
@@ -31,69 +66,15 @@ def trade_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
     """Return the day's trades, oldest first as Kite lists them."""
-    return read_rows(fields.rows_of(wire.data(responses[0])), lambda row: _trade_row(row, listings))
+    return read_rows(fields.rows_of(wire.data(responses[0])), lambda row: TRADES.row(row, _instrument(row, listings)))
 
 
 def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
     """Return one order in its current state; raise `BadAnswer` for a row that names no order."""
-    exchange = fields.required(row, "exchange")
-    token = fields.required(row, "instrument_token")
-    units = values.contract_units(exchange, token, listings)
-    scale = units or 1
-    status = values.status(fields.required(row, "status"))
-    quantity = fields.quantity(row, "quantity") * scale
-    filled = fields.filled(row, "filled_quantity", status) * scale
-    # Recorded cancelled orders have pending and cancelled quantities that contradict each other.
-    pending, cancelled = fields.unfilled(status, quantity, filled)
-    return OrderRow(
-        order_id=fields.required(row, "order_id"),
-        status=status,
-        transaction_type=values.side(row.get("transaction_type")),
-        product=values.product(row.get("product")),
-        order_type=values.order_type(row.get("order_type")),
-        validity=values.validity(row.get("validity")),
-        instrument_token=token,
-        tradingsymbol=fields.required(row, "tradingsymbol"),
-        exchange=exchange,
-        quantity=quantity,
-        filled_quantity=filled,
-        pending_quantity=pending,
-        cancelled_quantity=cancelled,
-        disclosed_quantity=fields.whole(row.get("disclosed_quantity")) * scale,
-        price=fields.number(row.get("price")) or 0.0,
-        trigger_price=fields.number(row.get("trigger_price")) or 0.0,
-        average_price=fields.number(row.get("average_price")) or 0.0,
-        exchange_order_id=fields.text(row.get("exchange_order_id")),
-        parent_order_id=fields.text(row.get("parent_order_id")),
-        status_message=fields.text(row.get("status_message")),
-        order_timestamp=fields.iso_time(row.get("order_timestamp")),
-        exchange_timestamp=fields.iso_time(row.get("exchange_timestamp")),
-        tag=fields.text(row.get("tag")),
-        variety=fields.text(row.get("variety")),
-        contract_units=units,
-    )
+    return ORDERS.row(row, _instrument(row, listings))
 
 
-def _trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> TradeRow:
-    exchange = fields.required(row, "exchange")
-    token = fields.required(row, "instrument_token")
+def _instrument(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Instrument:
+    exchange, token = fields.required(row, "exchange"), fields.required(row, "instrument_token")
     units = values.contract_units(exchange, token, listings)
-    # The documents call the price average_price; some of their examples show it as price.
-    price = fields.price(row.get("average_price")) or fields.price(row.get("price"))
-    if price is None:
-        raise BadAnswer("a trade without a price")
-    return TradeRow(
-        trade_id=fields.required(row, "trade_id"),
-        order_id=fields.required(row, "order_id"),
-        transaction_type=values.side(row.get("transaction_type")),
-        product=values.product(row.get("product")),
-        instrument_token=token,
-        tradingsymbol=fields.required(row, "tradingsymbol"),
-        exchange=exchange,
-        quantity=fields.quantity(row, "quantity") * (units or 1),
-        price=price,
-        exchange_order_id=fields.text(row.get("exchange_order_id")),
-        trade_timestamp=fields.text(row.get("fill_timestamp")),
-        exchange_timestamp=fields.text(row.get("exchange_timestamp")),
-        contract_units=units,
-    )
+    return Instrument(token, fields.required(row, "tradingsymbol"), exchange, units)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.candle_rows import read_candles, word_and_spans
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.brokers.zerodha import wire
@@ -30,21 +30,19 @@ def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
     """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that Kite does not offer."""
-    if interval not in INTERVALS:
-        raise ValueError(f"zerodha has no candles of {interval}")
-    word, most_days = INTERVALS[interval]
-    requests = []
-    for start, end in spans(first, last, most_days):
-        query = [("from", f"{start} 00:00:00"), ("to", f"{end} 23:59:59"), ("continuous", "0"), ("oi", "1")]
-        path = f"{wire.HISTORICAL}/{listing.broker_token}/{word}"
-        requests.append(wire.request(access, CallKind.HISTORY, "GET", path, query=query))
-    return tuple(requests)
+    word, calls = word_and_spans("zerodha", INTERVALS, interval, first, last)
+    path = f"{wire.HISTORICAL}/{listing.broker_token}/{word}"
+    return tuple(wire.request(access, CallKind.HISTORY, "GET", path, query=_days(start, end)) for start, end in calls)
 
 
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
     """Return the candles of all calls, oldest first; volume and oi in units, None where the units are not known."""
     units = contract_units(listing.exchange, listing.broker_token, {listing.broker_token: listing})
     return read_candles(map(wire.data, responses), units, _start)
+
+
+def _days(first: date, last: date) -> list[tuple[str, str]]:
+    return [("from", f"{first} 00:00:00"), ("to", f"{last} 23:59:59"), ("continuous", "0"), ("oi", "1")]
 
 
 def _start(value: object) -> float | None:

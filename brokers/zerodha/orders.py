@@ -7,7 +7,7 @@ from datetime import datetime
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, wire_word
+from onebroker.brokers.codec.order_terms import as_changed, checked_type
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -18,13 +18,13 @@ from onebroker.brokers.requests import (
 )
 from onebroker.brokers.zerodha import wire
 from onebroker.brokers.zerodha.values import (
-    ORDER_TYPE_TO_WIRE,
-    PRODUCT_TO_WIRE,
-    SIDE_TO_WIRE,
-    VALIDITY_TO_WIRE,
+    ORDER_TYPES,
+    PRODUCTS,
+    SIDES,
+    VALIDITIES,
 )
 from onebroker.config.money import plain
-from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import OrderType
 
 REGULAR = "regular"
 AFTER_MARKET = "amo"
@@ -41,11 +41,11 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     form = {
         "exchange": ticket.listing.exchange,
         "tradingsymbol": ticket.listing.tradingsymbol,
-        "transaction_type": wire_word("zerodha", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "transaction_type": SIDES.say(ticket.transaction_type),
         "quantity": str(broker_quantity(ticket.quantity, ticket.listing)),
-        "product": wire_word("zerodha", PRODUCT_TO_WIRE, Product, ticket.product),
-        "order_type": ORDER_TYPE_TO_WIRE[order_type],
-        "validity": wire_word("zerodha", VALIDITY_TO_WIRE, Validity, ticket.validity),
+        "product": PRODUCTS.say(ticket.product),
+        "order_type": ORDER_TYPES.say(order_type),
+        "validity": VALIDITIES.say(ticket.validity),
     }
     if ticket.price is not None:
         form["price"] = plain(ticket.price)
@@ -67,7 +67,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     """Build PUT /orders/{variety}/{order_id} with the new values only. Raises `NotSendable`."""
     form: dict[str, str] = {}
     if change.order_type is not None:
-        form["order_type"] = ORDER_TYPE_TO_WIRE[as_changed("zerodha", change).order_type]
+        form["order_type"] = ORDER_TYPES.say(as_changed("zerodha", change).order_type)
     if change.quantity is not None:
         form["quantity"] = str(broker_quantity(change.quantity, change.listing))
     if change.price is not None:
@@ -77,7 +77,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     if change.disclosed_quantity is not None:
         form["disclosed_quantity"] = str(broker_quantity(change.disclosed_quantity, change.listing))
     if change.validity is not None:
-        form["validity"] = wire_word("zerodha", VALIDITY_TO_WIRE, Validity, change.validity)
+        form["validity"] = VALIDITIES.say(change.validity)
     if (change.order_type or change.row.order_type) in PROTECTED:
         form["market_protection"] = AUTOMATIC_PROTECTION
     if _is_second_leg(change.row):

@@ -81,7 +81,7 @@ def _position_row(view: str, row: Mapping[str, object], listings: Mapping[str, L
     known = _units(exchange, fields.required(row, "instrument_token"), multiplier, listings)
     units = known or 1
     quantity = fields.quantity(row, "quantity") * units
-    product = values.product(row.get("product"))
+    product = values.PRODUCTS.read(row.get("product"))
     realized, unrealized = fields.number(row.get("realised")), fields.number(row.get("unrealised"))
     if quantity == 0:
         # Recorded closed rows show their whole result as unrealised, which only an open row can have.

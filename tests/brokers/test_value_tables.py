@@ -1,13 +1,29 @@
-"""The value tables of every broker: both directions agree, and each word of ours is mapped or listed as unsupported (style 8)."""
+"""The value tables of every broker: both directions agree, and each word of ours is mapped or listed as unsupported (style 8).
+
+A broker whose tables are `Words` is checked by their construction; here only, that the five tables are there, each of its
+vocabulary.
+"""
 
 from importlib import import_module
 
+from onebroker.brokers.codec.words import Words
 from onebroker.brokers.registry import build_registry
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 from tests.support.every_case import every_case
 
-CODES = tuple(build_registry())
+BROKERS = build_registry()
+CODES = tuple(BROKERS)
 VALUES = {code: import_module(f"onebroker.brokers.{code}.values") for code in CODES}
+VOCABULARIES = {
+    "SIDES": Side,
+    "PRODUCTS": Product,
+    "ORDER_TYPES": OrderType,
+    "VALIDITIES": Validity,
+    "STATUSES": OrderStatus,
+}
+WITH_WORDS = tuple(code for code in CODES if isinstance(VALUES[code].STATUSES, Words))
+WITHOUT = tuple(code for code in CODES if code not in WITH_WORDS)
+"""Brokers whose tables are still plain dictionaries, in both directions."""
 TABLES = {
     "SIDE": (Side, "SIDES_UNSUPPORTED"),
     "PRODUCT": (Product, "PRODUCTS_UNSUPPORTED"),
@@ -23,7 +39,9 @@ READ_WITH_MORE = {
 """(code, table) that is read with a second field, or by spellings: each is tested beside its broker."""
 
 
-@every_case(("code", "name"), [(code, name) for code in CODES for name in TABLES if (code, name) not in READ_WITH_MORE])
+@every_case(
+    ("code", "name"), [(code, name) for code in WITHOUT for name in TABLES if (code, name) not in READ_WITH_MORE]
+)
 def test_what_is_sent_is_read_back_and_every_word_is_read_or_listed_as_unsupported(code, name):
     words, unsupported_name = TABLES[name]
     to_wire, from_wire = (getattr(VALUES[code], f"{name}_{way}_WIRE") for way in ("TO", "FROM"))
@@ -34,8 +52,23 @@ def test_what_is_sent_is_read_back_and_every_word_is_read_or_listed_as_unsupport
     assert not set(from_wire.values()) & unsupported
 
 
-@every_case("code", CODES)
+@every_case("code", WITHOUT)
 def test_every_order_status_of_ours_has_a_word_or_is_listed_as_unsupported(code):
     read, unsupported = set(VALUES[code].STATUSES.values()), getattr(VALUES[code], "STATUSES_UNSUPPORTED", frozenset())
     assert read | unsupported == set(OrderStatus)
     assert not read & unsupported
+
+
+@every_case(("code", "name"), [(code, name) for code in WITH_WORDS for name in VOCABULARIES])
+def test_each_vocabulary_is_one_table_of_its_broker(code, name):
+    words = getattr(VALUES[code], name)
+    assert (words.broker, words.kind) == (code, VOCABULARIES[name])
+
+
+@every_case("code", WITH_WORDS)
+def test_whatever_a_caller_may_send_and_the_broker_offers_has_a_word(code):
+    offers = BROKERS[code].capabilities
+    assert VALUES[code].SIDES.sent == set(Side)
+    assert set().union(*offers.products.values()) <= VALUES[code].PRODUCTS.sent
+    assert set().union(*offers.order_types.values()) <= VALUES[code].ORDER_TYPES.sent
+    assert offers.validities <= VALUES[code].VALIDITIES.sent
