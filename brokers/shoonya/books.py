@@ -8,14 +8,61 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.contained import order_names, read_rows
+from onebroker.brokers.codec.fields import Row, required, text, whole
+from onebroker.brokers.codec.order_rows import Instrument, OrderFields, TradeFields, at
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
-from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+from onebroker.brokers.requests import CallKind, WireResponse
 from onebroker.brokers.shoonya import values, wire
+from onebroker.brokers.shoonya.values import ORDER_TYPES, PRODUCTS, SIDES, VALIDITIES
 from onebroker.config.vocabulary import OrderStatus
 
-_NAME = order_names(("norenordno",), ("remarks",), fields.text)
+
+def _standing(row: Row, status: str, order_type: str, quantity: int, filled: int) -> str:
+    """Return the status that counts: an IOC whose remaining units were cancelled is called COMPLETE."""
+    rest_cancelled = status == OrderStatus.COMPLETE and whole(row.get("cancelqty")) and filled < quantity
+    return OrderStatus.CANCELLED if rest_cancelled else status
+
+
+def _written(value: object) -> str | None:
+    """Return a time as the broker writes it; None for the time that means no time."""
+    return None if values.moment(value) is None else text(value)
+
+
+ORDERS = OrderFields(
+    order_id="norenordno",
+    status=lambda row: values.status(required(row, "status")),
+    standing=_standing,
+    transaction_type=SIDES.at("trantype"),
+    product=PRODUCTS.required_at("prd", "pcode"),
+    order_type=ORDER_TYPES.at("prctyp"),
+    validity=VALIDITIES.at("ret"),
+    quantity="qty",
+    filled=lambda row, status: whole(row.get("fillshares")),
+    disclosed="dscqty",
+    price="prc",
+    trigger_price="trgprc",
+    average_price="avgprc",
+    exchange_order_id="exchordid",
+    parent_order_id="snonum",
+    status_message="rejreason",
+    order_timestamp=lambda row: values.iso_time(row, "ordenttm", "norentm"),
+    exchange_timestamp=lambda row: values.iso_time(row, "exch_tm"),
+    tag="remarks",
+)
+TRADES = TradeFields(
+    trade_id="flid",
+    order_id="norenordno",
+    transaction_type=SIDES.at("trantype"),
+    product=PRODUCTS.required_at("prd", "pcode"),
+    quantity="flqty",
+    price="flprc",
+    exchange_order_id="exchordid",
+    exchange_trade_id="flid",
+    trade_timestamp=at(_written, "fltm"),
+    exchange_timestamp=at(_written, "exch_tm"),
+)
+_NAME = order_names(("norenordno",), ("remarks",), text)
 
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
@@ -28,8 +75,8 @@ def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
-    fields_ = {"ordersource": wire.SOURCE, "actid": wire.account_id(access)}
-    yield wire.request(access, CallKind.READ, wire.TRADES, fields_)
+    named = {"ordersource": wire.SOURCE, "actid": wire.account_id(access)}
+    yield wire.request(access, CallKind.READ, wire.TRADES, named)
 
 
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
@@ -37,74 +84,22 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     return read_rows(wire.rows(responses[0]), lambda row: trade_row(row, token_of(row), listings))
 
 
-def token_of(row: Mapping[str, object]) -> str:
+def token_of(row: Row) -> str:
     """Return our name of a row's instrument. A row without a number is named by its symbol, which no catalogue knows."""
-    return values.broker_token(fields.required(row, "exch"), fields.required(row, "token", "tsym"))
+    return values.broker_token(required(row, "exch"), required(row, "token", "tsym"))
 
 
-def order_row(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> OrderRow:
+def order_row(row: Row, token: str, listings: Mapping[str, Listing]) -> OrderRow:
     """Return one order in its current state; raise `BadAnswer` for a row that names no order."""
-    exchange = fields.required(row, "exch")
-    units = values.row_factor(row, ("qty", "fillshares", "dscqty"), exchange, token, listings)
-    quantity = values.in_units(fields.quantity(row, "qty"), units)
-    status = values.status(fields.required(row, "status"))
-    filled = values.in_units(row.get("fillshares"), units)
-    if status == OrderStatus.COMPLETE and fields.whole(row.get("cancelqty")) and filled < quantity:
-        status = OrderStatus.CANCELLED  # an IOC whose remaining units were cancelled
-    pending, cancelled = fields.unfilled(status, quantity, filled)
-    return OrderRow(
-        order_id=fields.required(row, "norenordno"),
-        status=status,
-        transaction_type=values.side(row.get("trantype")),
-        product=values.product(fields.required(row, "prd", "pcode")),
-        order_type=values.order_type(row.get("prctyp")),
-        validity=values.validity(row.get("ret")),
-        instrument_token=token,
-        tradingsymbol=fields.required(row, "tsym"),
-        exchange=exchange,
-        quantity=quantity,
-        filled_quantity=filled,
-        pending_quantity=pending,
-        cancelled_quantity=cancelled,
-        disclosed_quantity=values.in_units(row.get("dscqty"), units),
-        price=fields.number(row.get("prc")) or 0.0,
-        trigger_price=fields.number(row.get("trgprc")) or 0.0,
-        average_price=fields.number(row.get("avgprc")) or 0.0,
-        exchange_order_id=fields.text(row.get("exchordid")),
-        parent_order_id=fields.text(row.get("snonum")),
-        status_message=fields.text(row.get("rejreason")),
-        order_timestamp=values.iso_time(row, "ordenttm", "norentm"),
-        exchange_timestamp=values.iso_time(row, "exch_tm"),
-        tag=fields.text(row.get("remarks")),
-        contract_units=values.contract_units(units),
-    )
+    return ORDERS.row(row, _instrument(row, token, ("qty", "fillshares", "dscqty"), listings))
 
 
-def trade_row(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> TradeRow:
+def trade_row(row: Row, token: str, listings: Mapping[str, Listing]) -> TradeRow:
     """Return one fill; the order's id and the fill's id identify it. Raises `BadAnswer` for a row without them."""
-    exchange = fields.required(row, "exch")
-    units = values.row_factor(row, ("flqty",), exchange, token, listings)
-    price = fields.price(row.get("flprc"))
-    if price is None:
-        raise BadAnswer("a trade without a price")
-    return TradeRow(
-        trade_id=fields.required(row, "flid"),
-        order_id=fields.required(row, "norenordno"),
-        transaction_type=values.side(row.get("trantype")),
-        product=values.product(fields.required(row, "prd", "pcode")),
-        instrument_token=token,
-        tradingsymbol=fields.required(row, "tsym"),
-        exchange=exchange,
-        quantity=values.in_units(fields.quantity(row, "flqty"), units),
-        price=price,
-        exchange_order_id=fields.text(row.get("exchordid")),
-        exchange_trade_id=fields.text(row.get("flid")),
-        trade_timestamp=_written(row.get("fltm")),
-        exchange_timestamp=_written(row.get("exch_tm")),
-        contract_units=values.contract_units(units),
-    )
+    return TRADES.row(row, _instrument(row, token, ("flqty",), listings))
 
 
-def _written(value: object) -> str | None:
-    """Return a time as the broker writes it; None for the time that means no time."""
-    return None if values.moment(value) is None else fields.text(value)
+def _instrument(row: Row, token: str, quantities: Sequence[str], listings: Mapping[str, Listing]) -> Instrument:
+    exchange = required(row, "exch")
+    factor = values.row_factor(row, quantities, exchange, token, listings)
+    return Instrument(token, required(row, "tsym"), exchange, values.contract_units(factor), factor)

@@ -1,8 +1,21 @@
-"""Shoonya as one value: `SHOONYA`."""
+"""Shoonya as one value, `SHOONYA`: what it places and changes, and how often its data is read.
 
-from onebroker.brokers.broker import AccountField, AlgoField, Broker, LoginKind
+Sources: docs/brokers/shoonya.md, sections 4 and 5; cadence from architecture 13.
+"""
+
+from onebroker.brokers.broker import AccountField, AlgoField, Broker, Cadence, Capabilities, LoginKind
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.shoonya import books, candles, feed, instruments, login, margins, orders, portfolio, quotes, wire
-from onebroker.brokers.shoonya.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+from onebroker.brokers.shoonya.values import ORDER_TYPES, VALIDITIES
+
+_SEGMENTS = {
+    "nse": (*CASH, *EQUITY, *CURRENCY),
+    "bse": (*CASH, *EQUITY, *CURRENCY),
+    "mcx": COMMODITY,
+    "ncdex": COMMODITY,
+}
+
+_ORDER_TYPES = ORDER_TYPES.sent
 
 SHOONYA = Broker(
     code="shoonya",
@@ -10,11 +23,24 @@ SHOONYA = Broker(
     login_kind=LoginKind.ASSISTED,
     credential_keys=frozenset({"client_id", "secret_code", "user_id"}),
     endpoints=wire.ENDPOINTS,
-    capabilities=CAPABILITIES,
+    capabilities=Capabilities(
+        segments=offered(_SEGMENTS),
+        order_types={"equity": _ORDER_TYPES, "currency": _ORDER_TYPES, "commodity": _ORDER_TYPES},
+        products={
+            "equity": frozenset({"CNC", "MIS", "NRML"}),
+            "currency": frozenset({"MIS", "NRML"}),
+            "commodity": frozenset({"MIS", "NRML"}),
+        },
+        validities=VALIDITIES.sent,
+        after_market=True,
+        disclosed_quantity=True,
+        modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "validity", "disclosed_quantity"}),
+        asked_by_token=False,
+    ),
     order_windows=wire.ORDER_WINDOWS,
     call_windows=wire.CALL_WINDOWS,
-    cadence=CADENCE,
-    profile_seconds=PROFILE_SECONDS,
+    cadence=Cadence(orders=2.0, trades=4.0, positions=4.0, funds=10.0, holdings=60.0),
+    profile_seconds=60.0,
     login=login,
     orders=orders,
     books=books,

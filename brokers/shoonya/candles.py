@@ -12,7 +12,7 @@ from decimal import Decimal
 import msgspec
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.codec.candle_rows import read_series, spans
+from onebroker.brokers.codec.candle_rows import read_series, spans, word_and_spans
 from onebroker.brokers.codec.contained import made_of
 from onebroker.brokers.codec.fields import number, row_of
 from onebroker.brokers.records import Candle, Listing
@@ -29,6 +29,8 @@ INTERVALS = {
 """Our interval (rules 1.4.8) -> Shoonya's word and the days of one call, our choice: below 2,000 rows."""
 DAY, DAYS_PER_CALL = "day", 1200
 """Calendar days, so never more than 1201 rows."""
+_FIRST, _LAST = time(), time(23, 59, 59)
+"""The first and the last second of a day."""
 
 
 def candle_requests(
@@ -37,21 +39,18 @@ def candle_requests(
     """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that Shoonya does not offer."""
     if interval == DAY:
         # The official client does not percent-encode, not even spaces of an index's name; a bare & would end the body.
-        name = f"{listing.exchange}:{listing.tradingsymbol}".replace("&", "%26")
-        return tuple(
-            wire.request(
-                access, CallKind.HISTORY, wire.DAYS, {"sym": name, "from": start, "to": end}, with_key=True
-            )
-            for start, end in _seconds(first, last, DAYS_PER_CALL)
-        )  # fmt: skip
-    if interval not in INTERVALS:
-        raise ValueError(f"shoonya has no candles of {interval}")
-    word, most_days = INTERVALS[interval]
-    exchange, _, token = listing.broker_token.partition("|")
-    named = {"ordersource": wire.SOURCE, "exch": exchange, "token": token, "intrv": word}
+        path, named = wire.DAYS, {"sym": f"{listing.exchange}:{listing.tradingsymbol}".replace("&", "%26")}
+        since, until, days = "from", "to", spans(first, last, DAYS_PER_CALL)
+    else:
+        word, days = word_and_spans("shoonya", INTERVALS, interval, first, last)
+        exchange, _, token = listing.broker_token.partition("|")
+        path, named = wire.MINUTES, {"ordersource": wire.SOURCE, "exch": exchange, "token": token, "intrv": word}
+        since, until = "st", "et"
     return tuple(
-        wire.request(access, CallKind.HISTORY, wire.MINUTES, {**named, "st": start, "et": end}, with_key=True)
-        for start, end in _seconds(first, last, most_days)
+        wire.request(
+            access, CallKind.HISTORY, path, {**named, since: _at(start, _FIRST), until: _at(end, _LAST)}, with_key=True
+        )
+        for start, end in days
     )
 
 
@@ -68,15 +67,9 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
     )
 
 
-def _seconds(first: date, last: date, most_days: int) -> list[tuple[str, str]]:
-    """Return spans as epoch seconds, from the first second of the first day in India to the last second of the last day."""
-    return [
-        (str(_at(start, time())), str(_at(end, time(23, 59, 59)))) for start, end in spans(first, last, most_days)
-    ]  # fmt: skip
-
-
-def _at(day: date, clock: time) -> int:
-    return int(datetime.combine(day, clock, IST).timestamp())
+def _at(day: date, clock: time) -> str:
+    """Return a time of day in India as epoch seconds."""
+    return str(int(datetime.combine(day, clock, IST).timestamp()))
 
 
 def _row(element: object) -> Mapping[str, object]:

@@ -13,18 +13,18 @@ from decimal import Decimal
 
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
-from onebroker.brokers.codec.order_terms import type_of, wire_word
+from onebroker.brokers.codec.order_terms import type_of
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.brokers.shoonya import values, wire
 from onebroker.brokers.shoonya.orders import wire_quantity
 from onebroker.config.money import plain
-from onebroker.config.vocabulary import OrderType, Product, Side
+from onebroker.config.vocabulary import OrderType
 
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
     """Build the call for one order. Raises `NotSendable`."""
     stop = type_of("shoonya", ticket.order_type).takes_trigger
-    product = wire_word("shoonya", values.PRODUCT_TO_WIRE, Product, ticket.product)
+    product = values.PRODUCTS.say(ticket.product)
     order = {
         "actid": wire.account_id(access),
         "exch": ticket.listing.exchange,
@@ -32,8 +32,8 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
         "qty": str(wire_quantity(ticket.quantity, ticket.listing)),
         "prc": plain(ticket.price or price),
         "prd": product,
-        "trantype": wire_word("shoonya", values.SIDE_TO_WIRE, Side, ticket.transaction_type),
-        "prctyp": values.ORDER_TYPE_TO_WIRE[OrderType.SL if stop else OrderType.LIMIT],
+        "trantype": values.SIDES.say(ticket.transaction_type),
+        "prctyp": values.ORDER_TYPES.say(OrderType.SL if stop else OrderType.LIMIT),
     }
     if stop and ticket.trigger_price:
         order["trgprc"] = plain(ticket.trigger_price)

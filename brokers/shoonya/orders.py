@@ -10,12 +10,12 @@ from decimal import Decimal
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.fields import text
 from onebroker.brokers.codec.order_messages import about_new, about_standing, not_refused, refused
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.brokers.shoonya import values, wire
 from onebroker.config.money import plain
-from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import OrderType
 
 _AFTER_MARKET = "Yes"
 _ZERO = Decimal(0)
@@ -30,11 +30,11 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "tsym": wire.symbol(ticket.listing.tradingsymbol),
         "qty": str(wire_quantity(ticket.quantity, ticket.listing)),
         "dscqty": str(wire_quantity(ticket.disclosed_quantity, ticket.listing)),
-        "prd": wire_word("shoonya", values.PRODUCT_TO_WIRE, Product, ticket.product),
-        "trantype": wire_word("shoonya", values.SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "prd": values.PRODUCTS.say(ticket.product),
+        "trantype": values.SIDES.say(ticket.transaction_type),
         "prctyp": _order_type(order_type),
         "prc": plain(ticket.price or _ZERO),
-        "ret": wire_word("shoonya", values.VALIDITY_TO_WIRE, Validity, ticket.validity),
+        "ret": values.VALIDITIES.say(ticket.validity),
         "ordersource": wire.SOURCE,
     }
     if order_type.takes_trigger:
@@ -64,7 +64,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "prc": plain(stands.price),
         "qty": str(quantity_as_changed(change.quantity, row.quantity, change, wire_quantity)),
         "dscqty": str(quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change, wire_quantity)),
-        "ret": wire_word("shoonya", values.VALIDITY_TO_WIRE, Validity, change.validity or row.validity),
+        "ret": values.VALIDITIES.say(change.validity or row.validity),
         "ordersource": wire.SOURCE,
     }
     if stands.order_type.takes_trigger:  # a trigger together with LMT is refused
@@ -103,10 +103,9 @@ def _order_id(response: WireResponse) -> str | None:
 
 
 def _order_type(order_type: OrderType) -> str:
-    word = values.ORDER_TYPE_TO_WIRE.get(order_type)
-    if word is None:
+    if order_type not in values.ORDER_TYPES.says:
         raise NotSendable(f"shoonya takes no {order_type} orders from its API")
-    return word
+    return values.ORDER_TYPES.say(order_type)
 
 
 def wire_quantity(units: int, listing: Listing) -> int:

@@ -211,7 +211,7 @@ class _Legs:
         unrealized: float | None = None,
     ) -> PositionRow:
         row = self._row
-        product = values.product(fields.required(row, "prd", "prarr"))  # prarr: in the README of its client
+        product = values.PRODUCTS.read(fields.required(row, "prd", "prarr"))  # prarr: in the README of its client
         multiplier = fields.number(row.get("mult"))
         position = PositionRow(
             position_key=f"{self._token}:{product}",

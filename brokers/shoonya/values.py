@@ -1,4 +1,4 @@
-"""Shoonya's words and numbers: value tables in both directions, names of instruments, times, units per quantity.
+"""Shoonya's words and numbers: words in both directions, names of instruments, times, units per quantity.
 
 Source: docs/brokers/shoonya.md, sections 4 and 5 (documentation and README of the former SDK, not re-read by us).
 """
@@ -8,64 +8,69 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.codec.fields import epoch_seconds, number, translated, whole
+from onebroker.brokers.codec.fields import epoch_seconds, number, whole
+from onebroker.brokers.codec.words import Words
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import IST, from_epoch
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity, pass_through
 
-STATUSES: dict[str, OrderStatus] = {
-    "PENDING": OrderStatus.PENDING,
-    "NEW": OrderStatus.PENDING,
-    "OPEN PENDING": OrderStatus.PENDING,
-    "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "TRIGGER PENDING": OrderStatus.PENDING,  # a stop that waits for its trigger is not yet working
-    "OPEN": OrderStatus.OPEN,
-    "REPLACED": OrderStatus.OPEN,
-    "MODIFY PENDING": OrderStatus.OPEN,  # it still works as it was
-    "CANCEL PENDING": OrderStatus.OPEN,
-    "COMPLETE": OrderStatus.COMPLETE,
-    "CANCELED": OrderStatus.CANCELLED,
-    "CANCELLED": OrderStatus.CANCELLED,
-    "REJECTED": OrderStatus.REJECTED,
-    "REJECT": OrderStatus.REJECTED,
-    "INVALID STATUS TYPE": OrderStatus.REJECTED,
-}
-"""The broker writes blanks or underscores; both are read."""
-STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
-"""No word for it was seen: an order that the exchange lets lapse at the close is shown as CANCELED (unchecked)."""
+STATUSES: Words[OrderStatus, str] = Words(
+    "shoonya",
+    OrderStatus,
+    read_only={
+        "PENDING": OrderStatus.PENDING,
+        "NEW": OrderStatus.PENDING,
+        "OPEN PENDING": OrderStatus.PENDING,
+        "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+        "TRIGGER PENDING": OrderStatus.PENDING,  # a stop that waits for its trigger is not yet working
+        "OPEN": OrderStatus.OPEN,
+        "REPLACED": OrderStatus.OPEN,
+        "MODIFY PENDING": OrderStatus.OPEN,  # it still works as it was
+        "CANCEL PENDING": OrderStatus.OPEN,
+        "COMPLETE": OrderStatus.COMPLETE,
+        "CANCELED": OrderStatus.CANCELLED,
+        "CANCELLED": OrderStatus.CANCELLED,
+        "REJECTED": OrderStatus.REJECTED,
+        "REJECT": OrderStatus.REJECTED,
+        "INVALID STATUS TYPE": OrderStatus.REJECTED,
+    },
+    unsupported={OrderStatus.EXPIRED},
+)
+"""With blanks; the broker writes blanks or underscores (`status`). No word for EXPIRED was seen: an order that the exchange
+lets lapse at the close is shown as CANCELED (unchecked)."""
 
-SIDE_TO_WIRE = {Side.BUY: "B", Side.SELL: "S"}
-SIDE_FROM_WIRE = {"B": Side.BUY, "S": Side.SELL}
+SIDES = Words("shoonya", Side, both={Side.BUY: "B", Side.SELL: "S"})
 
-PRODUCT_TO_WIRE = {Product.CNC: "C", Product.MIS: "I", Product.NRML: "M"}
-PRODUCT_FROM_WIRE = {
-    "C": Product.CNC,
-    "I": Product.MIS,
-    "M": Product.NRML,
-    "H": Product.CO,  # high leverage
-    "B": Product.BO,
-    "F": Product.MTF,  # unchecked
-}
-PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
-"""Shoonya has no such product; CO, BO and MTF are read but never sent."""
+PRODUCTS = Words(
+    "shoonya",
+    Product,
+    both={Product.CNC: "C", Product.MIS: "I", Product.NRML: "M"},
+    read_only={
+        "H": Product.CO,  # high leverage
+        "B": Product.BO,
+        "F": Product.MTF,  # unchecked
+    },
+    unsupported={Product.ARB},
+)
 
-ORDER_TYPE_TO_WIRE = {OrderType.LIMIT: "LMT", OrderType.SL: "SL-LMT"}
-ORDER_TYPE_FROM_WIRE = {
-    "LMT": OrderType.LIMIT,
-    "MKT": OrderType.MARKET,
-    "SL-LMT": OrderType.SL,
-    "SL-MKT": OrderType.SL_M,
-}
-ORDER_TYPES_UNSENT = frozenset({OrderType.MARKET, OrderType.SL_M})
-"""Read (from the broker's own terminals) but never sent. The documents know MKT and SL-MKT, but code that traded live in
-August 2026 turns them into limits because the API refuses them. Because we refuse them first, another broker can take the
-order."""
+ORDER_TYPES = Words(
+    "shoonya",
+    OrderType,
+    both={OrderType.LIMIT: "LMT", OrderType.SL: "SL-LMT"},
+    read_only={"MKT": OrderType.MARKET, "SL-MKT": OrderType.SL_M},
+)
+"""MARKET and SL-M are read (from the broker's own terminals) but never sent. The documents know MKT and SL-MKT, but code
+that traded live in August 2026 turns them into limits because the API refuses them. Because we refuse them first, another
+broker can take the order."""
 
-VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
-VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
-VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+VALIDITIES = Words(
+    "shoonya",
+    Validity,
+    both={Validity.DAY: "DAY", Validity.IOC: "IOC"},
+    unsupported={Validity.GTT, Validity.GTC, Validity.GTD},
+)
 """Shoonya's EOS (to the end of the session, BSE) is none of our words and passes through."""
 
 EXCHANGES = {
@@ -89,23 +94,8 @@ _NO_TIME_BEFORE = 1981
 
 def status(word: object) -> str:
     """Return our order status, or Shoonya's word in upper case when we have no word for it."""
-    return STATUSES.get(pass_through(word).replace("_", " "), pass_through(word))
-
-
-def side(word: object) -> str:
-    return translated(SIDE_FROM_WIRE, word)
-
-
-def product(word: object) -> str:
-    return translated(PRODUCT_FROM_WIRE, word)
-
-
-def order_type(word: object) -> str:
-    return translated(ORDER_TYPE_FROM_WIRE, word)
-
-
-def validity(word: object) -> str:
-    return translated(VALIDITY_FROM_WIRE, word)
+    spelled = pass_through(word)
+    return STATUSES.reads.get(spelled.replace("_", " "), spelled)
 
 
 def broker_token(exchange: object, token: object) -> str:

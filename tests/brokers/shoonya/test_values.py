@@ -1,4 +1,4 @@
-"""Shoonya's words: beyond test_value_tables.py, every word of ours is sent or listed as not offered; times and quantities."""
+"""Shoonya's words: beyond test_value_tables.py, order types without a price, spellings, times and quantities."""
 
 from decimal import Decimal
 
@@ -7,13 +7,12 @@ import pytest
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.brokers.shoonya import values
-from onebroker.config.vocabulary import OrderType, Side, Validity
+from onebroker.config.vocabulary import OrderType
 
 
-def test_every_word_of_ours_is_sent_or_listed_as_not_offered():
-    assert set(values.SIDE_TO_WIRE) == set(Side)
-    assert set(values.ORDER_TYPE_TO_WIRE) | values.ORDER_TYPES_UNSENT == set(OrderType)
-    assert set(values.VALIDITY_TO_WIRE) | values.VALIDITIES_UNSUPPORTED == set(Validity)
+def test_orders_without_a_price_are_read_but_never_sent():
+    assert values.ORDER_TYPES.sent == {OrderType.LIMIT, OrderType.SL}
+    assert [values.ORDER_TYPES.read(word) for word in ("MKT", "SL-MKT")] == [OrderType.MARKET, OrderType.SL_M]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,11 @@ def test_a_status_is_read_in_any_spelling_and_unknown_ones_pass_through(word, ou
 
 
 def test_unknown_words_pass_through_upper_cased():
-    assert (values.validity("eos"), values.product("z"), values.order_type("2L")) == ("EOS", "Z", "2L")
+    assert (values.VALIDITIES.read("eos"), values.PRODUCTS.read("z"), values.ORDER_TYPES.read("2L")) == (
+        "EOS",
+        "Z",
+        "2L",
+    )
 
 
 @pytest.mark.parametrize("written", ["19:59:32 13-12-2020", "13-12-2020 19:59:32"])
