@@ -23,8 +23,9 @@ ACTORS = "the rooms of actors"
 ENGINE = "the rooms of the engine"
 BROKERS = "the rooms of brokers"
 SIMULATOR = "the rooms of the simulator"
+SHARED = "the simulator shares nothing with the codecs"
 HTTP = "the rooms of http"
-NAMES = (LAYERS, ACTORS, ENGINE, BROKERS, SIMULATOR, HTTP, ASKS, REDIS, DUCK, WEB)
+NAMES = (LAYERS, ACTORS, ENGINE, BROKERS, SIMULATOR, SHARED, HTTP, ASKS, REDIS, DUCK, WEB)
 
 PLANTED = [
     ("actors/kernel/planted.py", "from onebroker.http.listener import hosts", LAYERS),
@@ -49,6 +50,10 @@ PLANTED = [
     ("brokers/codec/planted.py", "from onebroker.brokers.zerodha import wire", BROKERS),
     ("brokers/zerodha/planted.py", "from onebroker.brokers.upstox import wire", BROKERS),
     ("brokers/simulator/world/planted.py", "from onebroker.brokers.simulator.exchange import exchange", SIMULATOR),
+    ("brokers/simulator/dialects/zerodha/planted.py", "from onebroker.brokers.codec.words import Words", SHARED),
+    ("brokers/simulator/dialects/dhan/planted.py", "from onebroker.brokers.codec import order_rows", SHARED),
+    ("brokers/simulator/dialects/dhan/planted.py", "from onebroker.brokers.codec.refusals import Refusals", SHARED),
+    ("brokers/simulator/dialects/shoonya/planted.py", "from onebroker.brokers.shoonya import values", SHARED),
     ("http/bodies/planted.py", "from onebroker.http.routes import quotes", HTTP),
 ]
 """Where, what, and the contract that it breaks; nothing is imported where the room itself has no place in the contract."""
