@@ -1,4 +1,4 @@
-"""Groups of segments that brokers offer together, for the tables of their `capabilities.py`."""
+"""Groups of segments that brokers offer together, for the tables of segments in their `broker.py`."""
 
 from collections.abc import Iterable, Mapping
 

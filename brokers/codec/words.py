@@ -41,8 +41,8 @@ class Words(Generic[Ours, Theirs]):
         Raise ValueError where a word of ours stands nowhere, or stands both as unsupported and as a word; where a word of
         the broker has two meanings; where a word of `read_only` is not in capitals.
         """
-        self._broker: Final = broker
-        self._kind: Final = kind
+        self.broker: Final = broker
+        self.kind: Final = kind
         both, send_only = both or {}, send_only or {}
         self._says: Final[dict[Ours, Theirs]] = {**send_only, **both}
         self._reads: Final[dict[str, Ours]] = {pass_through(word): ours for ours, word in both.items()}
@@ -82,9 +82,9 @@ class Words(Generic[Ours, Theirs]):
         """Return the broker's word for our word. Raise `NotSendable` when there is none: without it, another order would go
         out."""
         try:
-            return self._says[self._kind(word)]
+            return self._says[self.kind(word)]
         except (ValueError, KeyError):
-            raise NotSendable(f"{self._broker} has no word for {word}") from None
+            raise NotSendable(f"{self.broker} has no word for {word}") from None
 
     def _wrong(
         self, both: Mapping[Ours, Theirs], read_only: Mapping[str, Ours], send_only: Mapping[Ours, Theirs]
@@ -99,5 +99,5 @@ class Words(Generic[Ours, Theirs]):
             return "a word of read_only is not in capitals"
         if worded & self.unsupported:
             return f"unsupported, but with a word: {', '.join(sorted(worded & self.unsupported))}"
-        missing = set(self._kind) - worded - self.unsupported
+        missing = set(self.kind) - worded - self.unsupported
         return f"nothing is said about {', '.join(sorted(missing))}" if missing else None

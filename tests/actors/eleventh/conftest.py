@@ -14,11 +14,15 @@ import pytest
 
 from onebroker.brokers.broker import Broker, Cadence, Capabilities, Endpoints, Login, LoginKind, Windows
 from onebroker.brokers.codec.order_messages import not_refused, refused
+from onebroker.brokers.codec.order_rows import Instrument, OrderFields
+from onebroker.brokers.codec.refusals import Refusals, by_status
 from onebroker.brokers.codec.segments import CASH, offered
+from onebroker.brokers.codec.words import Words
 from onebroker.brokers.events import CorruptFrame, OrderUpdate, Ticks
 from onebroker.brokers.listings.frame import listing_frame
-from onebroker.brokers.records import FundsRow, HoldingRow, OrderRow, PositionRow, Tick, TradeRow
+from onebroker.brokers.records import FundsRow, HoldingRow, PositionRow, Tick, TradeRow
 from onebroker.brokers.requests import (
+    BadAnswer,
     BrokerRefusal,
     CallKind,
     RefusalKind,
@@ -28,9 +32,15 @@ from onebroker.brokers.requests import (
 )  # fmt: skip
 from onebroker.brokers.simulator.world.brokers import BrokerTraits, Limit
 from onebroker.brokers.simulator.world.model import NewOrder, SimRefusal
-from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
-STATUSES = {"open": "OPEN", "trigger_pending": "PENDING", "after_market": "PENDING"}
+STATUSES = Words(
+    "toy",
+    OrderStatus,
+    read_only={each.value: each for each in OrderStatus}
+    | {"TRIGGER_PENDING": OrderStatus.PENDING, "AFTER_MARKET": OrderStatus.PENDING},
+)
+SIDES = Words("toy", Side, both={each: each.value for each in Side})
 
 # --- the codecs --------------------------------------------------------------------------------------------------------
 
@@ -48,11 +58,14 @@ def read(response):
     return response.json()
 
 
+KINDS = Refusals(by_status({401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}))
+
+
 def refusal_of(response):
     if response.status == 200:
         return None
-    kind = {401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}.get(response.status, RefusalKind.REFUSED)
-    return BrokerRefusal(kind, response.body.decode("utf-8", "replace"))
+    message = response.body.decode("utf-8", "replace")
+    return BrokerRefusal(KINDS.kind(response.status, None, message), message)
 
 
 def log_in(access, redirect, now):
@@ -68,19 +81,20 @@ def reading(path):
     return requests
 
 
+ORDERS = OrderFields(
+    order_id="id", status=STATUSES.required_at("status"), transaction_type=SIDES.at("side"), product=lambda row: row["product"],
+    order_type=lambda row: row["type"], validity=lambda row: row["validity"], quantity="quantity", filled="filled",
+    price="price", trigger_price=lambda row: 0.0, average_price="average", tag="tag",
+)  # fmt: skip
+
+
 def order_row(row):
-    status = STATUSES.get(row["status"], row["status"].upper())
-    return OrderRow(
-        order_id=row["id"], status=status, transaction_type=row["side"], product=row["product"], order_type=row["type"],
-        validity=row["validity"], instrument_token=row["token"], tradingsymbol=row["token"], exchange="T",
-        quantity=row["quantity"], filled_quantity=row["filled"], pending_quantity=row["pending"], price=row["price"],
-        average_price=row["average"], tag=row["tag"],
-    )  # fmt: skip
+    return ORDERS.row(row, Instrument(token=row["token"], tradingsymbol=row["token"], exchange="T"))
 
 
 def place_request(access, ticket, now):
     body = {
-        "token": ticket.listing.broker_token, "side": ticket.transaction_type, "type": ticket.order_type,
+        "token": ticket.listing.broker_token, "side": SIDES.say(ticket.transaction_type), "type": ticket.order_type,
         "quantity": ticket.quantity, "price": str(ticket.price or 0), "tag": ticket.token,
     }  # fmt: skip
     return call(access, CallKind.ORDER, "POST", "/orders", body)
@@ -100,7 +114,7 @@ class Frames:
             if "order" in said:
                 return [OrderUpdate(order_row(said["order"]))]
             return [Ticks((Tick(broker_token=said["token"], last_price=said["price"]),))]
-        except (msgspec.DecodeError, KeyError, TypeError):
+        except (msgspec.DecodeError, BadAnswer, KeyError, TypeError):
             return [CorruptFrame("not ours")]
 
 
