@@ -31,7 +31,8 @@ from onebroker.actors.engine.plan.prices import Cap, Marketable, Stages, Trail, 
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import Rule, Unfit
 from onebroker.actors.engine.plan.shown import shown_execution, shown_lifetime, shown_price, shown_quantity
-from onebroker.actors.engine.presets.preset import Body, Holding, Preset, Refs
+from onebroker.actors.engine.presets.body import Body
+from onebroker.actors.engine.presets.preset import Holding, Preset, Refs
 from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.exchange_documents import exchange_documents

@@ -22,7 +22,8 @@ from onebroker.actors.engine.plan.machine.conditions import undirected
 from onebroker.actors.engine.plan.machine.look import Inputs
 from onebroker.actors.engine.plan.parts import OrderPart, Part, Share, TimeOfDay, Units, first_orders_of, walk
 from onebroker.actors.engine.plan_parent.market import PlanMarket
-from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.body import Body
+from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.actors.engine.presets.volumes import Volume
 from onebroker.brokers.records import Tick

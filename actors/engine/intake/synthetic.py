@@ -18,9 +18,10 @@ from onebroker.actors.engine.plan.reading.fields import WORKING_VALUES, Fields
 from onebroker.actors.engine.plan.reading.presets import held
 from onebroker.actors.engine.plan.reading.surroundings import Defaults, World
 from onebroker.actors.engine.plan.reading.tree import read_plan
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price
 from onebroker.actors.engine.presets.building import order as one_order
-from onebroker.actors.engine.presets.preset import Body, Holding, Preset, Refs, shown_settings
+from onebroker.actors.engine.presets.preset import Holding, Preset, Refs, shown_settings
 from onebroker.actors.engine.presets.registry import EXPANSIONS, PRESETS
 from onebroker.config.converters import nearest
 from onebroker.config.messages import orders as texts

@@ -18,7 +18,7 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
 )
 from onebroker.actors.engine.plan.prices import Cap, Fixed, Marketable, NativeStop, Price, Referenced
-from onebroker.actors.engine.presets.preset import Body
+from onebroker.actors.engine.presets.body import Body
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.vocabulary import SENDABLE_PRODUCTS, OrderType, Side, Validity
 

@@ -11,8 +11,8 @@ from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.presets import check_plain, own_order
 from onebroker.actors.engine.plan.reading.rules import Rule, in_ticks
 from onebroker.actors.engine.plan.reading.surroundings import Surroundings
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, child, order
-from onebroker.actors.engine.presets.preset import Body
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import presets_pieces as own_texts
 from onebroker.config.refusal import Refusal

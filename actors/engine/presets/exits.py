@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.presets.preset import Body
+from onebroker.actors.engine.presets.body import Body
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import presets as preset_texts
 from onebroker.config.messages import presets_exits as exit_texts

@@ -4,7 +4,7 @@ from datetime import datetime, time, timedelta
 from decimal import Decimal
 
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.presets.preset import Body
+from onebroker.actors.engine.presets.body import Body
 from onebroker.config.calendars import MOST_DAYS_SEARCHED
 from onebroker.config.clock import IST
 from onebroker.config.messages import presets as texts

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from onebroker.actors.engine.orders.references import PriceReference
 from onebroker.actors.engine.plan.market import Market
-from onebroker.actors.engine.presets.preset import Body
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.triggers import check_quote
 from onebroker.actors.engine.references.pricing import resolve_price
 from onebroker.config.messages import plan_life as texts

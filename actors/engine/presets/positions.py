@@ -8,7 +8,7 @@ from onebroker.actors.engine.plan.parts import Direction, FromPosition
 from onebroker.actors.engine.plan.reading.conditions import POSITION_PRODUCTS, read_instruments
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import choice
-from onebroker.actors.engine.presets.preset import Body
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import presets_exits as exit_texts

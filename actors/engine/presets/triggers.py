@@ -10,7 +10,7 @@ from onebroker.actors.engine.plan.prices import Fixed
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import price, word_of
 from onebroker.actors.engine.plan.reading.surroundings import named_instrument
-from onebroker.actors.engine.presets.preset import Body
+from onebroker.actors.engine.presets.body import Body
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import presets as preset_texts
 from onebroker.config.vocabulary import Side

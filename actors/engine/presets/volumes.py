@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.hours import close_of_today, opening_of_today, start_of_work
-from onebroker.actors.engine.presets.preset import Body
 from onebroker.config.clock import IST
 
 CANDLE = timedelta(minutes=5)

@@ -7,8 +7,9 @@ import attrs
 from onebroker.actors.engine.plan.parts import AccountAt, AccountField, Direction, Part
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import number, word_of
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
-from onebroker.actors.engine.presets.preset import Body, Holding, Preset, Refs
+from onebroker.actors.engine.presets.preset import Holding, Preset, Refs
 from onebroker.actors.engine.presets.triggers import read_direction
 
 

@@ -10,8 +10,9 @@ from onebroker.actors.engine.plan.parts import Lifetime, Part
 from onebroker.actors.engine.plan.prices import Cap
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least, flag, number_from, price, time_to_come
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
 
 
 @attrs.frozen(kw_only=True)

@@ -9,8 +9,9 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Atr, Trail
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, price, whole_from
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.types import trailing_stop
 
 

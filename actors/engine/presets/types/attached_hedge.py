@@ -11,8 +11,9 @@ from onebroker.actors.engine.plan.prices import Marketable
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, choice, word_of
 from onebroker.actors.engine.plan.reading.surroundings import named_instrument
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, linked, order
-from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.preset import Preset
 from onebroker.config.messages import presets_entries as texts
 from onebroker.config.money import Rounding
 from onebroker.config.vocabulary import SENDABLE_PRODUCTS, Validity

@@ -6,9 +6,10 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import together
 from onebroker.actors.engine.presets.candidates import name_of_part, order_parts, read_candidates
-from onebroker.actors.engine.presets.preset import Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import Preset, Refs
 
 MOST = 20
 

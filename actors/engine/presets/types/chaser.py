@@ -9,8 +9,9 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Chase
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, price
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
 from onebroker.actors.engine.presets.triggers import check_quote, check_tick
 from onebroker.config.messages import plan as texts
 from onebroker.config.vocabulary import Side

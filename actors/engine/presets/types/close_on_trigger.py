@@ -9,9 +9,10 @@ from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
 from onebroker.actors.engine.plan.prices import Fixed, Marketable
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least, flag, price, word_of
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.positions import against, found, of_the_body
-from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.preset import Preset
 from onebroker.config.messages import presets_exits as texts
 
 

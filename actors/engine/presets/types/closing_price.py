@@ -10,9 +10,10 @@ from onebroker.actors.engine.plan.parts import Lifetime, OnEnd, Part, TimeOfDay
 from onebroker.actors.engine.plan.reading.executions import MOST_SLICES, read_volume_profile
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import time_of_day, time_to_come, whole_from
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.hours import close_of_today
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
 from onebroker.config.clock import IST
 from onebroker.config.messages import presets as preset_texts
 from onebroker.config.messages import presets_pieces as texts

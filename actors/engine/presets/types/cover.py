@@ -9,9 +9,10 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import NativeStop
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import price
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, exit_order, linked, order
 from onebroker.actors.engine.presets.exits import check_entry_not_past, check_entry_side, check_stop_limit, entry_price
-from onebroker.actors.engine.presets.preset import Body, Holding, Preset
+from onebroker.actors.engine.presets.preset import Holding, Preset
 
 
 @attrs.frozen(kw_only=True)

@@ -7,8 +7,9 @@ import attrs
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
 from onebroker.actors.engine.presets.triggers import fixed, read_direction, read_limit, read_watched
 
 

@@ -11,10 +11,11 @@ from onebroker.actors.engine.plan.prices import NativeStop
 from onebroker.actors.engine.plan.reading.conditions import MOST_DAYS
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import minute_of_day, price, whole_from
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.exits import check_own_limit
 from onebroker.actors.engine.presets.hours import check_within_next_hours
-from onebroker.actors.engine.presets.preset import Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import Preset, Refs
 
 
 @attrs.frozen(kw_only=True)

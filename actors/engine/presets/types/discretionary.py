@@ -8,8 +8,9 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Discretion
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import MOST_UNITS, price, whole_from
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Body, Preset
+from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset
 from onebroker.actors.engine.presets.triggers import fixed
 from onebroker.config.messages import orders as order_texts
 

@@ -18,9 +18,10 @@ from onebroker.actors.engine.plan.reading.rules import (
     other_than_zero,
     word_of,
 )
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.positions import read_product
-from onebroker.actors.engine.presets.preset import Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import Preset, Refs
 from onebroker.config.messages import presets_exits as texts
 
 

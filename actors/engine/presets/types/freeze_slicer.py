@@ -5,8 +5,9 @@ import attrs
 from onebroker.actors.engine.plan.executions import FreezeLimit
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
 
 
 @attrs.frozen(kw_only=True)

@@ -23,9 +23,10 @@ from onebroker.actors.engine.plan.prices import (
 )
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least, price, whole_from
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, exit_order, linked, order, sized, together
 from onebroker.actors.engine.presets.middle import centres_of, middle_of
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
 from onebroker.config.messages import presets_pieces as texts
 from onebroker.config.money import plain
 from onebroker.config.vocabulary import Side

@@ -18,8 +18,9 @@ from onebroker.actors.engine.plan.parts import (
 from onebroker.actors.engine.plan.reading.conditions import MOST_DAYS
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import price, whole_from
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
 from onebroker.actors.engine.presets.triggers import fixed, read_direction, read_limit
 from onebroker.config.messages import presets_entries as texts
 

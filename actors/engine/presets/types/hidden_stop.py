@@ -8,9 +8,10 @@ from onebroker.actors.engine.plan.parts import Condition, Direction, OneCancelsO
 from onebroker.actors.engine.plan.prices import Marketable, NativeStop
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least, price
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, order
 from onebroker.actors.engine.presets.exits import check_further, check_own_limit
-from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.preset import Preset
 from onebroker.config.messages import presets_exits as texts
 from onebroker.config.vocabulary import Side
 

@@ -9,8 +9,9 @@ from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt, QuoteFi
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import choice, number
 from onebroker.actors.engine.plan.reading.surroundings import named_instrument
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
 from onebroker.actors.engine.presets.triggers import fixed, read_direction, read_limit
 from onebroker.config.messages import presets_entries as texts
 

@@ -11,8 +11,9 @@ from onebroker.actors.engine.plan.reading.executions import MOST_STEPS, check_ru
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import price, whole_from
 from onebroker.actors.engine.plan.reading.surroundings import Surroundings, Traded
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset, Refs
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset, Refs
 
 
 @attrs.frozen(kw_only=True)

@@ -9,8 +9,9 @@ from onebroker.actors.engine.plan.prices import Anchor, FollowInstrument, Market
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, choice, number
 from onebroker.actors.engine.plan.reading.surroundings import named_instrument
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import capped_at_limit, linked, order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
 from onebroker.actors.engine.presets.triggers import check_tick
 from onebroker.config.messages import presets_entries as texts
 from onebroker.config.vocabulary import SENDABLE_PRODUCTS, Side, Validity

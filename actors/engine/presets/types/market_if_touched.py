@@ -8,8 +8,9 @@ from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
 from onebroker.actors.engine.plan.prices import Marketable
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least, price
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.triggers import read_direction, touched_from
 
 FILL_WITHIN_SECONDS = Decimal(30)

@@ -8,8 +8,9 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Marketable
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, flag
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import capped_at_limit, order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
 
 
 @attrs.frozen(kw_only=True)

@@ -7,8 +7,9 @@ import attrs
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, Part, Rule
 from onebroker.actors.engine.plan.prices import Marketable
 from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.candidates import name_of_part, order_parts, read_candidates, refuse_candidate
-from onebroker.actors.engine.presets.preset import Body, Holding, Preset, Refs
+from onebroker.actors.engine.presets.preset import Holding, Preset, Refs
 from onebroker.config.messages import presets_pieces as texts
 
 MOST = 20

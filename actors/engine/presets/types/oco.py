@@ -9,9 +9,10 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Fixed, NativeStop
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import price
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, order, shrinking
 from onebroker.actors.engine.presets.exits import check_further, check_not_past
-from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.preset import Preset
 from onebroker.config.messages import presets_exits as texts
 
 

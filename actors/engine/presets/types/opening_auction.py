@@ -8,8 +8,9 @@ import attrs
 from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, Part, TimeOfDay
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import Unfit, time_of_day, word_of
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
-from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset, Refs
 from onebroker.config.calendars import MOST_DAYS_SEARCHED, Session
 from onebroker.config.clock import IST
 from onebroker.config.messages import presets_entries as texts

@@ -9,9 +9,10 @@ from onebroker.actors.engine.plan.parts import FromFill, OrderPart, Part, Sequen
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero
 from onebroker.actors.engine.plan.reading.surroundings import Defaults
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.candidates import order_body
-from onebroker.actors.engine.presets.preset import Body, Holding, Preset
+from onebroker.actors.engine.presets.preset import Holding, Preset
 from onebroker.actors.engine.references.parsing import parse_references
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as plan_texts

@@ -8,8 +8,9 @@ from onebroker.actors.engine.plan.executions import Participation
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero_to, at_least
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
 
 
 @attrs.frozen(kw_only=True)

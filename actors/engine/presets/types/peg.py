@@ -8,8 +8,9 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Peg, Touch
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import price, whole, word_of
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
 from onebroker.actors.engine.presets.triggers import check_tick
 
 

@@ -10,8 +10,9 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Crossing, Fixed
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import word_of
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.triggers import check_quote
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan_life as life_texts

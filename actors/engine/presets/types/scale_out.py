@@ -11,9 +11,10 @@ from onebroker.actors.engine.plan.parts import Part, Share
 from onebroker.actors.engine.plan.prices import Fixed, NativeStop
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least, price, whole_from
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, child, exit_order, linked, order, shrinking
 from onebroker.actors.engine.presets.exits import check_entry_not_past, check_entry_side, check_stop_limit, entry_price
-from onebroker.actors.engine.presets.preset import Body, Holding, Preset
+from onebroker.actors.engine.presets.preset import Holding, Preset
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import presets_exits as texts
 

@@ -10,8 +10,9 @@ from onebroker.actors.engine.plan.prices import ExitOrder, Fixed, FromFillPrice
 from onebroker.actors.engine.plan.reading.executions import MOST_STEPS
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import flag, price, whole_from
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import exit_order, linked, order
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset, Refs
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset, Refs
 from onebroker.config.messages import plan as plan_texts
 from onebroker.config.messages import presets_pieces as texts
 from onebroker.config.money import plain

@@ -7,9 +7,10 @@ import attrs
 from onebroker.actors.engine.plan.parts import Part, TimeOfDay
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import time_to_come
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.hours import check_within_hours
-from onebroker.actors.engine.presets.preset import Body, Holding, Preset, Refs
+from onebroker.actors.engine.presets.preset import Holding, Preset, Refs
 
 
 @attrs.frozen(kw_only=True)

@@ -8,10 +8,11 @@ from onebroker.actors.engine.plan.parts import FromPosition, Part, TimeOfDay
 from onebroker.actors.engine.plan.prices import Marketable
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least, flag, time_to_come
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, order, together
 from onebroker.actors.engine.presets.hours import check_within_hours, close_of_today
 from onebroker.actors.engine.presets.positions import read_of_which, read_products
-from onebroker.actors.engine.presets.preset import Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import Preset, Refs
 from onebroker.config.instruments import calendar_of
 from onebroker.config.messages import plan as texts
 from onebroker.config.vocabulary import POSITION_PRODUCTS, Product

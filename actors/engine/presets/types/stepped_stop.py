@@ -10,9 +10,10 @@ from onebroker.actors.engine.plan.prices import Milestone, Stages
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, price
 from onebroker.actors.engine.plan.reading.stops import read_milestones, read_step_ticks
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.exits import check_further, check_not_past
-from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.preset import Preset
 from onebroker.config.messages import plan as texts
 
 _INSIDE_A_RULE = ("trail_points", "trail_percent", "activate_at")

@@ -10,9 +10,10 @@ from onebroker.actors.engine.plan.prices import Marketable
 from onebroker.actors.engine.plan.reading.conditions import read_instruments
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, flag, word_of
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.positions import found, read_product
-from onebroker.actors.engine.presets.preset import Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import Preset, Refs
 from onebroker.config.messages import plan as plan_texts
 from onebroker.config.messages import presets_exits as texts
 

@@ -9,10 +9,11 @@ from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Lifetime, OnEnd, Part
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, time_to_come
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.exits import check_entry_not_past
 from onebroker.actors.engine.presets.hours import check_minutes_before_close, check_within_hours
-from onebroker.actors.engine.presets.preset import Body, Holding, Preset
+from onebroker.actors.engine.presets.preset import Holding, Preset
 from onebroker.config.messages import plan as texts
 
 

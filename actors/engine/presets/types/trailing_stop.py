@@ -9,8 +9,9 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Trail
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, above_zero_to, at_least, price
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.preset import Preset
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import references as reference_texts
 

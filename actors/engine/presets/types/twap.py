@@ -9,9 +9,10 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.reading.executions import MOST_SLICES
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, whole_from
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.hours import check_ends_before_close
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset, Refs
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset, Refs
 
 
 @attrs.frozen(kw_only=True)

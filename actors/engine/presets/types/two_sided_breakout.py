@@ -9,9 +9,10 @@ from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, 
 from onebroker.actors.engine.plan.prices import ExitOrder, FromParentFill, NativeStop
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, price
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, exit_order, linked, order, shrinking
 from onebroker.actors.engine.presets.exits import check_carries, check_not_past
-from onebroker.actors.engine.presets.preset import Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import Preset, Refs
 from onebroker.config.messages import presets_exits as texts
 from onebroker.config.vocabulary import Side
 

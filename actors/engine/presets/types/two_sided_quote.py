@@ -14,9 +14,10 @@ from onebroker.actors.engine.plan.parts import Part, Units
 from onebroker.actors.engine.plan.prices import Peg, Touch
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, order, sized, together
 from onebroker.actors.engine.presets.middle import centres_of, middle_of
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
 from onebroker.config.vocabulary import Side
 
 EVERY_SECONDS = Decimal(1)

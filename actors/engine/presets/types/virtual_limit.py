@@ -5,8 +5,9 @@ import attrs
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
-from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Body, Holding, Preset
+from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Holding, Preset
 
 
 @attrs.frozen(kw_only=True)

@@ -9,8 +9,9 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import OptionModel
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero_to, at_least, number
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Body, Preset
+from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset
 from onebroker.actors.engine.presets.triggers import check_tick, fixed, read_bounds, read_watched
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Shape

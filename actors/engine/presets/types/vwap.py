@@ -10,9 +10,10 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.reading.executions import MOST_SLICES, read_volume_profile
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, whole_from
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.hours import check_ends_before_close
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset, Refs
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
 from onebroker.actors.engine.presets.volumes import Volume, profile, u_shape
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from onebroker.actors.engine.intake.synthetic import defaults_of
 from onebroker.actors.engine.plan.market import Level, Seen
-from onebroker.actors.engine.presets.preset import Body
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST

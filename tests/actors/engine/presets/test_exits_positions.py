@@ -20,7 +20,7 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
 )
 from onebroker.actors.engine.plan.prices import Fixed, Marketable
-from onebroker.actors.engine.presets.preset import Body
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST

@@ -11,7 +11,7 @@ import trio
 from onebroker.actors.engine.context.past_volumes import StoredVolumes
 from onebroker.actors.engine.intake.body import check_body, with_instrument
 from onebroker.actors.engine.intake.ready import ready
-from onebroker.actors.engine.presets.preset import Body
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.volumes import Volume, profile, u_shape
 from onebroker.actors.history.interface import CANDLE_SCHEMA, MICROSECONDS, HistoryError
 from onebroker.actors.history.memory import MemoryHistory
