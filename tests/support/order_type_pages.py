@@ -161,9 +161,10 @@ class _Noted(Fields):
 def _settings(preset: Preset[Any], example: Example) -> str:
     _Noted.noted = {}
     order = _order(preset, example)
-    fields = _Noted.of(example.settings, path="", owner=f"{preset.name} order")
+    own = {name: value for name, value in example.settings.items() if name != "hold_limits"}
+    fields = _Noted.of(own, path="", owner=f"{preset.name} order")
     with contextlib.suppress(Refusal):
-        preset.read(fields, Body(defaults=defaults_of(order), world=WORLD))
+        preset.settings_of(fields, Body(defaults=defaults_of(order), world=WORLD))
     if not _names(preset):
         return "It has none of its own."
     rows = [f"| `{name}` | {_what(name)} | {_default(name)} |" for name in _names(preset)]

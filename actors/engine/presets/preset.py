@@ -1,7 +1,8 @@
 """Defines a type: its settings, the plan built from them, and how its body, first answer and references are treated (order-engine 3.0, 3.56).
 
-A type's module in `types/` has three things. `Settings` is a frozen class; its field names are the settings, in the order in which they are
-checked. `read` checks the settings. `tree` builds the plan from them. `Preset` binds the three.
+A type's module in `types/` has three things. `Settings` is a frozen class; its fields are the settings, each declared with its rule, in the order
+in which they are checked. `check`, where a type needs it, judges settings against each other and the body. `tree` builds the plan from them. `Preset`
+binds the three.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.surroundings import Defaults, World
 from onebroker.actors.engine.presets.body import Body
+from onebroker.actors.engine.presets.settings import read_settings
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import presets as preset_texts
 from onebroker.config.vocabulary import OrderType
@@ -58,10 +60,17 @@ class Preset(Generic[S]):
     title: str
     """What the type does, in one sentence without its name."""
     settings: type[S]
-    read: Callable[[Fields, Body], S]
-    """Check the settings in their order, then against each other and the body. Raises Refusal 400, 404."""
+    """A class of attrs with a field for each setting (`presets.settings`)."""
     tree: Callable[[S, Body, str], Part]
     """Build the plan, with its root at the given path. The body is complete. Raises Refusal 400."""
+    read: Callable[[Fields, Body], S] | None = None
+    """Reads the settings of a type that does not declare them yet."""
+    check_first: Callable[[Fields, Body], None] | None = None
+    """Check before any setting is read. Raises Refusal 400."""
+    check: Callable[[S, Fields, Body], None] | None = None
+    """Check the settings against each other and the body, once all of them are read. Raises Refusal 400, 409, 503."""
+    complete: Callable[[S], S] | None = None
+    """Complete the checked settings from each other."""
     order_types: tuple[OrderType, ...] = tuple(OrderType)
     """The order types that the body may have (table 3.56)."""
     split: bool = False
@@ -113,7 +122,14 @@ class Preset(Generic[S]):
     def settings_of(self, fields: Fields, body: Body) -> S:
         """Read the settings and refuse settings that the type does not have (N14, N15)."""
         fields.only(*self.setting_names, *self.refused_in_words)
-        return self.read(fields, body)
+        if self.read is not None:
+            return self.read(fields, body)
+        if self.check_first is not None:
+            self.check_first(fields, body)
+        settings = read_settings(self.settings, fields, body)
+        if self.check is not None:
+            self.check(settings, fields, body)
+        return settings if self.complete is None else self.complete(settings)
 
     def check_body(self, body: Body) -> None:
         """N17 and N22."""

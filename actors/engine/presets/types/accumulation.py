@@ -8,35 +8,23 @@ import attrs
 from onebroker.actors.engine.plan.executions import TopUp
 from onebroker.actors.engine.plan.parts import Lifetime, Part
 from onebroker.actors.engine.plan.prices import Cap
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import at_least, flag, number_from, price, time_to_come
+from onebroker.actors.engine.plan.reading.rules import at_least, flag, number_from
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
+from onebroker.actors.engine.presets.settings import PRICE, TIME_TO_COME, setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    piece_quantity: int
+    piece_quantity: int = setting(at_least(1))
     """Units; whole lots, at most the quantity: checked with the tree."""
-    every_seconds: Decimal
-    randomise_percent: Decimal
-    wait_for_fill: bool
-    catch_up: bool
-    worst_price: Decimal | None
-    until_time: time | None
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    return Settings(
-        piece_quantity=fields.required("piece_quantity", at_least(1)),
-        every_seconds=fields.optional("every_seconds", number_from(1, 3600), Decimal(60)),
-        randomise_percent=fields.optional("randomise_percent", number_from(0, 50), Decimal(0)),
-        wait_for_fill=fields.optional("wait_for_fill", flag, True),
-        catch_up=fields.optional("catch_up", flag, False),
-        worst_price=fields.optional("worst_price", price(body.tick), None),
-        until_time=fields.optional("until_time", time_to_come(body.now.time()), None),
-    )
+    every_seconds: Decimal = setting(number_from(1, 3600), default=Decimal(60))
+    randomise_percent: Decimal = setting(number_from(0, 50), default=Decimal(0))
+    wait_for_fill: bool = setting(flag, default=True)
+    catch_up: bool = setting(flag, default=False)
+    worst_price: Decimal | None = setting(PRICE, default=None)
+    until_time: time | None = setting(TIME_TO_COME, default=None)
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -61,7 +49,6 @@ PRESET = Preset(
     name="accumulation",
     title="builds a position in pieces at a steady beat",
     settings=Settings,
-    read=read,
     tree=tree,
     order_types=MARKET_OR_LIMIT,
     references=Refs.EACH,
