@@ -2,23 +2,19 @@
 
 from decimal import Decimal
 
-from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.plan.machine.crossing import unseen
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Direction
 from onebroker.actors.engine.plan.prices import Fixed
-from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import price, word_of
-from onebroker.actors.engine.plan.reading.surroundings import named_instrument
 from onebroker.actors.engine.presets.body import Body
+from onebroker.actors.engine.presets.settings import PRICE, Reading, own_reading
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import presets as preset_texts
 from onebroker.config.vocabulary import Side
 
-
-def read_direction(fields: Fields) -> Direction | None:
-    """Read `trigger_direction`; None = the side from which the price must come, decided when the order is armed (1.6)."""
-    return fields.optional("trigger_direction", word_of(Direction), None)
+DIRECTION = word_of(Direction)
+"""The rule of `trigger_direction`; left out = the side from which the price must come, decided when the order is armed (1.6)."""
 
 
 def touched_from(side: Side) -> Direction:
@@ -26,11 +22,18 @@ def touched_from(side: Side) -> Direction:
     return Direction.BELOW if side is Side.BUY else Direction.ABOVE
 
 
-def read_limit(fields: Fields, body: Body, name: str = "limit_price") -> Decimal | None:
+@own_reading(DIRECTION.accepts, required=False)
+def touched_direction(reading: Reading, name: str) -> Direction:
+    """Read the direction of an order that waits for a better price, by default the direction in which the price becomes better."""
+    return reading.fields.optional(name, DIRECTION, None) or touched_from(reading.body.side)
+
+
+@own_reading(PRICE.accepts, required=False)
+def limit_to_send(reading: Reading, name: str) -> Decimal | None:
     """Read the limit to send, by default a LIMIT body's price. None only while a reference has not been worked out."""
-    found = fields.optional(name, price(body.tick), body.limit)
-    if found is None and not body.priced_later:
-        raise fields.refusal(texts.is_required(name))
+    found = reading.fields.optional(name, price(reading.body.tick), reading.body.limit)
+    if found is None and not reading.body.priced_later:
+        raise reading.fields.refusal(texts.is_required(name))
     return found
 
 
@@ -40,21 +43,11 @@ def fixed(limit: Decimal | None) -> Fixed:
     return Fixed(limit)
 
 
-def read_watched(fields: Fields, body: Body) -> Instrument:
-    """Read a required `watch_instrument_id` (N18, 404)."""
-    watched = named_instrument(fields, "watch_instrument_id", body.world)
-    if watched.instrument_id == body.instrument.instrument_id:
-        raise fields.refusal(texts.WATCHED_IS_TRADED)
-    return watched
-
-
-def read_bounds(fields: Fields, body: Body) -> tuple[Decimal | None, Decimal | None]:
-    """Read `lowest_price` and `highest_price`; None = no bound."""
-    lowest = fields.optional("lowest_price", price(body.tick), None)
-    highest = fields.optional("highest_price", price(body.tick), None)
+def check_bounds(reading: Reading) -> None:
+    """Check `highest_price` against `lowest_price`; None = no bound."""
+    lowest, highest = reading["lowest_price"], reading["highest_price"]
     if lowest is not None and highest is not None and highest < lowest:
-        raise fields.refusal(texts.highest_below_lowest("highest_price", "lowest_price"))
-    return lowest, highest
+        raise reading.fields.refusal(texts.highest_below_lowest("highest_price", "lowest_price"))
 
 
 def check_tick(body: Body, name: str) -> None:

@@ -8,31 +8,25 @@ from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Fixed, NativeStop
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import price
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, child, exit_order, linked, order, shrinking
 from onebroker.actors.engine.presets.exits import check_entry_not_past, check_entry_side, check_stop_limit, entry_price
 from onebroker.actors.engine.presets.preset import Holding, Preset
+from onebroker.actors.engine.presets.settings import PRICE, setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    stop_price: Decimal
-    stop_limit_price: Decimal
-    target_price: Decimal
+    stop_price: Decimal = setting(PRICE)
+    stop_limit_price: Decimal = setting(PRICE)
+    target_price: Decimal = setting(PRICE)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        stop_price=fields.required("stop_price", price(body.tick)),
-        stop_limit_price=fields.required("stop_limit_price", price(body.tick)),
-        target_price=fields.required("target_price", price(body.tick)),
-    )
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     check_stop_limit(fields, body, settings.stop_price, settings.stop_limit_price, "bracket")
     entry = entry_price(body)
     if entry is not None:
         _check_entry(body, settings, entry)
-    return settings
 
 
 def _check_entry(body: Body, settings: Settings, entry: Decimal) -> None:
@@ -62,8 +56,8 @@ PRESET = Preset(
     name="bracket",
     title="entry, then stop and target armed on first partial fill",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     hold=Holding.BY_SWITCH,
     legs=True,
     check_market=check_market,

@@ -8,10 +8,11 @@ from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Chase
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, price
+from onebroker.actors.engine.plan.reading.rules import above_zero, at_least
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
+from onebroker.actors.engine.presets.settings import PRICE, setting
 from onebroker.actors.engine.presets.triggers import check_quote, check_tick
 from onebroker.config.messages import plan as texts
 from onebroker.config.vocabulary import Side
@@ -19,22 +20,15 @@ from onebroker.config.vocabulary import Side
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    step_ticks: int
-    step_seconds: Decimal
-    cap_price: Decimal | None
-    cross_after_seconds: Decimal | None
+    step_ticks: int = setting(at_least(1), default=1)
+    step_seconds: Decimal = setting(above_zero, default=Decimal(5))
+    cap_price: Decimal | None = setting(PRICE, default=None)
+    cross_after_seconds: Decimal | None = setting(above_zero, default=None)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        step_ticks=fields.optional("step_ticks", at_least(1), 1),
-        step_seconds=fields.optional("step_seconds", above_zero, Decimal(5)),
-        cap_price=fields.optional("cap_price", price(body.tick), None),
-        cross_after_seconds=fields.optional("cross_after_seconds", above_zero, None),
-    )
+def check(settings: Settings, _: Fields, body: Body) -> None:
     check_tick(body, "chaser")
     _check_cap(settings, body, body.limit)
-    return settings
 
 
 def _check_cap(settings: Settings, body: Body, start: Decimal | None) -> None:
@@ -66,8 +60,8 @@ PRESET = Preset(
     name="chaser",
     title="steps towards the other side until filled",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=MARKET_OR_LIMIT,
     sees_market=True,
     check_market=check_market,

@@ -7,33 +7,24 @@ import attrs
 from onebroker.actors.engine.plan.held import Positions
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
 from onebroker.actors.engine.plan.prices import Fixed, Marketable
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import at_least, flag, price, word_of
+from onebroker.actors.engine.plan.reading.rules import at_least, flag
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.positions import against, found, of_the_body
 from onebroker.actors.engine.presets.preset import Preset
+from onebroker.actors.engine.presets.settings import PRICE, setting
+from onebroker.actors.engine.presets.triggers import DIRECTION
 from onebroker.config.messages import presets_exits as texts
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    trigger_price: Decimal
-    trigger_direction: Direction | None
+    trigger_price: Decimal = setting(PRICE)
+    trigger_direction: Direction | None = setting(DIRECTION, default=None)
     """None until the position is known: then below for a long position, above for a short one."""
-    limit_price: Decimal | None
-    buffer_ticks: int
-    cancel_resting_first: bool
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    return Settings(
-        trigger_price=fields.required("trigger_price", price(body.tick)),
-        trigger_direction=fields.optional("trigger_direction", word_of(Direction), None),
-        limit_price=fields.optional("limit_price", price(body.tick), None),
-        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
-        cancel_resting_first=fields.optional("cancel_resting_first", flag, True),
-    )
+    limit_price: Decimal | None = setting(PRICE, default=None)
+    buffer_ticks: int = setting(at_least(0), default=2)
+    cancel_resting_first: bool = setting(flag, default=True)
 
 
 def settle(settings: Settings, body: Body, positions: Positions) -> Settings:
@@ -60,7 +51,6 @@ PRESET = Preset(
     name="close_on_trigger",
     title="closes the position when a price is touched",
     settings=Settings,
-    read=read,
     tree=tree,
     engine_priced=True,
     sized=False,

@@ -8,29 +8,24 @@ from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import NativeStop
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import price
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, exit_order, linked, order
 from onebroker.actors.engine.presets.exits import check_entry_not_past, check_entry_side, check_stop_limit, entry_price
 from onebroker.actors.engine.presets.preset import Holding, Preset
+from onebroker.actors.engine.presets.settings import PRICE, setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    stop_price: Decimal
-    stop_limit_price: Decimal
+    stop_price: Decimal = setting(PRICE)
+    stop_limit_price: Decimal = setting(PRICE)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        stop_price=fields.required("stop_price", price(body.tick)),
-        stop_limit_price=fields.required("stop_limit_price", price(body.tick)),
-    )
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     check_stop_limit(fields, body, settings.stop_price, settings.stop_limit_price, "cover")
     entry = entry_price(body)
     if entry is not None:
         check_entry_side(body, "stop_price", settings.stop_price, entry, gains=False)
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -50,8 +45,8 @@ PRESET = Preset(
     name="cover",
     title="entry with compulsory stop",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     hold=Holding.BY_SWITCH,
     check_market=check_market,
 )

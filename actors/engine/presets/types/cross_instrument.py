@@ -5,31 +5,23 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
-from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.named import watched_instrument
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
-from onebroker.actors.engine.presets.triggers import fixed, read_direction, read_limit, read_watched
+from onebroker.actors.engine.presets.settings import setting
+from onebroker.actors.engine.presets.triggers import DIRECTION, fixed, limit_to_send
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    watch_instrument_id: str
-    trigger_price: Decimal
+    watch_instrument_id: str = setting(watched_instrument)
+    trigger_price: Decimal = setting(above_zero)
     """A price of the watched instrument, so its ticks are not checked."""
-    limit_price: Decimal | None
+    limit_price: Decimal | None = setting(limit_to_send)
     """None while a price reference has not been worked out."""
-    trigger_direction: Direction | None
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    return Settings(
-        watch_instrument_id=read_watched(fields, body).instrument_id,
-        trigger_price=fields.required("trigger_price", above_zero),
-        limit_price=read_limit(fields, body),
-        trigger_direction=read_direction(fields),
-    )
+    trigger_direction: Direction | None = setting(DIRECTION, default=None)
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -45,7 +37,6 @@ PRESET = Preset(
     name="cross_instrument",
     title="limit-if-touched watching another instrument",
     settings=Settings,
-    read=read,
     tree=tree,
     order_types=MARKET_OR_LIMIT,
     hold=Holding.BY_SWITCH,

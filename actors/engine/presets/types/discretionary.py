@@ -7,29 +7,29 @@ import attrs
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Discretion
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import MOST_UNITS, price, whole_from
+from onebroker.actors.engine.plan.reading.rules import MOST_UNITS, at_least, whole_from
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset
+from onebroker.actors.engine.presets.settings import PRICE, RuleOfOrder, setting
 from onebroker.actors.engine.presets.triggers import fixed
 from onebroker.config.messages import orders as order_texts
+
+_AT_MOST_THE_ORDER = RuleOfOrder(
+    at_least(1).accepts, lambda reading: whole_from(1, reading.body.quantity or MOST_UNITS)
+)
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    discretion_points: Decimal
-    discretion_quantity: int | None
+    discretion_points: Decimal = setting(PRICE)
+    discretion_quantity: int | None = setting(_AT_MOST_THE_ORDER, default=None)
     """Units; None = the whole quantity."""
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        discretion_points=fields.required("discretion_points", price(body.tick)),
-        discretion_quantity=fields.optional("discretion_quantity", whole_from(1, body.quantity or MOST_UNITS), None),
-    )
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     if settings.discretion_quantity is not None and settings.discretion_quantity % body.lot:
         raise fields.refusal(order_texts.whole_lots("discretion_quantity", body.lot))
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -45,8 +45,8 @@ PRESET = Preset(
     name="discretionary",
     title="shows one limit, quietly takes a slightly worse one when within reach",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=LIMIT_ONLY,
     sees_market=True,
 )

@@ -7,28 +7,23 @@ import attrs
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Lifetime, OnEnd, Part
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import choice, time_to_come
+from onebroker.actors.engine.plan.reading.rules import word_of
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.exits import check_entry_not_past
 from onebroker.actors.engine.presets.hours import check_within_hours
 from onebroker.actors.engine.presets.preset import Holding, Preset
+from onebroker.actors.engine.presets.settings import TIME_TO_COME, setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    until_time: time
-    at_expiry: OnEnd
+    until_time: time = setting(TIME_TO_COME)
+    at_expiry: OnEnd = setting(word_of(OnEnd, (OnEnd.CANCEL, OnEnd.MARKETABLE)), default=OnEnd.CANCEL)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    ends = (OnEnd.CANCEL, OnEnd.MARKETABLE)
-    settings = Settings(
-        until_time=fields.required("until_time", time_to_come(body.now.time())),
-        at_expiry=OnEnd(fields.optional("at_expiry", choice(ends), OnEnd.CANCEL)),
-    )
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     check_within_hours(fields, body, "until_time", settings.until_time)
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -44,8 +39,8 @@ PRESET = Preset(
     name="good_till_time",
     title="placed now; at a time the unfilled is cancelled or made marketable",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     hold=Holding.BY_SWITCH,
     sees_market=True,
     check_market=check_market,

@@ -17,49 +17,45 @@ from onebroker.actors.engine.plan.parts import (
 )
 from onebroker.actors.engine.plan.reading.conditions import MOST_DAYS
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import price, whole_from
+from onebroker.actors.engine.plan.reading.rules import whole_from
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
-from onebroker.actors.engine.presets.triggers import fixed, read_direction, read_limit
+from onebroker.actors.engine.presets.settings import PRICE, setting
+from onebroker.actors.engine.presets.triggers import DIRECTION, fixed, limit_to_send
 from onebroker.config.messages import presets_entries as texts
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    trigger_price: Decimal
-    limit_price: Decimal | None
+    trigger_price: Decimal = setting(PRICE)
+    limit_price: Decimal | None = setting(limit_to_send)
     """None while a price reference has not been worked out."""
-    trigger_direction: Direction | None
+    trigger_direction: Direction | None = setting(DIRECTION, default=None)
     """Always known for a pair: the price reaches the lower trigger from above."""
-    second_trigger_price: Decimal | None
-    second_limit_price: Decimal | None
-    valid_days: int
+    second_trigger_price: Decimal | None = setting(PRICE, default=None)
+    second_limit_price: Decimal | None = setting(PRICE, default=None)
+    valid_days: int = setting(whole_from(1, MOST_DAYS), default=MOST_DAYS)
     """Calendar days; an order in a derivative ends with its contract in any case."""
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        trigger_price=fields.required("trigger_price", price(body.tick)),
-        limit_price=read_limit(fields, body),
-        trigger_direction=read_direction(fields),
-        second_trigger_price=fields.optional("second_trigger_price", price(body.tick), None),
-        second_limit_price=fields.optional("second_limit_price", price(body.tick), None),
-        valid_days=fields.optional("valid_days", whole_from(1, MOST_DAYS), MOST_DAYS),
-    )
-    if (settings.second_trigger_price is None) != (settings.second_limit_price is None):
+def check(settings: Settings, fields: Fields, _: Body) -> None:
+    second, directed = settings.second_trigger_price, settings.trigger_direction
+    if (second is None) != (settings.second_limit_price is None):
         raise fields.refusal(texts.PAIR_TOGETHER)
+    if second is not None and (settings.trigger_price == second or directed not in (None, _of_pair(settings, second))):
+        raise fields.refusal(texts.SAME_SIDE)
+
+
+def complete(settings: Settings) -> Settings:
     if settings.second_trigger_price is None:
         return settings
-    return _pair(fields, settings, settings.second_trigger_price)
+    return attrs.evolve(settings, trigger_direction=_of_pair(settings, settings.second_trigger_price))
 
 
-def _pair(fields: Fields, settings: Settings, second: Decimal) -> Settings:
-    """The market must be between the two triggers, so the triggers give the directions."""
-    direction = Direction.BELOW if settings.trigger_price < second else Direction.ABOVE
-    if settings.trigger_price == second or settings.trigger_direction not in (None, direction):
-        raise fields.refusal(texts.SAME_SIDE)
-    return attrs.evolve(settings, trigger_direction=direction)
+def _of_pair(settings: Settings, second: Decimal) -> Direction:
+    """Return the direction of the first trigger. The market must be between the two triggers, so the triggers give the directions."""
+    return Direction.BELOW if settings.trigger_price < second else Direction.ABOVE
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -106,8 +102,9 @@ PRESET = Preset(
     name="gtt",
     title="good till triggered, kept for up to a year",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
+    complete=complete,
     order_types=MARKET_OR_LIMIT,
     hold=Holding.BY_SWITCH,
     immediate=True,

@@ -6,25 +6,18 @@ import attrs
 
 from onebroker.actors.engine.plan.executions import Iceberg
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least, number_from
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
+from onebroker.actors.engine.presets.settings import setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    slice_quantity: int
+    slice_quantity: int = setting(at_least(1))
     """Units; whole lots, below the quantity: checked with the tree."""
-    randomise_percent: Decimal
-
-
-def read(fields: Fields, _: Body) -> Settings:
-    return Settings(
-        slice_quantity=fields.required("slice_quantity", at_least(1)),
-        randomise_percent=fields.optional("randomise_percent", number_from(0, 50), Decimal(0)),
-    )
+    randomise_percent: Decimal = setting(number_from(0, 50), default=Decimal(0))
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -36,7 +29,6 @@ PRESET = Preset(
     name="iceberg",
     title="one slice at a time",
     settings=Settings,
-    read=read,
     tree=tree,
     order_types=MARKET_OR_LIMIT,
     split=True,

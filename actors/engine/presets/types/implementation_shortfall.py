@@ -13,23 +13,18 @@ from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.hours import check_ends_before_close
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset, Refs
+from onebroker.actors.engine.presets.settings import setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    slices: int
-    over_minutes: Decimal
-    urgency: Decimal
+    slices: int = setting(whole_from(2, MOST_SLICES))
+    over_minutes: Decimal = setting(above_zero)
+    urgency: Decimal = setting(number_from(0, 1), default=Decimal("0.5"))
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        slices=fields.required("slices", whole_from(2, MOST_SLICES)),
-        over_minutes=fields.required("over_minutes", above_zero),
-        urgency=fields.optional("urgency", number_from(0, 1), Decimal("0.5")),
-    )
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     check_ends_before_close(fields, body, "over_minutes", settings.over_minutes)
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -41,8 +36,8 @@ PRESET = Preset(
     name="implementation_shortfall",
     title="shrinking slices",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=MARKET_OR_LIMIT,
     split=True,
     hold=Holding.BY_SWITCH,

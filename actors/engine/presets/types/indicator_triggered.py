@@ -6,52 +6,39 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt, QuoteField
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import choice, number
+from onebroker.actors.engine.plan.reading.rules import number, uuid, word_of
 from onebroker.actors.engine.plan.reading.surroundings import named_instrument
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
-from onebroker.actors.engine.presets.triggers import fixed, read_direction, read_limit
+from onebroker.actors.engine.presets.settings import Reading, own_reading, setting
+from onebroker.actors.engine.presets.triggers import DIRECTION, fixed, limit_to_send
 from onebroker.config.messages import presets_entries as texts
 
-_FIELDS = tuple(
-    field.value
-    for field in (
-        QuoteField.LAST_PRICE, QuoteField.AVERAGE_PRICE, QuoteField.BID, QuoteField.OFFER, QuoteField.MID, QuoteField.VOLUME,
-        QuoteField.OI, QuoteField.CHANGE_PERCENT, QuoteField.BUY_QUANTITY, QuoteField.SELL_QUANTITY, QuoteField.LAST_QUANTITY,
-    )
+_FIELDS = (
+    QuoteField.LAST_PRICE, QuoteField.AVERAGE_PRICE, QuoteField.BID, QuoteField.OFFER, QuoteField.MID, QuoteField.VOLUME,
+    QuoteField.OI, QuoteField.CHANGE_PERCENT, QuoteField.BUY_QUANTITY, QuoteField.SELL_QUANTITY, QuoteField.LAST_QUANTITY,
 )  # fmt: skip
 """In the order of 3.23."""
 
 
+@own_reading(uuid.accepts, required=False)
+def _watched(reading: Reading, name: str) -> str:
+    if not reading.fields.has(name):
+        return reading.body.instrument.instrument_id
+    return named_instrument(reading.fields, name, reading.body.world).instrument_id
+
+
 @attrs.frozen(kw_only=True)
 class Settings:
-    watch_field: QuoteField
-    trigger_price: Decimal
+    watch_field: QuoteField = setting(word_of(QuoteField, _FIELDS))
+    trigger_price: Decimal = setting(number)
     """In the unit of the field: rupees, units, percent."""
-    limit_price: Decimal | None
+    limit_price: Decimal | None = setting(limit_to_send)
     """None while a price reference has not been worked out."""
-    trigger_direction: Direction | None
-    watch_instrument_id: str
+    trigger_direction: Direction | None = setting(DIRECTION, default=None)
+    watch_instrument_id: str = setting(_watched)
     """By default the instrument that is traded."""
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    watched = fields.required("watch_field", choice(_FIELDS))
-    return Settings(
-        watch_field=QuoteField(watched),
-        trigger_price=fields.required("trigger_price", number),
-        limit_price=read_limit(fields, body),
-        trigger_direction=read_direction(fields),
-        watch_instrument_id=_watched_id(fields, body),
-    )
-
-
-def _watched_id(fields: Fields, body: Body) -> str:
-    if not fields.has("watch_instrument_id"):
-        return body.instrument.instrument_id
-    return named_instrument(fields, "watch_instrument_id", body.world).instrument_id
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -75,7 +62,6 @@ PRESET = Preset(
     name="indicator_triggered",
     title="limit when a quote field crosses a level",
     settings=Settings,
-    read=read,
     tree=tree,
     order_types=MARKET_OR_LIMIT,
     hold=Holding.BY_SWITCH,

@@ -9,29 +9,24 @@ from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Fixed
 from onebroker.actors.engine.plan.reading.executions import MOST_STEPS, check_rungs
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import price, whole_from
+from onebroker.actors.engine.plan.reading.rules import whole_from
 from onebroker.actors.engine.plan.reading.surroundings import Surroundings, Traded
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset, Refs
+from onebroker.actors.engine.presets.settings import PRICE, setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    from_price: Decimal
-    to_price: Decimal
-    steps: int
+    from_price: Decimal = setting(PRICE)
+    to_price: Decimal = setting(PRICE)
+    steps: int = setting(whole_from(2, MOST_STEPS))
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        from_price=fields.required("from_price", price(body.tick)),
-        to_price=fields.required("to_price", price(body.tick)),
-        steps=fields.required("steps", whole_from(2, MOST_STEPS)),
-    )
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     around = Surroundings(defaults=body.defaults, world=body.world, presets={})
     check_rungs(fields, _rungs(settings), Traded(instrument=body.instrument, side=body.side, around=around))
-    return settings
 
 
 def _rungs(settings: Settings) -> Ladder:
@@ -46,8 +41,8 @@ PRESET = Preset(
     name="ladder",
     title="evenly spaced limits between two prices",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=MARKET_OR_LIMIT,
     engine_priced=True,
     hold=Holding.BY_SWITCH,

@@ -7,25 +7,18 @@ import attrs
 from onebroker.actors.engine.plan.executions import BookDepth
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Fixed
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import at_least, price
+from onebroker.actors.engine.plan.reading.rules import at_least
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
+from onebroker.actors.engine.presets.settings import PRICE, setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    limit_price: Decimal
-    minimum_quantity: int
+    limit_price: Decimal = setting(PRICE)
+    minimum_quantity: int = setting(at_least(1))
     """Units; whole lots, at most the quantity: checked with the tree."""
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    return Settings(
-        limit_price=fields.required("limit_price", price(body.tick)),
-        minimum_quantity=fields.required("minimum_quantity", at_least(1)),
-    )
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -37,7 +30,6 @@ PRESET = Preset(
     name="liquidity_seeking",
     title="strikes only when enough size appears",
     settings=Settings,
-    read=read,
     tree=tree,
     order_types=MARKET_OR_LIMIT,
     engine_priced=True,

@@ -6,29 +6,21 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
 from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import at_least, price
+from onebroker.actors.engine.plan.reading.rules import at_least
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.preset import Preset
-from onebroker.actors.engine.presets.triggers import read_direction, touched_from
+from onebroker.actors.engine.presets.settings import PRICE, setting
+from onebroker.actors.engine.presets.triggers import touched_direction
 
 FILL_WITHIN_SECONDS = Decimal(30)
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    trigger_price: Decimal
-    trigger_direction: Direction
-    buffer_ticks: int
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    return Settings(
-        trigger_price=fields.required("trigger_price", price(body.tick)),
-        trigger_direction=read_direction(fields) or touched_from(body.side),
-        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
-    )
+    trigger_price: Decimal = setting(PRICE)
+    trigger_direction: Direction = setting(touched_direction)
+    buffer_ticks: int = setting(at_least(0), default=2)
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -45,7 +37,6 @@ PRESET = Preset(
     name="market_if_touched",
     title="waits unseen for a price, then marketable limit",
     settings=Settings,
-    read=read,
     tree=tree,
     engine_priced=True,
     takes_price_reference=False,

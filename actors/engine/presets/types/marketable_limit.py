@@ -6,28 +6,19 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, flag
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import capped_at_limit, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
+from onebroker.actors.engine.presets.settings import setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    buffer_ticks: int
-    fill_within_seconds: Decimal
-    maximum_cost_bps: Decimal | None
-    reaches_size: bool
-
-
-def read(fields: Fields, _: Body) -> Settings:
-    return Settings(
-        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
-        fill_within_seconds=fields.optional("fill_within_seconds", above_zero, Decimal(30)),
-        maximum_cost_bps=fields.optional("maximum_cost_bps", above_zero, None),
-        reaches_size=fields.optional("reaches_size", flag, False),
-    )
+    buffer_ticks: int = setting(at_least(0), default=2)
+    fill_within_seconds: Decimal = setting(above_zero, default=Decimal(30))
+    maximum_cost_bps: Decimal | None = setting(above_zero, default=None)
+    reaches_size: bool = setting(flag, default=False)
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -44,7 +35,6 @@ PRESET = Preset(
     name="marketable_limit",
     title="market order as limit past the touch",
     settings=Settings,
-    read=read,
     tree=tree,
     order_types=MARKET_OR_LIMIT,
     immediate=True,

@@ -8,31 +8,25 @@ from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Fixed, NativeStop
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import price
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, order, shrinking
 from onebroker.actors.engine.presets.exits import check_further, check_not_past
 from onebroker.actors.engine.presets.preset import Preset
+from onebroker.actors.engine.presets.settings import PRICE, setting
 from onebroker.config.messages import presets_exits as texts
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    stop_price: Decimal
-    stop_limit_price: Decimal
-    target_price: Decimal
+    stop_price: Decimal = setting(PRICE)
+    stop_limit_price: Decimal = setting(PRICE)
+    target_price: Decimal = setting(PRICE)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        stop_price=fields.required("stop_price", price(body.tick)),
-        stop_limit_price=fields.required("stop_limit_price", price(body.tick)),
-        target_price=fields.required("target_price", price(body.tick)),
-    )
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     check_further(fields, body, ("stop_price", "target_price"), settings.stop_price, settings.target_price)
     if not body.sided_later and (settings.stop_limit_price - settings.stop_price) * body.side.sign < 0:
         raise fields.refusal(texts.own_stop_limit_wrong_side(body.side, "oco"))
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -52,8 +46,8 @@ PRESET = Preset(
     name="oco",
     title="stop and target on a held position, each shrinking as the other fills",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     engine_priced=True,
     takes_price_reference=False,
     legs=True,

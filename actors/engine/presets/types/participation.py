@@ -6,24 +6,17 @@ import attrs
 
 from onebroker.actors.engine.plan.executions import Participation
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero_to, at_least
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
+from onebroker.actors.engine.presets.settings import setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    participation_percent: Decimal
-    most_slices: int
-
-
-def read(fields: Fields, _: Body) -> Settings:
-    return Settings(
-        participation_percent=fields.required("participation_percent", above_zero_to(100, zero="0")),
-        most_slices=fields.optional("most_slices", at_least(1), 60),
-    )
+    participation_percent: Decimal = setting(above_zero_to(100, zero="0"))
+    most_slices: int = setting(at_least(1), default=60)
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -35,7 +28,6 @@ PRESET = Preset(
     name="participation",
     title="fixed share of market volume",
     settings=Settings,
-    read=read,
     tree=tree,
     order_types=MARKET_OR_LIMIT,
     sees_market=True,

@@ -6,22 +6,20 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import Part, TimeOfDay
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import time_to_come
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.hours import check_within_hours
 from onebroker.actors.engine.presets.preset import Holding, Preset, Refs
+from onebroker.actors.engine.presets.settings import TIME_TO_COME, setting
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    at_time: time
+    at_time: time = setting(TIME_TO_COME)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(at_time=fields.required("at_time", time_to_come(body.now.time())))
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     check_within_hours(fields, body, "at_time", settings.at_time)
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -32,8 +30,8 @@ PRESET = Preset(
     name="scheduled",
     title="holds until a time of day",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     hold=Holding.BY_SWITCH,
     references=Refs.SCHEDULED,
     immediate=True,

@@ -8,34 +8,30 @@ import attrs
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Lifetime, OnEnd, Part
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, time_to_come
+from onebroker.actors.engine.plan.reading.rules import above_zero
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.exits import check_entry_not_past
 from onebroker.actors.engine.presets.hours import check_minutes_before_close, check_within_hours
 from onebroker.actors.engine.presets.preset import Holding, Preset
+from onebroker.actors.engine.presets.settings import TIME_TO_COME, setting
 from onebroker.config.messages import plan as texts
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    until_time: time | None
-    minutes: Decimal | None
+    until_time: time | None = setting(TIME_TO_COME, default=None)
+    minutes: Decimal | None = setting(above_zero, default=None)
     """Counted from the placement, including the time that it waits."""
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        until_time=fields.optional("until_time", time_to_come(body.now.time()), None),
-        minutes=fields.optional("minutes", above_zero, None),
-    )
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     if (settings.until_time is None) == (settings.minutes is None):
         raise fields.refusal(texts.either("until_time", "minutes"))
     if settings.until_time is not None:
         check_within_hours(fields, body, "until_time", settings.until_time)
     if settings.minutes is not None:
         check_minutes_before_close(fields, body, "minutes", settings.minutes)
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -51,8 +47,8 @@ PRESET = Preset(
     name="time_stop",
     title="entry, closes what filled at a time or after minutes",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     hold=Holding.BY_SWITCH,
     sees_market=True,
     check_market=check_market,

@@ -8,38 +8,29 @@ from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, Part, Rule
 from onebroker.actors.engine.plan.prices import ExitOrder, FromParentFill, NativeStop
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, price
+from onebroker.actors.engine.plan.reading.rules import above_zero
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, exit_order, linked, order, shrinking
 from onebroker.actors.engine.presets.exits import check_carries, check_not_past
 from onebroker.actors.engine.presets.preset import Preset, Refs
+from onebroker.actors.engine.presets.settings import PRICE, setting
 from onebroker.config.messages import presets_exits as texts
 from onebroker.config.vocabulary import Side
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    buy_trigger: Decimal
-    buy_limit: Decimal
-    sell_trigger: Decimal
-    sell_limit: Decimal
-    stop_distance: Decimal
-    stop_limit_offset: Decimal
-    target_distance: Decimal | None
+    buy_trigger: Decimal = setting(PRICE)
+    buy_limit: Decimal = setting(PRICE)
+    sell_trigger: Decimal = setting(PRICE)
+    sell_limit: Decimal = setting(PRICE)
+    stop_distance: Decimal = setting(above_zero)
+    stop_limit_offset: Decimal = setting(above_zero)
+    target_distance: Decimal | None = setting(above_zero, default=None)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        buy_trigger=fields.required("buy_trigger", price(body.tick)),
-        buy_limit=fields.required("buy_limit", price(body.tick)),
-        sell_trigger=fields.required("sell_trigger", price(body.tick)),
-        sell_limit=fields.required("sell_limit", price(body.tick)),
-        stop_distance=fields.required("stop_distance", above_zero),
-        stop_limit_offset=fields.required("stop_limit_offset", above_zero),
-        target_distance=fields.optional("target_distance", above_zero, None),
-    )
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     _check(fields, body, settings)
-    return settings
 
 
 def _check(fields: Fields, body: Body, settings: Settings) -> None:
@@ -92,8 +83,8 @@ PRESET = Preset(
     name="two_sided_breakout",
     title="buy stop above and sell stop below a range, exits set from the fill",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     engine_priced=True,
     references=Refs.NEVER,
     takes_price_reference=False,

@@ -11,34 +11,25 @@ from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least, number
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.named import watched_instrument
 from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset
-from onebroker.actors.engine.presets.triggers import check_tick, fixed, read_bounds, read_watched
+from onebroker.actors.engine.presets.settings import PRICE, setting
+from onebroker.actors.engine.presets.triggers import check_bounds, check_tick, fixed
 from onebroker.config.messages import plan_life as texts
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    watch_instrument_id: str
-    delta: Decimal
+    watch_instrument_id: str = setting(watched_instrument)
+    delta: Decimal = setting(number)
     """Negative for a put."""
-    lowest_price: Decimal | None
-    highest_price: Decimal | None
-    step_ticks: int
+    lowest_price: Decimal | None = setting(PRICE, default=None)
+    highest_price: Decimal | None = setting(PRICE, default=None, check=check_bounds)
+    step_ticks: int = setting(at_least(1), default=1)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    watched = read_watched(fields, body)
-    delta = fields.required("delta", number)
-    lowest, highest = read_bounds(fields, body)
-    settings = Settings(
-        watch_instrument_id=watched.instrument_id,
-        delta=delta,
-        lowest_price=lowest,
-        highest_price=highest,
-        step_ticks=fields.optional("step_ticks", at_least(1), 1),
-    )
+def check(_: Settings, __: Fields, body: Body) -> None:
     check_tick(body, "underlying_peg")
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -63,8 +54,8 @@ PRESET = Preset(
     name="underlying_peg",
     title="limit that follows another instrument by delta",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=LIMIT_ONLY,
     sees_market=True,
     check_market=check_market,

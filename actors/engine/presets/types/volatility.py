@@ -11,8 +11,10 @@ from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero_to, at_least, number
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.named import watched_instrument
 from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset
-from onebroker.actors.engine.presets.triggers import check_tick, fixed, read_bounds, read_watched
+from onebroker.actors.engine.presets.settings import PRICE, setting
+from onebroker.actors.engine.presets.triggers import check_bounds, check_tick, fixed
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Shape
 from onebroker.config.messages import plan as plan_texts
@@ -26,32 +28,19 @@ _EXPIRES = time(15, 30)
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    watch_instrument_id: str
-    volatility: Decimal
+    watch_instrument_id: str = setting(watched_instrument)
+    volatility: Decimal = setting(above_zero_to(MOST_VOLATILITY))
     """Percent a year."""
-    interest_rate: Decimal
+    interest_rate: Decimal = setting(number, default=Decimal(0))
     """Percent a year."""
-    lowest_price: Decimal | None
-    highest_price: Decimal | None
-    step_ticks: int
+    lowest_price: Decimal | None = setting(PRICE, default=None)
+    highest_price: Decimal | None = setting(PRICE, default=None, check=check_bounds)
+    step_ticks: int = setting(at_least(1), default=1)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    watched = read_watched(fields, body)
-    volatility = fields.required("volatility", above_zero_to(MOST_VOLATILITY))
-    interest_rate = fields.optional("interest_rate", number, Decimal(0))
-    lowest, highest = read_bounds(fields, body)
-    settings = Settings(
-        watch_instrument_id=watched.instrument_id,
-        volatility=volatility,
-        interest_rate=interest_rate,
-        lowest_price=lowest,
-        highest_price=highest,
-        step_ticks=fields.optional("step_ticks", at_least(1), 1),
-    )
+def check(_: Settings, fields: Fields, body: Body) -> None:
     _check_option(fields, body)
     check_tick(body, "volatility")
-    return settings
 
 
 def _check_option(fields: Fields, body: Body) -> None:
@@ -79,8 +68,8 @@ PRESET = Preset(
     name="volatility",
     title="option limit priced from a volatility",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=LIMIT_ONLY,
     sees_market=True,
 )
