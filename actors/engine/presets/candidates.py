@@ -9,10 +9,11 @@ import attrs
 from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.presets import check_plain, own_order
-from onebroker.actors.engine.plan.reading.rules import Rule, in_ticks
+from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, Rule, in_ticks
 from onebroker.actors.engine.plan.reading.surroundings import Surroundings
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, child, order
+from onebroker.actors.engine.presets.settings import OwnReading, Reading, own_reading
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import presets_pieces as own_texts
 from onebroker.config.refusal import Refusal
@@ -24,13 +25,18 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def read_candidates(
-    fields: Fields, body: Body, name: str, *, least: int, most: int, immediate: bool = False
-) -> tuple[Mapping[str, object], ...]:
-    """Read a list of order objects for a type and check each as an order. Return them as the caller sent them, without nulls."""
-    given = tuple(candidate.given for candidate in fields.objects("candidates", least, most))
-    order_parts(given, body, name, "root", immediate=immediate)
-    return given
+def candidates_of(
+    name: str, *, least: int, most: int, immediate: bool = False
+) -> OwnReading[tuple[Mapping[str, object], ...]]:
+    """Return the reading of a type's list of order objects. It checks each as an order, and keeps it as the caller sent it, without nulls."""
+
+    @own_reading(Accepts(kind=Kind.LIST, least=least, most=most, item=Accepts(kind=Kind.OBJECT)), required=True)
+    def read(reading: Reading, field: str) -> tuple[Mapping[str, object], ...]:
+        given = tuple(candidate.given for candidate in reading.fields.objects(field, least, most))
+        order_parts(given, reading.body, name, "root", immediate=immediate)
+        return given
+
+    return read
 
 
 def order_parts(

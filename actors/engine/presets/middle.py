@@ -1,15 +1,27 @@
-"""The middle of the market, or the result of a price reference: the starting price of types that trade both sides (order-engine 3.18, 3.51)."""
+"""What the types that trade both sides share (order-engine 3.18, 3.51): the most units that they hold, and their starting price, which is the
+middle of the market or the result of a price reference. Pure; raises Refusal."""
 
 from decimal import Decimal
 
 from onebroker.actors.engine.orders.references import PriceReference
 from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.reading.rules import at_least
 from onebroker.actors.engine.presets.body import Body
+from onebroker.actors.engine.presets.settings import RuleOfOrder
 from onebroker.actors.engine.presets.triggers import check_quote
 from onebroker.actors.engine.references.pricing import resolve_price
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.messages import references as reference_texts
 from onebroker.config.vocabulary import Side
+
+
+def each_order(body: Body) -> int:
+    """Return the units of one order of either side. A quantity reference is worked out before the plan is made; until then it counts as one."""
+    return body.quantity or 1
+
+
+INVENTORY = RuleOfOrder(at_least(1).accepts, lambda reading: at_least(each_order(reading.body)))
+"""The rule of `most_inventory`: units, either way, at least those of one order."""
 
 
 def middle_of(body: Body, market: Market) -> Decimal:

@@ -1,8 +1,10 @@
 """Settings that name another instrument than the one that is traded (N18 of order-engine 3.0). Pure; raises Refusal 400, and 404 for an
 instrument that is not mapped today."""
 
+from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.plan.reading.rules import uuid
 from onebroker.actors.engine.plan.reading.surroundings import named_instrument
+from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.settings import Reading, own_reading
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import presets_entries as entry_texts
@@ -24,3 +26,10 @@ def second_instrument(reading: Reading, name: str) -> str:
     if second.instrument_id == reading.body.instrument.instrument_id:
         raise reading.fields.refusal(entry_texts.traded_itself(name))
     return second.instrument_id
+
+
+def instrument_named(body: Body, instrument_id: str) -> Instrument:
+    """Return the instrument that a setting names; it was mapped when the settings were read."""
+    found = body.world.instrument(instrument_id)
+    assert found is not None
+    return found

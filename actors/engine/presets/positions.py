@@ -1,17 +1,21 @@
-"""What the types that close positions share (order-engine 1.3, 3.9, 3.44, 3.45). Pure; raises Refusal 409 and 503."""
+"""What the types that close positions share (order-engine 1.3, 3.9, 3.44, 3.45). Pure; raises Refusal 400,
+404, 409 and 503."""
 
 from collections.abc import Sequence
 
 from onebroker.actors.engine.orders.part_state import Holding
 from onebroker.actors.engine.plan.held import Positions
 from onebroker.actors.engine.plan.parts import Direction, FromPosition
-from onebroker.actors.engine.plan.reading.conditions import POSITION_PRODUCTS, read_instruments
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import choice
+from onebroker.actors.engine.plan.reading.conditions import MOST_INSTRUMENTS, POSITION_PRODUCTS, read_instruments
+from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, choice, uuid
 from onebroker.actors.engine.presets.body import Body
+from onebroker.actors.engine.presets.settings import OwnReading, Reading, own_reading
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import presets_exits as exit_texts
+
+POSITION_PRODUCT = choice(POSITION_PRODUCTS)
+INSTRUMENT_IDS = Accepts(kind=Kind.LIST, least=1, most=MOST_INSTRUMENTS, item=uuid.accepts)
 
 
 def of_the_body(body: Body, *, ratio: int = 1, cancel_resting_first: bool) -> FromPosition:
@@ -43,22 +47,31 @@ def against(body: Body, rows: Sequence[tuple[Holding, int]]) -> Direction:
     return Direction.BELOW if rows[0][1] > 0 else Direction.ABOVE
 
 
-def read_products(fields: Fields, field: str, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Read a list of position products, each once."""
-    if not fields.has(field):
-        return default
-    items = fields.items(field, 1, len(POSITION_PRODUCTS))
-    rule = choice(POSITION_PRODUCTS)
-    return tuple(dict.fromkeys(fields.judge(rule, item, f"{field}.{n}") for n, item in enumerate(items)))
+def products(default: tuple[str, ...]) -> OwnReading[tuple[str, ...]]:
+    """Return the reading of a list of position products, each kept once."""
+
+    @own_reading(
+        Accepts(kind=Kind.LIST, least=1, most=len(POSITION_PRODUCTS), item=POSITION_PRODUCT.accepts), required=False
+    )
+    def read(reading: Reading, name: str) -> tuple[str, ...]:
+        fields = reading.fields
+        if not fields.has(name):
+            return default
+        items = fields.items(name, 1, len(POSITION_PRODUCTS))
+        judged = (fields.judge(POSITION_PRODUCT, item, f"{name}.{n}") for n, item in enumerate(items))
+        return tuple(dict.fromkeys(judged))
+
+    return read
 
 
-def read_product(fields: Fields, field: str) -> str | None:
-    return fields.optional(field, choice(POSITION_PRODUCTS), None)
+@own_reading(INSTRUMENT_IDS, required=False)
+def named_or_own(reading: Reading, _: str) -> tuple[str, ...]:
+    """Read `instrument_ids`, by default the order's own instrument; empty with `every_instrument`."""
+    ids, every = read_instruments(reading.fields, reading.body.world)
+    return ids if ids or every else (reading.body.instrument.instrument_id,)
 
 
-def read_of_which(fields: Fields, body: Body) -> tuple[tuple[str, ...], bool]:
-    """Read `instrument_ids` (the body's when left out) and `every_instrument`, not both."""
-    if fields.has("instrument_ids") and fields.given.get("every_instrument") is True:
-        raise fields.refusal(texts.not_both("instrument_ids", "every_instrument"))
-    ids, every = read_instruments(fields, body.world)
-    return (ids if ids or every else (body.instrument.instrument_id,)), every
+def check_not_both(reading: Reading) -> None:
+    """Refuse `every_instrument` together with `instrument_ids`."""
+    if reading["every_instrument"] and reading.fields.has("instrument_ids"):
+        raise reading.fields.refusal(texts.not_both("instrument_ids", "every_instrument"))

@@ -63,8 +63,6 @@ class Preset(Generic[S]):
     """A class of attrs with a field for each setting (`presets.settings`)."""
     tree: Callable[[S, Body, str], Part]
     """Build the plan, with its root at the given path. The body is complete. Raises Refusal 400."""
-    read: Callable[[Fields, Body], S] | None = None
-    """Reads the settings of a type that does not declare them yet."""
     check_first: Callable[[Fields, Body], None] | None = None
     """Check before any setting is read. Raises Refusal 400."""
     check: Callable[[S, Fields, Body], None] | None = None
@@ -99,7 +97,7 @@ class Preset(Generic[S]):
     name_of_part: Callable[[str], str] = lambda _: ""
     """How a sentence names a part that the caller gave, by its place below the root (`children.0`): `candidates.0`; empty = no name."""
     refused_in_words: frozenset[str] = frozenset()
-    """Fields that are not settings, but that `read` refuses with a sentence of its own."""
+    """Fields that are not settings, but that `check_first` refuses with a sentence of its own."""
     is_shaped: Callable[[S], bool] = lambda _: True
     """Whether the settings already contain what `shape` would complete."""
     shape: Callable[[S, Body, Any], S] | None = None
@@ -120,10 +118,8 @@ class Preset(Generic[S]):
         return self.tree(self.settings_of(fields, body), body, path)
 
     def settings_of(self, fields: Fields, body: Body) -> S:
-        """Read the settings and refuse settings that the type does not have (N14, N15)."""
+        """Read the settings and refuse settings that the type does not have (N14, N15). Raises Refusal 400, 404, 409, 503."""
         fields.only(*self.setting_names, *self.refused_in_words)
-        if self.read is not None:
-            return self.read(fields, body)
         if self.check_first is not None:
             self.check_first(fields, body)
         settings = read_settings(self.settings, fields, body)

@@ -1,5 +1,5 @@
 """How a day's volume is spread over the slices of a vwap without a profile: as on the last stored days, else in the shape of a U (order-engine
-3.55). Pure."""
+3.55), and a profile that the caller gives. Pure; raises Refusal 400."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,8 +8,11 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.plan.reading.executions import MOST_SLICES, read_volume_profile
+from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, not_below_zero
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.hours import close_of_today, opening_of_today, start_of_work
+from onebroker.actors.engine.presets.settings import Reading, own_reading
 from onebroker.config.clock import IST
 
 CANDLE = timedelta(minutes=5)
@@ -17,6 +20,12 @@ MOST_DAYS = 10
 LEAST_DAYS = 3
 """Fewer stored days do not show the usual day."""
 _STEP = Decimal("0.000001")
+
+
+@own_reading(Accepts(kind=Kind.LIST, least=2, most=MOST_SLICES, item=not_below_zero.accepts), required=False)
+def profile_of_caller(reading: Reading, name: str) -> tuple[Decimal, ...] | None:
+    """Read `volume_profile`: a weight for each of the `slices`, which are read before it. None = the caller gives no profile."""
+    return read_volume_profile(reading.fields, reading["slices"]) if reading.fields.has(name) else None
 
 
 @attrs.frozen

@@ -5,23 +5,19 @@ from collections.abc import Mapping
 import attrs
 
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import together
-from onebroker.actors.engine.presets.candidates import name_of_part, order_parts, read_candidates
+from onebroker.actors.engine.presets.candidates import candidates_of, name_of_part, order_parts
 from onebroker.actors.engine.presets.preset import Preset, Refs
+from onebroker.actors.engine.presets.settings import setting
 
 MOST = 20
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    candidates: tuple[Mapping[str, object], ...]
+    candidates: tuple[Mapping[str, object], ...] = setting(candidates_of("basket", least=1, most=MOST, immediate=True))
     """As the caller sent them, without nulls."""
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    return Settings(candidates=read_candidates(fields, body, "basket", least=1, most=MOST, immediate=True))
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -32,7 +28,6 @@ PRESET = Preset(
     name="basket",
     title="several instruments in one request",
     settings=Settings,
-    read=read,
     tree=tree,
     per_part=True,
     references=Refs.NEVER,

@@ -6,24 +6,17 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import BarClosed, Part
-from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.exits import check_not_past
 from onebroker.actors.engine.presets.preset import Preset
+from onebroker.actors.engine.presets.settings import setting
 from onebroker.actors.engine.presets.types import hidden_stop
 
 
 @attrs.frozen(kw_only=True)
 class Settings(hidden_stop.Settings):
-    bar_minutes: Decimal
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    stop = hidden_stop.read(fields, body)
-    return Settings(
-        **attrs.asdict(stop, recurse=False), bar_minutes=fields.optional("bar_minutes", above_zero, Decimal(5))
-    )
+    bar_minutes: Decimal = setting(above_zero, default=Decimal(5))
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -46,7 +39,6 @@ PRESET = Preset(
     name="candle_close_stop",
     title="hidden stop that fires only on a closed bar",
     settings=Settings,
-    read=read,
     tree=tree,
     engine_priced=True,
     takes_price_reference=False,

@@ -7,13 +7,15 @@ import attrs
 
 from onebroker.actors.engine.plan.executions import Twap, Vwap
 from onebroker.actors.engine.plan.parts import Lifetime, OnEnd, Part, TimeOfDay
-from onebroker.actors.engine.plan.reading.executions import MOST_SLICES, read_volume_profile
+from onebroker.actors.engine.plan.reading.executions import MOST_SLICES
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import time_of_day, time_to_come, whole_from
+from onebroker.actors.engine.plan.reading.rules import time_of_day, whole_from
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.hours import close_of_today
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
+from onebroker.actors.engine.presets.settings import TIME_TO_COME, Reading, setting
+from onebroker.actors.engine.presets.volumes import profile_of_caller
 from onebroker.config.clock import IST
 from onebroker.config.messages import presets as preset_texts
 from onebroker.config.messages import presets_pieces as texts
@@ -22,35 +24,43 @@ BEFORE_CLOSE = timedelta(minutes=1)
 """How long before the close it ends."""
 
 
-@attrs.frozen(kw_only=True)
-class Settings:
-    slices: int
-    from_time: time
-    until_time: time
-    volume_profile: tuple[Decimal, ...] | None
-    """None = equal slices."""
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    """Also raises Refusal 409 once the day's session is over: then there is nothing left to work towards."""
-    slices = fields.optional("slices", whole_from(2, MOST_SLICES), 30)
+def _close(body: Body) -> datetime:
+    """Return the close of the day's session. Raises Refusal 409 once it is over: then there is nothing left to work towards."""
     close = close_of_today(body)
     if close is None or body.now >= close:
         raise body.refusal(preset_texts.MARKET_CLOSED, 409)
-    window = timedelta(minutes=body.world.settings.closing_window_minutes)
-    settings = Settings(
-        slices=slices,
-        from_time=fields.optional("from_time", time_of_day, _of_day(close - window)),
-        until_time=fields.optional("until_time", time_to_come(body.now.time()), _of_day(close - BEFORE_CLOSE)),
-        volume_profile=read_volume_profile(fields, slices) if fields.has("volume_profile") else None,
-    )
-    if settings.from_time >= settings.until_time:
-        raise fields.refusal(texts.FROM_BEFORE_UNTIL)
-    return settings
+    return close
+
+
+def _check_open(reading: Reading) -> None:
+    _close(reading.body)
+
+
+def _window_begins(reading: Reading) -> time:
+    window = timedelta(minutes=reading.body.world.settings.closing_window_minutes)
+    return _of_day(_close(reading.body) - window)
+
+
+def _window_ends(reading: Reading) -> time:
+    return _of_day(_close(reading.body) - BEFORE_CLOSE)
 
 
 def _of_day(moment: datetime) -> time:
     return moment.time().replace(microsecond=0)
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    slices: int = setting(whole_from(2, MOST_SLICES), default=30, check=_check_open)
+    from_time: time = setting(time_of_day, default_of=_window_begins)
+    until_time: time = setting(TIME_TO_COME, default_of=_window_ends)
+    volume_profile: tuple[Decimal, ...] | None = setting(profile_of_caller)
+    """None = equal slices."""
+
+
+def check(settings: Settings, fields: Fields, _: Body) -> None:
+    if settings.from_time >= settings.until_time:
+        raise fields.refusal(texts.FROM_BEFORE_UNTIL)
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -82,8 +92,8 @@ PRESET = Preset(
     name="closing_price",
     title="works towards the closing price",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=MARKET_OR_LIMIT,
     references=Refs.EACH,
     sees_market=True,

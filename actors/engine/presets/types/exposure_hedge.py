@@ -8,9 +8,11 @@ from onebroker.actors.engine.plan.executions import TopUp
 from onebroker.actors.engine.plan.held import Positions
 from onebroker.actors.engine.plan.parts import FromExposure, Measure, Part, Weighted
 from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.conditions import MOST_INSTRUMENTS
 from onebroker.actors.engine.plan.reading.quantities import read_weights
 from onebroker.actors.engine.plan.reading.rules import (
+    Accepts,
+    Kind,
     above_zero,
     at_least,
     number,
@@ -20,37 +22,30 @@ from onebroker.actors.engine.plan.reading.rules import (
 )
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.positions import read_product
+from onebroker.actors.engine.presets.positions import POSITION_PRODUCT
 from onebroker.actors.engine.presets.preset import Preset, Refs
+from onebroker.actors.engine.presets.settings import Reading, own_reading, setting
 from onebroker.config.messages import presets_exits as texts
+
+
+@own_reading(Accepts(kind=Kind.LIST, least=1, most=MOST_INSTRUMENTS, item=Accepts(kind=Kind.OBJECT)), required=True)
+def _weighted(reading: Reading, name: str) -> tuple[Weighted, ...]:
+    return read_weights(reading.fields, name, reading.body.world)
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    exposure_instruments: tuple[Weighted, ...]
-    measure: Measure
-    product: str | None
+    exposure_instruments: tuple[Weighted, ...] = setting(_weighted)
+    measure: Measure = setting(word_of(Measure), default=Measure.VALUE)
+    product: str | None = setting(POSITION_PRODUCT, default=None)
     """None = all position products."""
-    target_exposure: Decimal
+    target_exposure: Decimal = setting(number, default=Decimal(0))
     """Rupees, or units by `measure`."""
-    band: Decimal
+    band: Decimal = setting(above_zero)
     """How far the exposure may be from the target, either way."""
-    hedge_weight: Decimal
-    check_seconds: Decimal
-    buffer_ticks: int
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    return Settings(
-        exposure_instruments=read_weights(fields, "exposure_instruments", body.world),
-        measure=fields.optional("measure", word_of(Measure), Measure.VALUE),
-        product=read_product(fields, "product"),
-        target_exposure=fields.optional("target_exposure", number, Decimal(0)),
-        band=fields.required("band", above_zero),
-        hedge_weight=fields.optional("hedge_weight", other_than_zero, Decimal(1)),
-        check_seconds=fields.optional("check_seconds", number_from(1, 3600), Decimal(5)),
-        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
-    )
+    hedge_weight: Decimal = setting(other_than_zero, default=Decimal(1))
+    check_seconds: Decimal = setting(number_from(1, 3600), default=Decimal(5))
+    buffer_ticks: int = setting(at_least(0), default=2)
 
 
 def settle(settings: Settings, body: Body, positions: Positions) -> Settings:
@@ -81,7 +76,6 @@ PRESET = Preset(
     name="exposure_hedge",
     title="keeps a portfolio's net exposure within a band",
     settings=Settings,
-    read=read,
     tree=tree,
     engine_priced=True,
     sized=False,

@@ -4,7 +4,6 @@ import attrs
 
 from onebroker.actors.engine.plan.executions import FreezeLimit
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
@@ -15,10 +14,6 @@ class Settings:
     """The type has no settings of its own."""
 
 
-def read(_: Fields, __: Body) -> Settings:
-    return Settings()
-
-
 def tree(_: Settings, body: Body, path: str) -> Part:
     return order(body, path, body_price(body), execution=FreezeLimit())
 
@@ -27,7 +22,6 @@ PRESET = Preset(
     name="freeze_slicer",
     title="splits above the freeze quantity into whole-lot orders that each fit",
     settings=Settings,
-    read=read,
     tree=tree,
     order_types=MARKET_OR_LIMIT,
     split=True,

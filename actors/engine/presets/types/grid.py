@@ -22,11 +22,12 @@ from onebroker.actors.engine.plan.prices import (
     Touch,
 )
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import at_least, price, whole_from
+from onebroker.actors.engine.plan.reading.rules import whole_from
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, exit_order, linked, order, sized, together
-from onebroker.actors.engine.presets.middle import centres_of, middle_of
+from onebroker.actors.engine.presets.middle import INVENTORY, centres_of, each_order, middle_of
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
+from onebroker.actors.engine.presets.settings import PRICE, setting
 from onebroker.config.messages import presets_pieces as texts
 from onebroker.config.money import plain
 from onebroker.config.vocabulary import Side
@@ -37,25 +38,16 @@ MOST_LEVELS = 10
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    levels: int
+    levels: int = setting(whole_from(1, MOST_LEVELS))
     """On each side."""
-    step_points: Decimal
-    most_inventory: int
+    step_points: Decimal = setting(PRICE)
+    most_inventory: int = setting(INVENTORY, default_of=lambda reading: reading["levels"] * each_order(reading.body))
     """Units, either way."""
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    levels = fields.required("levels", whole_from(1, MOST_LEVELS))
-    step = fields.required("step_points", price(body.tick))
-    each = body.quantity or 1  # a quantity reference is worked out before the plan is made
-    settings = Settings(
-        levels=levels,
-        step_points=step,
-        most_inventory=fields.optional("most_inventory", at_least(each), levels * each),
-    )
+def check(settings: Settings, _: Fields, body: Body) -> None:
     if body.limit is not None and body.defaults.price_reference is None:
         _check_lowest(body, settings, body.limit)
-    return settings
 
 
 def _check_lowest(body: Body, settings: Settings, centre: Decimal) -> None:
@@ -115,8 +107,8 @@ PRESET = Preset(
     name="grid",
     title="buys below and sells above market, each fill places its opposite",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=MARKET_OR_LIMIT,
     references=Refs.EACH,
     legs=True,

@@ -6,47 +6,36 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import Condition, Direction, OneCancelsOthersPart, Part, PriceAt, Rule
 from onebroker.actors.engine.plan.prices import Marketable, NativeStop
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import at_least, price
+from onebroker.actors.engine.plan.reading.rules import at_least
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, order
 from onebroker.actors.engine.presets.exits import check_further, check_own_limit
 from onebroker.actors.engine.presets.preset import Preset
+from onebroker.actors.engine.presets.settings import PRICE, Reading, setting
 from onebroker.config.messages import presets_exits as texts
 from onebroker.config.vocabulary import Side
 
 
+def _check_backstop(reading: Reading) -> None:
+    """The backstop has both of its prices or neither; it must be further out than the trigger.
+
+    It is judged before the setting that candle_close_stop adds.
+    """
+    stop, limit = reading["backstop_price"], reading["backstop_limit_price"]
+    if (stop is None) != (limit is None):
+        raise reading.fields.refusal(texts.BACKSTOP_PAIR)
+    if stop is not None:
+        trigger, names = reading["trigger_price"], ("backstop_price", "backstop_limit_price")
+        check_further(reading.fields, reading.body, ("backstop_price", "trigger_price"), stop, trigger)
+        check_own_limit(reading.fields, reading.body, names, stop, limit)
+
+
 @attrs.frozen(kw_only=True)
 class Settings:
-    trigger_price: Decimal
-    backstop_price: Decimal | None
-    backstop_limit_price: Decimal | None
-    buffer_ticks: int
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    settings = Settings(
-        trigger_price=fields.required("trigger_price", price(body.tick)),
-        backstop_price=fields.optional("backstop_price", price(body.tick), None),
-        backstop_limit_price=fields.optional("backstop_limit_price", price(body.tick), None),
-        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
-    )
-    check_backstop(fields, body, settings)
-    return settings
-
-
-def check_backstop(fields: Fields, body: Body, settings: Settings) -> None:
-    """The backstop has both of its prices or neither; it must be further out than the trigger."""
-    stop, limit = settings.backstop_price, settings.backstop_limit_price
-    if (stop is None) != (limit is None):
-        raise fields.refusal(texts.BACKSTOP_PAIR)
-    if stop is not None and limit is not None:
-        _check_outside(fields, body, stop, settings.trigger_price)
-        check_own_limit(fields, body, ("backstop_price", "backstop_limit_price"), stop, limit)
-
-
-def _check_outside(fields: Fields, body: Body, stop: Decimal, trigger: Decimal) -> None:
-    check_further(fields, body, ("backstop_price", "trigger_price"), stop, trigger)
+    trigger_price: Decimal = setting(PRICE)
+    backstop_price: Decimal | None = setting(PRICE, default=None)
+    backstop_limit_price: Decimal | None = setting(PRICE, default=None)
+    buffer_ticks: int = setting(at_least(0), default=2, check=_check_backstop)
 
 
 def falls_or_rises(body: Body) -> Direction:
@@ -78,7 +67,6 @@ PRESET = Preset(
     name="hidden_stop",
     title="stop kept in the engine with optional real backstop",
     settings=Settings,
-    read=read,
     tree=tree,
     engine_priced=True,
     takes_price_reference=False,

@@ -7,11 +7,12 @@ import attrs
 from onebroker.actors.engine.plan.parts import FromFill, Part
 from onebroker.actors.engine.plan.prices import Anchor, FollowInstrument, Marketable, WatchField
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, choice, number
-from onebroker.actors.engine.plan.reading.surroundings import named_instrument
+from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, choice, number, word_of
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import capped_at_limit, linked, order
+from onebroker.actors.engine.presets.named import instrument_named, second_instrument
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
+from onebroker.actors.engine.presets.settings import setting
 from onebroker.actors.engine.presets.triggers import check_tick
 from onebroker.config.messages import presets_entries as texts
 from onebroker.config.vocabulary import SENDABLE_PRODUCTS, Side, Validity
@@ -19,49 +20,33 @@ from onebroker.config.vocabulary import SENDABLE_PRODUCTS, Side, Validity
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    second_instrument_id: str
-    second_transaction_type: Side
-    second_ratio: Decimal
+    second_instrument_id: str = setting(second_instrument)
+    second_transaction_type: Side = setting(word_of(Side), default_of=lambda reading: reading.body.side.opposite)
+    second_ratio: Decimal = setting(above_zero, default=Decimal(1))
     """Units of the second instrument for each unit of the first."""
-    second_product: str | None
+    second_product: str | None = setting(choice(SENDABLE_PRODUCTS), default=None)
     """None = the body's."""
-    net_price: Decimal
+    net_price: Decimal = setting(number)
     """Rupees: the most to pay for one unit of the first together with its second, less what sales bring; may be negative."""
-    step_ticks: int
-    buffer_ticks: int
+    step_ticks: int = setting(at_least(1), default=1)
+    buffer_ticks: int = setting(at_least(0), default=2)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    second = named_instrument(fields, "second_instrument_id", body.world)
-    if second.instrument_id == body.instrument.instrument_id:
-        raise fields.refusal(texts.traded_itself("second_instrument_id"))
-    side = fields.optional("second_transaction_type", choice(tuple(Side)), body.side.opposite.value)
-    settings = Settings(
-        second_instrument_id=second.instrument_id,
-        second_transaction_type=Side(side),
-        second_ratio=fields.optional("second_ratio", above_zero, Decimal(1)),
-        second_product=fields.optional("second_product", choice(SENDABLE_PRODUCTS), None),
-        net_price=fields.required("net_price", number),
-        step_ticks=fields.optional("step_ticks", at_least(1), 1),
-        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
-    )
-    lot = second.lot_size or 1
+def check(settings: Settings, fields: Fields, body: Body) -> None:
+    lot = instrument_named(body, settings.second_instrument_id).lot_size or 1
     if body.quantity is not None and body.quantity * settings.second_ratio % lot:
         raise fields.refusal(texts.times_ratio_in_lots(lot))
     check_tick(body, "legged_spread")
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
-    instrument = body.world.instrument(settings.second_instrument_id)
-    assert instrument is not None  # it was mapped when the settings were read
     second = order(
         body,
         linked(path),
         Marketable(buffer_ticks=settings.buffer_ticks, follow=True),
         side=settings.second_transaction_type,
         quantity=FromFill(ratio=settings.second_ratio),
-        instrument=instrument,
+        instrument=instrument_named(body, settings.second_instrument_id),
         product=settings.second_product,
         validity=Validity.DAY,
         uncovered=texts.WITHOUT_SECOND_LEG,
@@ -88,8 +73,8 @@ PRESET = Preset(
     name="legged_spread",
     title="works one leg passively then takes the other to make the net",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=MARKET_OR_LIMIT,
     references=Refs.NEVER,
     sees_market=True,

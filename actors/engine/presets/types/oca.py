@@ -8,8 +8,9 @@ from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, Part, Rule
 from onebroker.actors.engine.plan.prices import Marketable
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.candidates import name_of_part, order_parts, read_candidates, refuse_candidate
+from onebroker.actors.engine.presets.candidates import candidates_of, name_of_part, order_parts, refuse_candidate
 from onebroker.actors.engine.presets.preset import Holding, Preset, Refs
+from onebroker.actors.engine.presets.settings import setting
 from onebroker.config.messages import presets_pieces as texts
 
 MOST = 20
@@ -17,16 +18,14 @@ MOST = 20
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    candidates: tuple[Mapping[str, object], ...]
+    candidates: tuple[Mapping[str, object], ...] = setting(candidates_of("oca", least=2, most=MOST))
     """As the caller sent them, without nulls."""
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    candidates = read_candidates(fields, body, "oca", least=2, most=MOST)
-    for number, part in enumerate(order_parts(candidates, body, "oca", "root")):
+def check(settings: Settings, _: Fields, body: Body) -> None:
+    for number, part in enumerate(order_parts(settings.candidates, body, "oca", "root")):
         if isinstance(part.price, Marketable):
             raise refuse_candidate(body, number, texts.NOTHING_TO_CHOOSE)
-    return Settings(candidates=candidates)
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -38,8 +37,8 @@ PRESET = Preset(
     name="oca",
     title="candidate entries, rest cancelled on first fill",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     per_part=True,
     hold=Holding.BY_SWITCH,
     references=Refs.NEVER,

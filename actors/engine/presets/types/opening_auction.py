@@ -7,10 +7,11 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, Part, TimeOfDay
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import Unfit, time_of_day, word_of
+from onebroker.actors.engine.plan.reading.rules import Rule, Unfit, time_of_day, word_of
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset, Refs
+from onebroker.actors.engine.presets.settings import Reading, RuleOfOrder, setting
 from onebroker.config.calendars import MOST_DAYS_SEARCHED, Session
 from onebroker.config.clock import IST
 from onebroker.config.messages import presets_entries as texts
@@ -32,14 +33,12 @@ class Unfilled(StrEnum):
 _ENDS = {Unfilled.CANCEL: OnEnd.CANCEL, Unfilled.MARKETABLE: OnEnd.MARKETABLE}
 
 
-@attrs.frozen(kw_only=True)
-class Settings:
-    at_time: time
-    unfilled: Unfilled
+def _window(reading: Reading) -> tuple[time, time]:
+    return reading.body.world.settings.pre_open_send_window
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    first, last = body.world.settings.pre_open_send_window
+def _within_window(reading: Reading) -> Rule[time]:
+    first, last = _window(reading)
 
     def in_window(value: object, name: str) -> time:
         found = time_of_day(value, name)
@@ -47,12 +46,19 @@ def read(fields: Fields, body: Body) -> Settings:
             raise Unfit(texts.time_between(name, f"{first:%H:%M}", f"{last:%H:%M}"))
         return found
 
-    settings = Settings(
-        at_time=fields.optional("at_time", in_window, first),
-        unfilled=fields.optional("unfilled", word_of(Unfilled), Unfilled.KEEP),
+    return in_window
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    at_time: time = setting(
+        RuleOfOrder(time_of_day.accepts, _within_window), default_of=lambda reading: _window(reading)[0]
     )
+    unfilled: Unfilled = setting(word_of(Unfilled), default=Unfilled.KEEP)
+
+
+def check(_: Settings, __: Fields, body: Body) -> None:
     _next_pre_open(body)
-    return settings
 
 
 def _next_pre_open(body: Body) -> Session:
@@ -86,8 +92,8 @@ PRESET = Preset(
     name="opening_auction",
     title="limit for the pre-open session",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=LIMIT_ONLY,
     references=Refs.SCHEDULED,
     any_day=True,

@@ -7,12 +7,13 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import FromFill, OrderPart, Part, SequencePart
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero
+from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, above_zero
 from onebroker.actors.engine.plan.reading.surroundings import Defaults
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.candidates import order_body
 from onebroker.actors.engine.presets.preset import Holding, Preset
+from onebroker.actors.engine.presets.settings import Reading, own_reading, setting
 from onebroker.actors.engine.references.parsing import parse_references
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as plan_texts
@@ -25,24 +26,29 @@ PRICE_REFERENCE = "price_reference"
 fills."""
 
 
+@own_reading(Accepts(kind=Kind.OBJECT), required=True)
+def _order_object(reading: Reading, name: str) -> Mapping[str, object]:
+    """Read the order as the caller sent it; `check` judges it."""
+    fields = reading.fields
+    then: object = fields.required(name, lambda value, _: value)
+    if not isinstance(then, Mapping):
+        raise fields.refusal(plan_texts.json_object(name))
+    given = {field: value for field, value in then.items() if value is not None}
+    if "synthetic" in given:
+        raise fields.refusal(plan_texts.takes_no_synthetic(name))
+    return given
+
+
 @attrs.frozen(kw_only=True)
 class Settings:
-    then: Mapping[str, object]
+    then: Mapping[str, object] = setting(_order_object)
     """As the caller sent it, without nulls."""
-    ratio: Decimal
+    ratio: Decimal = setting(above_zero, default=Decimal(1))
     """Share of the first order's filled quantity."""
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    then = fields.required(THEN, lambda value, _: value)
-    if not isinstance(then, Mapping):
-        raise fields.refusal(plan_texts.json_object(THEN))
-    given = {name: value for name, value in then.items() if value is not None}
-    if "synthetic" in given:
-        raise fields.refusal(plan_texts.takes_no_synthetic(THEN))
-    settings = Settings(then=given, ratio=fields.optional("ratio", above_zero, Decimal(1)))
+def check(settings: Settings, _: Fields, body: Body) -> None:
     _second(settings, body, "root.then")
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -93,8 +99,8 @@ PRESET = Preset(
     name="oto",
     title="second order sized to what filled once the first fills",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     hold=Holding.BY_SWITCH,
     name_of_part=name_of_part,
 )

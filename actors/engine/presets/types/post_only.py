@@ -13,6 +13,7 @@ from onebroker.actors.engine.plan.reading.rules import word_of
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.preset import Preset
+from onebroker.actors.engine.presets.settings import setting
 from onebroker.actors.engine.presets.triggers import check_quote
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan_life as life_texts
@@ -22,15 +23,14 @@ from onebroker.config.vocabulary import OrderType
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    on_crossing: Crossing
+    on_crossing: Crossing = setting(word_of(Crossing), default=Crossing.REFUSE)
 
 
-def read(fields: Fields, body: Body) -> Settings:
+def check_first(fields: Fields, body: Body) -> None:
     if body.order_type is OrderType.MARKET:
         raise fields.refusal(texts.CROSSES_AT_MARKET)
     if body.order_type is not OrderType.LIMIT:
         raise fields.refusal(texts.NEEDS_LIMIT)
-    return Settings(on_crossing=fields.optional("on_crossing", word_of(Crossing), Crossing.REFUSE))
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -57,8 +57,8 @@ PRESET = Preset(
     name="post_only",
     title="checks a limit would rest",
     settings=Settings,
-    read=read,
     tree=tree,
+    check_first=check_first,
     sees_market=True,
     check_market=check_market,
 )

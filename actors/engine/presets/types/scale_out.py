@@ -10,11 +10,12 @@ from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part, Share
 from onebroker.actors.engine.plan.prices import Fixed, NativeStop
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import at_least, price, whole_from
+from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, at_least, price, whole_from
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, child, exit_order, linked, order, shrinking
 from onebroker.actors.engine.presets.exits import check_entry_not_past, check_entry_side, check_stop_limit, entry_price
 from onebroker.actors.engine.presets.preset import Holding, Preset
+from onebroker.actors.engine.presets.settings import PRICE, Reading, RuleOfOrder, own_reading, setting
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import presets_exits as texts
 
@@ -23,40 +24,17 @@ _SHARE = Decimal("1e-20")
 """Precision of a share. The last share takes the remainder, so that all shares add up to exactly 1."""
 
 
-@attrs.frozen(kw_only=True)
-class Settings:
-    target_prices: tuple[Decimal, ...]
-    stop_price: Decimal
-    stop_limit_price: Decimal
-    breakeven_after: int | None
-    """After this many filled targets the stop moves to the entry's average."""
-    target_quantities: tuple[int, ...] | None
-    """Units; None while the order's quantity is not known."""
+@own_reading(Accepts(kind=Kind.LIST, least=FEWEST_TARGETS, most=MOST_TARGETS, item=PRICE.accepts), required=True)
+def _targets(reading: Reading, name: str) -> tuple[Decimal, ...]:
+    items = reading.fields.items(name, FEWEST_TARGETS, MOST_TARGETS)
+    rule = price(reading.body.tick)
+    return tuple(reading.fields.judge(rule, item, f"{name}.{index}") for index, item in enumerate(items))
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    targets = tuple(
-        fields.judge(price(body.tick), item, f"target_prices.{index}")
-        for index, item in enumerate(fields.items("target_prices", FEWEST_TARGETS, MOST_TARGETS))
-    )
-    settings = Settings(
-        target_prices=targets,
-        stop_price=fields.required("stop_price", price(body.tick)),
-        stop_limit_price=fields.required("stop_limit_price", price(body.tick)),
-        breakeven_after=fields.optional("breakeven_after", whole_from(1, len(targets)), None),
-        target_quantities=_quantities(fields, body, len(targets)),
-    )
-    if not body.sided_later and any((one - before) * body.side.sign <= 0 for before, one in pairwise(targets)):
-        raise fields.refusal(texts.each_further(body.side))
-    check_stop_limit(fields, body, settings.stop_price, settings.stop_limit_price, "scale_out")
-    entry = entry_price(body)
-    if entry is not None:
-        _check_entry(body, settings, entry)
-    return settings
-
-
-def _quantities(fields: Fields, body: Body, targets: int) -> tuple[int, ...] | None:
+@own_reading(Accepts(kind=Kind.LIST, least=FEWEST_TARGETS, most=MOST_TARGETS, item=at_least(1).accepts), required=False)
+def _quantities(reading: Reading, _: str) -> tuple[int, ...] | None:
     """Return the units of each target: the caller's, or equal lots, with spare lots for the first target."""
+    fields, body, targets = reading.fields, reading.body, len(reading["target_prices"])
     given = _given_quantities(fields, body, targets)
     if body.quantity is None:
         return given
@@ -82,6 +60,32 @@ def _given_quantities(fields: Fields, body: Body, targets: int) -> tuple[int, ..
             raise fields.refusal(order_texts.whole_lots(name, body.lot))
         found.append(units)
     return tuple(found)
+
+
+_ONE_OF_THE_TARGETS = RuleOfOrder(
+    whole_from(1, MOST_TARGETS).accepts, lambda reading: whole_from(1, len(reading["target_prices"]))
+)
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    target_prices: tuple[Decimal, ...] = setting(_targets)
+    stop_price: Decimal = setting(PRICE)
+    stop_limit_price: Decimal = setting(PRICE)
+    breakeven_after: int | None = setting(_ONE_OF_THE_TARGETS, default=None)
+    """After this many filled targets the stop moves to the entry's average."""
+    target_quantities: tuple[int, ...] | None = setting(_quantities)
+    """Units; None while the order's quantity is not known."""
+
+
+def check(settings: Settings, fields: Fields, body: Body) -> None:
+    pairs = pairwise(settings.target_prices)
+    if not body.sided_later and any((one - before) * body.side.sign <= 0 for before, one in pairs):
+        raise fields.refusal(texts.each_further(body.side))
+    check_stop_limit(fields, body, settings.stop_price, settings.stop_limit_price, "scale_out")
+    entry = entry_price(body)
+    if entry is not None:
+        _check_entry(body, settings, entry)
 
 
 def _check_entry(body: Body, settings: Settings, entry: Decimal) -> None:
@@ -123,8 +127,8 @@ PRESET = Preset(
     name="scale_out",
     title="bracket with several targets",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     hold=Holding.BY_SWITCH,
     check_market=check_market,
 )

@@ -13,40 +13,32 @@ from onebroker.actors.engine.plan.reading.rules import flag, price, whole_from
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import exit_order, linked, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset, Refs
+from onebroker.actors.engine.presets.settings import PRICE, Reading, own_reading, setting
 from onebroker.config.messages import plan as plan_texts
 from onebroker.config.messages import presets_pieces as texts
 from onebroker.config.money import plain
 from onebroker.config.vocabulary import Side
 
 
+@own_reading(PRICE.accepts, required=False)
+def _start(reading: Reading, name: str) -> Decimal:
+    """Read the price of the first rung, by default a LIMIT body's price."""
+    start = reading.fields.optional(name, price(reading.body.tick), reading.body.limit)
+    if start is None:
+        raise reading.fields.refusal(plan_texts.is_required(name))
+    return start
+
+
 @attrs.frozen(kw_only=True)
 class Settings:
-    levels: int
-    step_points: Decimal
-    profit_points: Decimal
-    from_price: Decimal
-    restore: bool
+    levels: int = setting(whole_from(2, MOST_STEPS))
+    step_points: Decimal = setting(PRICE)
+    profit_points: Decimal = setting(PRICE)
+    from_price: Decimal = setting(_start)
+    restore: bool = setting(flag, default=False)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    levels = fields.required("levels", whole_from(2, MOST_STEPS))
-    step = fields.required("step_points", price(body.tick))
-    profit = fields.required("profit_points", price(body.tick))
-    start = fields.optional("from_price", price(body.tick), body.limit)
-    if start is None:
-        raise fields.refusal(plan_texts.is_required("from_price"))
-    settings = Settings(
-        levels=levels,
-        step_points=step,
-        profit_points=profit,
-        from_price=start,
-        restore=fields.optional("restore", flag, False),
-    )
-    _check_lowest(fields, body, settings)
-    return settings
-
-
-def _check_lowest(fields: Fields, body: Body, settings: Settings) -> None:
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     """The last rung of a BUY, or the first profit of a SELL, is the lowest price of the plan."""
     if body.side is Side.BUY:
         lowest, setting = last_rung(settings, body), "step_points and levels bring"
@@ -78,8 +70,8 @@ PRESET = Preset(
     name="scale_with_profit_taker",
     title="scale in down a ladder, each fill with a profit order",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=MARKET_OR_LIMIT,
     hold=Holding.BY_SWITCH,
     references=Refs.NEVER,

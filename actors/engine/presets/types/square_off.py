@@ -6,57 +6,49 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import FromPosition, Part, TimeOfDay
 from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import at_least, flag, time_to_come
+from onebroker.actors.engine.plan.reading.rules import at_least, flag, time_of_day, time_to_come
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, order, together
 from onebroker.actors.engine.presets.hours import check_within_hours, close_of_today
-from onebroker.actors.engine.presets.positions import read_of_which, read_products
+from onebroker.actors.engine.presets.positions import check_not_both, named_or_own, products
 from onebroker.actors.engine.presets.preset import Preset, Refs
+from onebroker.actors.engine.presets.settings import Reading, own_reading, setting
 from onebroker.config.instruments import calendar_of
 from onebroker.config.messages import plan as texts
 from onebroker.config.vocabulary import POSITION_PRODUCTS, Product
 
 
+def _check_not_now(reading: Reading) -> None:
+    if reading["now"] and reading.fields.has("at_time"):
+        raise reading.fields.refusal(texts.not_both("at_time", "now"))
+
+
+@own_reading(time_of_day.accepts, required=False)
+def _start(reading: Reading, name: str) -> time | None:
+    """Return the caller's time, or the default of the instrument's calendar; neither may have passed. None with `now`."""
+    if reading["now"]:
+        return None
+    fields, body = reading.fields, reading.body
+    rule = time_to_come(body.now.time())
+    if not fields.has(name):
+        default = default_time(body)
+        return default if close_is_over(body) else fields.judge(rule, default.isoformat(), name)
+    at = fields.fit(name, rule)
+    check_within_hours(fields, body, name, at)
+    return at
+
+
 @attrs.frozen(kw_only=True)
 class Settings:
-    at_time: time | None
+    at_time: time | None = setting(_start, after="instrument_ids")
     """None: now."""
-    now: bool
-    products: tuple[str, ...]
-    every_instrument: bool
-    instrument_ids: tuple[str, ...]
+    now: bool = setting(flag, default=False, check=_check_not_now)
+    products: tuple[str, ...] = setting(products((POSITION_PRODUCTS[Product.MIS],)))
+    every_instrument: bool = setting(flag, default=False, check=check_not_both)
+    instrument_ids: tuple[str, ...] = setting(named_or_own)
     """Empty with `every_instrument`."""
-    cancel_resting_first: bool
-    buffer_ticks: int
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    at_once = fields.optional("now", flag, False)
-    if at_once and fields.has("at_time"):
-        raise fields.refusal(texts.not_both("at_time", "now"))
-    products = read_products(fields, "products", (POSITION_PRODUCTS[Product.MIS],))
-    ids, every = read_of_which(fields, body)
-    return Settings(
-        at_time=None if at_once else _at_time(fields, body),
-        now=at_once,
-        products=products,
-        every_instrument=every,
-        instrument_ids=ids,
-        cancel_resting_first=fields.optional("cancel_resting_first", flag, True),
-        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
-    )
-
-
-def _at_time(fields: Fields, body: Body) -> time:
-    """Return the caller's time, or the default of the instrument's calendar; neither may have passed."""
-    rule = time_to_come(body.now.time())
-    if not fields.has("at_time"):
-        default = default_time(body)
-        return default if close_is_over(body) else fields.judge(rule, default.isoformat(), "at_time")
-    at = fields.fit("at_time", rule)
-    check_within_hours(fields, body, "at_time", at)
-    return at
+    cancel_resting_first: bool = setting(flag, default=True)
+    buffer_ticks: int = setting(at_least(0), default=2)
 
 
 def close_is_over(body: Body) -> bool:
@@ -99,7 +91,6 @@ PRESET = Preset(
     name="square_off",
     title="closes positions at a time of day",
     settings=Settings,
-    read=read,
     tree=tree,
     engine_priced=True,
     sized=False,

@@ -8,39 +8,40 @@ from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Milestone, Stages
 from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, price
-from onebroker.actors.engine.plan.reading.stops import read_milestones, read_step_ticks
+from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, above_zero, at_least
+from onebroker.actors.engine.plan.reading.stops import MOST_MILESTONES, read_milestones
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.exits import check_further, check_not_past
 from onebroker.actors.engine.presets.preset import Preset
+from onebroker.actors.engine.presets.settings import PRICE, Reading, own_reading, setting
 from onebroker.config.messages import plan as texts
 
 _INSIDE_A_RULE = ("trail_points", "trail_percent", "activate_at")
 
 
+@own_reading(Accepts(kind=Kind.LIST, least=1, most=MOST_MILESTONES, item=Accepts(kind=Kind.OBJECT)), required=True)
+def _milestones(reading: Reading, _: str) -> tuple[Milestone, ...]:
+    return read_milestones(reading.fields)
+
+
 @attrs.frozen(kw_only=True)
 class Settings:
-    entry_price: Decimal
-    stop_price: Decimal
-    stop_limit_offset: Decimal
-    rules: tuple[Milestone, ...]
-    step_ticks: int
+    entry_price: Decimal = setting(PRICE)
+    stop_price: Decimal = setting(PRICE)
+    stop_limit_offset: Decimal = setting(above_zero)
+    rules: tuple[Milestone, ...] = setting(_milestones)
+    step_ticks: int = setting(at_least(1), default=1)
 
 
-def read(fields: Fields, body: Body) -> Settings:
+def check_first(fields: Fields, _: Body) -> None:
     for name in _INSIDE_A_RULE:
         if fields.has(name):
             raise fields.refusal(texts.inside_a_rule(name))
-    settings = Settings(
-        entry_price=fields.required("entry_price", price(body.tick)),
-        stop_price=fields.required("stop_price", price(body.tick)),
-        stop_limit_offset=fields.required("stop_limit_offset", above_zero),
-        rules=read_milestones(fields),
-        step_ticks=read_step_ticks(fields),
-    )
+
+
+def check(settings: Settings, fields: Fields, body: Body) -> None:
     check_further(fields, body, ("stop_price", "entry_price"), settings.stop_price, settings.entry_price)
-    return settings
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -62,8 +63,9 @@ PRESET = Preset(
     name="stepped_stop",
     title="stop moved by milestones",
     settings=Settings,
-    read=read,
     tree=tree,
+    check_first=check_first,
+    check=check,
     refused_in_words=frozenset(_INSIDE_A_RULE),
     engine_priced=True,
     takes_price_reference=False,

@@ -12,46 +12,40 @@ from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, flag, word_of
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.positions import found, read_product
+from onebroker.actors.engine.presets.positions import INSTRUMENT_IDS, POSITION_PRODUCT, found
 from onebroker.actors.engine.presets.preset import Preset, Refs
+from onebroker.actors.engine.presets.settings import Reading, own_reading, setting
 from onebroker.config.messages import plan as plan_texts
 from onebroker.config.messages import presets_exits as texts
 
 
+@own_reading(INSTRUMENT_IDS, required=False)
+def _guarded(reading: Reading, _: str) -> tuple[str, ...]:
+    ids, every = read_instruments(reading.fields, reading.body.world)
+    if not ids and not every:
+        raise reading.fields.refusal(plan_texts.INSTRUMENTS)
+    return ids
+
+
 @attrs.frozen(kw_only=True)
 class Settings:
-    instrument_ids: tuple[str, ...]
+    instrument_ids: tuple[str, ...] = setting(_guarded)
     """Empty with `every_instrument`."""
-    every_instrument: bool
-    product: str | None
-    max_loss: Decimal | None
+    every_instrument: bool = setting(flag, default=False)
+    product: str | None = setting(POSITION_PRODUCT, default=None)
+    max_loss: Decimal | None = setting(above_zero, default=None)
     """Rupees, as are the next two fields."""
-    target_profit: Decimal | None
-    give_back: Decimal | None
+    target_profit: Decimal | None = setting(above_zero, default=None)
+    give_back: Decimal | None = setting(above_zero, default=None)
     """Measured from the best figure."""
-    since: Since
-    buffer_ticks: int
-    cancel_resting_first: bool
+    since: Since = setting(word_of(Since), default=Since.PLACEMENT)
+    buffer_ticks: int = setting(at_least(0), default=2)
+    cancel_resting_first: bool = setting(flag, default=True)
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    ids, every = read_instruments(fields, body.world)
-    if not ids and not every:
-        raise fields.refusal(plan_texts.INSTRUMENTS)
-    settings = Settings(
-        instrument_ids=ids,
-        every_instrument=every,
-        product=read_product(fields, "product"),
-        max_loss=fields.optional("max_loss", above_zero, None),
-        target_profit=fields.optional("target_profit", above_zero, None),
-        give_back=fields.optional("give_back", above_zero, None),
-        since=fields.optional("since", word_of(Since), Since.PLACEMENT),
-        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
-        cancel_resting_first=fields.optional("cancel_resting_first", flag, True),
-    )
+def check(settings: Settings, fields: Fields, _: Body) -> None:
     if settings.max_loss is None and settings.target_profit is None and settings.give_back is None:
         raise fields.refusal(texts.NO_LIMIT_OF_A_STRATEGY)
-    return settings
 
 
 def _form(settings: Settings, body: Body) -> FromPosition:
@@ -87,8 +81,8 @@ PRESET = Preset(
     name="strategy_stop",
     title="closes several positions when their joint profit and loss passes a limit",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     engine_priced=True,
     sized=False,
     references=Refs.NEVER,

@@ -7,36 +7,27 @@ import attrs
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.prices import Trail
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, above_zero_to, at_least, price
+from onebroker.actors.engine.plan.reading.rules import above_zero, above_zero_to, at_least
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.preset import Preset
+from onebroker.actors.engine.presets.settings import PRICE, Reading, setting
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import references as reference_texts
 
 
+def _check_one_distance(reading: Reading) -> None:
+    if (reading["trail_points"] is None) == (reading["trail_percent"] is None):
+        raise reading.fields.refusal(texts.either("trail_points", "trail_percent"))
+
+
 @attrs.frozen(kw_only=True)
 class Settings:
-    trail_points: Decimal | None
-    trail_percent: Decimal | None
-    stop_limit_offset: Decimal
-    step_ticks: int
-    activate_at: Decimal | None
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    points = fields.optional("trail_points", above_zero, None)
-    percent = fields.optional("trail_percent", above_zero_to(100, reached=False), None)
-    if (points is None) == (percent is None):
-        raise fields.refusal(texts.either("trail_points", "trail_percent"))
-    return Settings(
-        trail_points=points,
-        trail_percent=percent,
-        stop_limit_offset=fields.required("stop_limit_offset", above_zero),
-        step_ticks=fields.optional("step_ticks", at_least(1), 1),
-        activate_at=fields.optional("activate_at", price(body.tick), None),
-    )
+    trail_points: Decimal | None = setting(above_zero, default=None)
+    trail_percent: Decimal | None = setting(above_zero_to(100, reached=False), default=None, check=_check_one_distance)
+    stop_limit_offset: Decimal = setting(above_zero)
+    step_ticks: int = setting(at_least(1), default=1)
+    activate_at: Decimal | None = setting(PRICE, default=None)
 
 
 def trail(settings: Settings) -> Trail:
@@ -67,7 +58,6 @@ PRESET = Preset(
     name="trailing_stop",
     title="real stop whose trigger follows the market",
     settings=Settings,
-    read=read,
     tree=tree,
     engine_priced=True,
     takes_price_reference=False,

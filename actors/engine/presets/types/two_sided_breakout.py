@@ -30,10 +30,6 @@ class Settings:
 
 
 def check(settings: Settings, fields: Fields, body: Body) -> None:
-    _check(fields, body, settings)
-
-
-def _check(fields: Fields, body: Body, settings: Settings) -> None:
     if settings.buy_trigger <= settings.sell_trigger:
         raise fields.refusal(texts.BUY_ABOVE_SELL)
     if settings.buy_limit < settings.buy_trigger:

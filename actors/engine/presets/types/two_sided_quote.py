@@ -12,12 +12,12 @@ from onebroker.actors.engine.plan.executions import TopUp
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part, Units
 from onebroker.actors.engine.plan.prices import Peg, Touch
-from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import child, order, sized, together
-from onebroker.actors.engine.presets.middle import centres_of, middle_of
+from onebroker.actors.engine.presets.middle import INVENTORY, centres_of, each_order, middle_of
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
+from onebroker.actors.engine.presets.settings import setting
 from onebroker.config.vocabulary import Side
 
 EVERY_SECONDS = Decimal(1)
@@ -25,23 +25,13 @@ EVERY_SECONDS = Decimal(1)
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    half_spread_ticks: int
-    requote_ticks: int
+    half_spread_ticks: int = setting(at_least(1), default=1)
+    requote_ticks: int = setting(at_least(1), default=1)
     """A quote moves only after the middle has moved this far."""
-    skew_ticks: int
+    skew_ticks: int = setting(at_least(0), default=0)
     """Both quotes move this many ticks lower for each order quantity held, and higher for each order quantity sold short."""
-    most_inventory: int
+    most_inventory: int = setting(INVENTORY, default_of=lambda reading: 5 * each_order(reading.body))
     """Units, either way."""
-
-
-def read(fields: Fields, body: Body) -> Settings:
-    each = body.quantity or 1  # a quantity reference is worked out before the plan is made
-    return Settings(
-        half_spread_ticks=fields.optional("half_spread_ticks", at_least(1), 1),
-        requote_ticks=fields.optional("requote_ticks", at_least(1), 1),
-        skew_ticks=fields.optional("skew_ticks", at_least(0), 0),
-        most_inventory=fields.optional("most_inventory", at_least(each), 5 * each),
-    )
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
@@ -78,7 +68,6 @@ PRESET = Preset(
     name="two_sided_quote",
     title="keeps a bid and an offer around the middle",
     settings=Settings,
-    read=read,
     tree=tree,
     order_types=MARKET_OR_LIMIT,
     engine_priced=True,

@@ -7,30 +7,27 @@ import attrs
 
 from onebroker.actors.engine.plan.executions import Vwap
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.reading.executions import MOST_SLICES, read_volume_profile
+from onebroker.actors.engine.plan.reading.executions import MOST_SLICES
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import above_zero, whole_from
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.hours import check_ends_before_close
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
-from onebroker.actors.engine.presets.volumes import Volume, profile, u_shape
+from onebroker.actors.engine.presets.settings import setting
+from onebroker.actors.engine.presets.volumes import Volume, profile, profile_of_caller, u_shape
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    slices: int
-    over_minutes: Decimal
-    volume_profile: tuple[Decimal, ...] | None
+    slices: int = setting(whole_from(2, MOST_SLICES))
+    over_minutes: Decimal = setting(above_zero)
+    volume_profile: tuple[Decimal, ...] | None = setting(profile_of_caller)
     """None = the usual profile of the market's volume, which is known at intake."""
 
 
-def read(fields: Fields, body: Body) -> Settings:
-    slices = fields.required("slices", whole_from(2, MOST_SLICES))
-    minutes = fields.required("over_minutes", above_zero)
-    own = read_volume_profile(fields, slices) if fields.has("volume_profile") else None
-    check_ends_before_close(fields, body, "over_minutes", minutes)
-    return Settings(slices=slices, over_minutes=minutes, volume_profile=own)
+def check(settings: Settings, fields: Fields, body: Body) -> None:
+    check_ends_before_close(fields, body, "over_minutes", settings.over_minutes)
 
 
 def shape(settings: Settings, body: Body, candles: Sequence[Volume]) -> Settings:
@@ -50,8 +47,8 @@ PRESET = Preset(
     name="vwap",
     title="twap with volume-shaped slices",
     settings=Settings,
-    read=read,
     tree=tree,
+    check=check,
     order_types=MARKET_OR_LIMIT,
     split=True,
     references=Refs.EACH,

@@ -9,6 +9,7 @@ import pytest
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, above_zero, at_least, flag, whole_from
 from onebroker.actors.engine.presets.body import Body
+from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.actors.engine.presets.settings import (
     PRICE,
     TIME_TO_COME,
@@ -19,9 +20,10 @@ from onebroker.actors.engine.presets.settings import (
     setting,
 )
 from onebroker.config.refusal import Refusal
-from tests.actors.engine.plan.strategies import World
+from tests.actors.engine.plan.strategies import INDEX, SHARE, World
 from tests.actors.engine.plan.strategies import body as defaults
 from tests.support.every_case import every_case
+from tests.support.type_examples import examples
 
 
 def largest_first(reading):
@@ -126,3 +128,23 @@ def test_an_inherited_setting_is_read_before_the_own_ones():
 
     assert list(declared(Longer))[-1] == "more"
     assert read({"first": 4, "more": True}, Longer).more is True
+
+
+@every_case("preset", PRESETS.values(), ids=PRESETS)
+def test_every_type_declares_its_settings(preset):
+    told = declared(preset.settings)
+    assert set(told) == preset.setting_names
+    for name, one in told.items():
+        assert isinstance(one.accepts, Accepts), name
+        assert one.accepts.kind is not Kind.ONE_OF or one.accepts.choices, name
+        assert not (one.required and (one.default is not None or one.default_of is not None)), name
+
+
+@every_case("preset", PRESETS.values(), ids=PRESETS)
+def test_a_setting_that_is_told_to_be_required_is_refused_when_left_out(preset):
+    example = examples(lambda percent: 100 + percent, INDEX.instrument_id, lambda _: "10:30")[preset.name].settings
+    given = {name: value for name, value in example.items() if name != "hold_limits"}
+    for name in (name for name, one in declared(preset.settings).items() if one.required):
+        fields = Fields.of({**given, name: None}, path="", owner="order")
+        with pytest.raises(Refusal, match=f"^{name} (is required|must be a list)"):
+            preset.settings_of(fields, Body(defaults=defaults(instrument=SHARE), world=World()))
