@@ -7,7 +7,7 @@ is not UTF-8, 1009 for too much.
 - Compression is never accepted: packing a document of megabytes would block the whole process.
 
 hypercorn is pinned exactly. `install` replaces hypercorn's class with this one, and
-tests/http/streaming/test_sockets.py fails if the names move.
+tests/http/live/test_sockets.py fails if the names move.
 """
 
 from collections.abc import Awaitable, Callable

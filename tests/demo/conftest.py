@@ -139,7 +139,7 @@ def until(condition: Callable[[], Any], what: str | Callable[[], str], seconds: 
 
 class Demo:
     """One data directory and, while started, the process that serves it. Fewer instruments than the demo lists by itself
-    start it in two thirds of the time; tests/test_readme.py and test_newcomer.py have the whole list. It has no past unless
+    start it in two thirds of the time; tests/frame/test_readme.py and test_newcomer.py have the whole list. It has no past unless
     that is asked for."""
 
     def __init__(self, data_dir: Path, *options: str, past: bool = False) -> None:

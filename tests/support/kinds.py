@@ -27,6 +27,7 @@ PROPERTY, DEMO, SDK, PROCESS = "property", "demo over HTTP", "SDK", "subprocess"
 KINDS = (PLAIN, ASYNC, CLOCK, PROPERTY, DAY, PROCESS, SDK, DEMO)
 
 _FOLDERS = {
+    ("frame",): "frame",
     ("demo",): "demo",
     ("http", "commands"): "demo",
     ("sdk",): "sdk",
@@ -55,8 +56,6 @@ def mark_of(item: pytest.Item, tests: Path) -> str:
         if own.name in MARKS:
             return own.name
     folders = _folders(item, tests)
-    if not folders:
-        return "frame"
     placed = next((mark for place, mark in _FOLDERS.items() if folders[: len(place)] == place), None)
     return placed or ("day" if _passes_a_day(item) else "unit")
 

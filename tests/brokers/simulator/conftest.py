@@ -97,7 +97,7 @@ def real_hours():
 @pytest.fixture
 def echo():
     """Return the module of the echo dialect."""
-    path = Path(__file__).with_name("echo.py")
+    path = Path(__file__).parent / "host" / "echo.py"
     spec = importlib.util.spec_from_file_location("echo_dialect", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

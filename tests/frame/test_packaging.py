@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.patience import PATIENCE_SECONDS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CODE = ("config", "brokers", "actors", "http")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 

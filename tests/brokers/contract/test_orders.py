@@ -16,7 +16,7 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
-from tests.brokers.test_answers_about_another_order import WORDS
+from tests.brokers.contract.test_answers_about_another_order import WORDS
 from tests.support.every_case import every_case
 
 REGISTRY = build_registry()

@@ -8,7 +8,7 @@ import pytest
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
 
-PAGE = (Path(__file__).resolve().parents[1] / "docs" / "brokers.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "brokers.md").read_text()
 ROWS = {
     code.strip(" `"): (set(re.findall(r"`([a-z_]+)`", keys)), login)
     for _, _, code, keys, login, *_ in (line.split("|") for line in PAGE.splitlines() if line.count("|") == 5)

@@ -19,7 +19,7 @@ from onebroker.http.listener import accepting
 from onebroker.http.listener.accepting import ListenError, TlsFiles
 from tests.support.served import listening, route
 
-TLS = Path(__file__).parents[1] / "data" / "tls"
+TLS = Path(__file__).parents[2] / "data" / "tls"
 BIG = 64 * 1024 * 1024
 SOON = accepting.WRITE_SECONDS / 2
 """Of the mocked clock, which goes on only when nobody has anything to do: what ends within it has waited for no client."""

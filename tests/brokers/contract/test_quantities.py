@@ -13,7 +13,7 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BadAnswer, WireResponse
 from tests.support.every_case import every_case
 
-DATA = Path(__file__).resolve().parents[1] / "data"
+DATA = Path(__file__).resolve().parents[2] / "data"
 REGISTRY = build_registry()
 EMPTY = {"icicidirect": b'{"Success":[],"Status":200,"Error":null}'}
 

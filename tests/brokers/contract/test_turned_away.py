@@ -8,7 +8,7 @@ from onebroker.brokers.codec.order_messages import answer_to
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, OrderNames, WireRequest, WireResponse
 from onebroker.config.vocabulary import Outcome
-from tests.brokers.test_refusals import angel_says, dhan_says, groww_says, kite_says
+from tests.brokers.codec.test_refusals import angel_says, dhan_says, groww_says, kite_says
 from tests.support.every_case import every_case
 
 REGISTRY = build_registry()

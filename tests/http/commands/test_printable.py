@@ -11,6 +11,8 @@ import pytest
 from onebroker.http.commands.exit_codes import CommandFailed, run_to_exit_code
 from onebroker.http.commands.printable import PrintableFormatter, printable
 
+pytestmark = pytest.mark.unit
+
 
 @pytest.mark.parametrize(
     ("text", "shown"),

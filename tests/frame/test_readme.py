@@ -19,7 +19,7 @@ from tests.support.held_port import held_port
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.stalls import watched
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 SESSION_SECONDS = 8 * PATIENCE_SECONDS
 SESSIONS = 5

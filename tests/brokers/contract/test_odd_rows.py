@@ -273,7 +273,7 @@ def test_an_order_looked_for_by_token_is_not_gone_because_of_a_row_that_cannot_b
 
 
 def test_a_trade_whose_order_may_be_in_the_odd_row_is_not_given_to_another_order(request):
-    recorded = request.path.parents[1] / "data" / "fivepaisa"
+    recorded = request.path.parents[2] / "data" / "fivepaisa"
     trades, orders = (
         msgspec.json.decode((recorded / f"{name}.json").read_bytes()) for name in ("trade_book", "order_book")
     )

@@ -59,7 +59,7 @@ def test_a_position_whose_carried_quantity_is_below_zero_is_a_bad_answer(recorde
 
 @pytest.fixture
 def recorded_kotak(request):
-    path = request.path.parents[1] / "data" / "kotakneo" / "positions.json"
+    path = request.path.parents[2] / "data" / "kotakneo" / "positions.json"
     rows = msgspec.json.decode(path.read_bytes())["data"]
     return rows, lambda rows: WireResponse(
         status=200, body=msgspec.json.encode({"stat": "Ok", "stCode": 200, "data": rows})
@@ -135,7 +135,7 @@ POSITIONS = {
 @pytest.mark.parametrize("broker", BROKERS, ids=lambda broker: broker.code)
 def test_a_position_row_that_cannot_be_read_hides_no_other(broker, request):
     name, quantity = POSITIONS[broker.code]
-    recorded = msgspec.json.decode((request.path.parents[1] / "data" / broker.code / name).read_bytes())
+    recorded = msgspec.json.decode((request.path.parents[2] / "data" / broker.code / name).read_bytes())
     within = {"icicidirect": "positions", "dhan": "data"}.get(broker.code)
     answer = recorded if within is None else recorded[within]
     good = parsed(broker, answer)

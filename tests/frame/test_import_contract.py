@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.patience import PATIENCE_SECONDS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CODE = ("config", "brokers", "actors", "http")
 
 LAYERS = "config <- brokers <- actors <- http"
