@@ -10,7 +10,8 @@
         return [place("SELL", 10), ...]
 
 A life is a generator function: it stops at each state that it has declared, and returns the messages that brokers must have had, in
-order (a set: any order among them). It stands in a module `lives_*.py`.
+order (a set: any order among them). It stands in the module of its family, `lives_<family>.py`; what
+several families ask of prices is in `prices.py`, what they wait for in `waiting.py`.
 """
 
 import importlib
