@@ -1,6 +1,6 @@
 """Fyers' official SDK accepts the simulated Fyers: every call the service's jobs need, judged by the documentation.
 
-The refresh of a token and its PIN are not in the SDK; `tests/brokers/simulator/dialects/test_fyers.py` drives them.
+The refresh of a token and its PIN are not in the SDK; `tests/brokers/simulator/dialects/fyers/test_login.py` drives them.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Shoonya's official client drives the shoonya dialect over real HTTP and the real socket, and finds what the broker's page says.
 
 The client hands answers back as decoded JSON, or None where it sees a refusal. It has no call for UserDetails: the dialect's
-profile is read by our codec only (tests/brokers/simulator/dialects/test_shoonya.py).
+profile is read by our codec only (tests/brokers/simulator/dialects/shoonya/test_login.py).
 """
 
 from decimal import Decimal

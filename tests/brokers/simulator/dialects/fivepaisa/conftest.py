@@ -1,0 +1,11 @@
+"""5paisa's server over the real exchange, judged by its documentation and read by our codecs; the official SDK judges it in
+tests/sdk."""
+
+import pytest
+
+from tests.brokers.simulator.dialects.fivepaisa.client import Fivepaisa
+
+
+@pytest.fixture
+def broker():
+    return Fivepaisa()
