@@ -1,4 +1,5 @@
-"""A scripted server on loopback: real sockets, and every whole request counted."""
+"""A scripted server on loopback: real sockets, and every whole request counted. And what is tested: the
+REST transport on a clock moved by hand (`transport`), sockets and requests together (`network`)."""
 
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,6 +10,9 @@ import attrs
 import pytest
 import trio
 
+from onebroker.brokers.transport.network import open_transport
+from onebroker.brokers.transport.rest import RestLimits, RestTransport
+from onebroker.config.clock import Clock
 from tests.support.patience import PATIENCE_SECONDS
 
 CERTIFICATE = Path(__file__).parents[2] / "data" / "transport" / "loopback.pem"
@@ -165,3 +169,34 @@ def ordinary() -> Script:
 def client_tls() -> ssl.SSLContext:
     """Trusts the test certificate and checks names, as the default context does."""
     return ssl.create_default_context(cafile=CERTIFICATE)
+
+
+class MovableClock(Clock):
+    """Stands still but for what the test adds: no connection is idle for long because the machine was slow."""
+
+    def __init__(self):
+        super().__init__()
+        self.ahead = 0.0
+
+    def monotonic(self):
+        return self.ahead
+
+
+@pytest.fixture
+def clock():
+    return MovableClock()
+
+
+@pytest.fixture
+async def transport(clock, client_tls):
+    made = RestTransport(clock, client_tls, RestLimits(connections=4, order_connections=2, waiting=200))
+    try:
+        yield made
+    finally:
+        await made.aclose()
+
+
+@pytest.fixture
+async def network(client_tls):
+    async with open_transport(Clock(), ssl_context=client_tls) as opened:
+        yield opened
