@@ -1,7 +1,6 @@
 """A client's stream as a pure state machine: whatever is lost, however slow the client is, what it knows in the end is what is
 true, and every message has the number after the one before it."""
 
-import itertools
 import random
 from typing import Any
 
@@ -10,134 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.quotes.fold import Quote
-from onebroker.brokers.records import DepthLevel, Tick
-from onebroker.config.instruments import security
 from onebroker.config.refusal import Refusal
 from onebroker.http.live import frames
-from onebroker.http.live.boards import DocumentBoard, EventBoard, EventLog
-from onebroker.http.live.client_stream import Boards, ClientStream
-from onebroker.http.live.quote_board import Mode, QuoteBoard
-from onebroker.http.live.registry import KEPT_SECONDS, CannotResume, Streams, TooMany
-
-NOON = 1_795_500_000.0
-
-
-def instrument(symbol: str) -> Instrument:
-    identity = security("nse", "equities", symbol)
-    return Instrument(
-        instrument_id=identity.instrument_id,
-        identity=identity,
-        name=None,
-        isin=None,
-        lot_size=1,
-        tick_size=0.05,
-        freeze_quantity=None,
-        listings={},
-    )
-
+from onebroker.http.live.boards import EventLog
+from onebroker.http.live.client_stream import ClientStream
+from onebroker.http.live.quote_board import Mode
+from tests.http.live.streaming import DOCUMENTS, Server, instrument
 
 SHARES = tuple(instrument(symbol) for symbol in ("A", "B", "C", "D"))
-DOCUMENTS = ("funds", "positions")
-
-
-def quote(price: float) -> Quote:
-    level = (DepthLevel(price=price, quantity=1, orders=1),)
-    return Quote(
-        broker="zerodha", tick=Tick(broker_token="1", last_price=price, buy=level, sell=level), received_at=NOON
-    )
-
-
-class Quotes:
-    """What the service holds: servable quotes, and since when others are stale."""
-
-    def __init__(self) -> None:
-        self.held: dict[str, Quote] = {}
-        self.stale: dict[str, float] = {}
-
-    def servable(self, instrument: Instrument) -> Quote | None:
-        return None if instrument.instrument_id in self.stale else self.held.get(instrument.instrument_id)
-
-    def stale_since(self, instrument_id: str) -> float | None:
-        return self.stale.get(instrument_id)
-
-    def known(self, instrument_id: str) -> bool:
-        return instrument_id in self.held
-
-    def now(self) -> float:
-        return NOON
-
-
-class Server:
-    """The boards with what is true, and how it changes."""
-
-    def __init__(self, most_events: int = 5) -> None:
-        self.quotes = Quotes()
-        self.boards = Boards(
-            quotes=QuoteBoard(self.quotes),
-            orders=EventBoard("orders", EventLog(most_events)),
-            parents=EventBoard("parents", EventLog(most_events)),
-            documents=DocumentBoard(),
-        )
-        self.events: dict[str, dict[str, int] | None] = {"orders": {}, "parents": {}}
-        """Name -> what is so; None while that is not known."""
-        self.documents: dict[str, int] = {}
-        self.counter = itertools.count(1)
-        for name in self.events:
-            self.board(name).replace(self.snapshot_of(name))
-        for name in DOCUMENTS:
-            self.put_document(name)
-
-    def board(self, name: str) -> EventBoard:
-        return self.boards.orders if name == "orders" else self.boards.parents
-
-    def snapshot_of(self, name: str):
-        state = self.events[name]
-        if state is None:
-            return lambda: frames.refusal(name, Refusal(503, "not known"), {"snapshot": True})
-        return lambda: frames.message(name, {"snapshot": True, "state": dict(state)})
-
-    def tick(self, share: Instrument, price: float) -> None:
-        self.quotes.held[share.instrument_id] = quote(price)
-        self.quotes.stale.pop(share.instrument_id, None)
-        self.boards.quotes.refresh(share.instrument_id)
-
-    def go_stale(self, share: Instrument) -> None:
-        if share.instrument_id in self.quotes.held:
-            self.quotes.stale.setdefault(share.instrument_id, NOON + next(self.counter))
-        self.boards.quotes.refresh(share.instrument_id)
-
-    def event(self, name: str, key: str, *, gone: bool = False) -> None:
-        state = self.events[name]
-        if state is None:
-            return
-        told: dict[str, Any] = {"key": key}
-        if gone:
-            state.pop(key, None)
-        else:
-            told["value"] = state[key] = next(self.counter)
-        self.board(name).publish([msgspec.json.encode(told)], self.snapshot_of(name))
-
-    def replace(self, name: str, state: dict[str, int] | None) -> None:
-        self.events[name] = state
-        self.board(name).replace(self.snapshot_of(name))
-
-    def put_document(self, name: str) -> None:
-        value = self.documents[name] = next(self.counter)
-        self.boards.documents.put(name, lambda: frames.message("document", {"document": name, "data": value}))
-
-    def truth(self, subscriptions: dict[str, Any]) -> dict[str, Any]:
-        """What a client with these subscriptions should know."""
-        board = self.boards.quotes
-        return {
-            "quotes": {
-                one: msgspec.json.decode(board.element(one, Mode(mode)))
-                for one, mode in subscriptions["quotes"].items()
-            },
-            **{name: self.events[name] if subscriptions[name] else None for name in self.events},
-            "documents": {name: self.documents[name] for name in subscriptions["documents"]},
-        }
 
 
 class Client:
@@ -424,89 +303,3 @@ def test_one_change_is_encoded_once_for_all_clients():
     elements = {id(server.boards.quotes.element(SHARES[0].instrument_id, Mode.DEPTH)) for _ in streams}
     assert len(elements) == 1
     assert len({msgspec.json.encode(drain(stream)) for stream in streams}) == 1
-
-
-# Streams without a connection
-
-
-class Ended(Exception):
-    """A connection was told to end."""
-
-
-def nothing() -> None:
-    """A connection that hears nothing."""
-
-
-def registry(**bounds: int) -> Streams:
-    numbers = itertools.count(1)
-    return Streams(Server().boards, new_id=lambda: f"stream {next(numbers)}", **bounds)
-
-
-def begun(streams: Streams, end=nothing) -> ClientStream:
-    stream = streams.begin(nothing, end)
-    stream.events["orders"].subscribe()
-    return stream
-
-
-def test_a_stream_waits_for_its_client_for_a_minute_and_no_longer():
-    streams = registry()
-    stream = begun(streams)
-    streams.lose(stream, nothing, 100.0)
-    streams.expire(100.0 + KEPT_SECONDS)
-    assert streams.resume(stream.id, 0, nothing, nothing) is stream
-    streams.lose(stream, nothing, 200.0)
-    streams.expire(200.1 + KEPT_SECONDS)
-    with pytest.raises(CannotResume, match="not kept any more"):
-        streams.resume(stream.id, 0, nothing, nothing)
-    assert streams.figures().streams == 0
-    assert not streams.boards.orders.watchers
-
-
-def test_a_stream_with_a_connection_never_expires_and_one_that_began_nothing_is_not_kept():
-    streams = registry()
-    held, empty = begun(streams), streams.begin(nothing, nothing)
-    streams.expire(1e9)
-    streams.lose(empty, nothing, 0.0)
-    assert streams.resume(held.id, 0, nothing, nothing) is held
-    assert streams.figures().streams == 1
-
-
-def test_a_resume_ends_the_connection_that_still_has_the_stream_which_then_keeps_nothing_of_it():
-    streams = registry()
-    ended: list[str] = []
-    first, second = (lambda: ended.append("first")), (lambda: ended.append("second"))
-    stream = begun(streams, first)
-    streams.resume(stream.id, 0, nothing, second)
-    assert ended == ["first"]
-    streams.lose(stream, first, 0.0)
-    assert streams.figures().waiting == 0
-    streams.lose(stream, second, 0.0)
-    assert streams.figures().waiting == 1
-
-
-def test_a_seq_that_was_never_sent_resumes_nothing():
-    streams = registry()
-    stream = begun(streams)
-    with pytest.raises(CannotResume, match="not come as far"):
-        streams.resume(stream.id, 1, nothing, nothing)
-
-
-def test_of_too_many_streams_the_one_alone_for_longest_gives_way_and_connected_ones_never_do():
-    streams = registry(most_streams=2)
-    first, second = begun(streams), begun(streams)
-    with pytest.raises(TooMany):
-        streams.begin(nothing, nothing)
-    streams.lose(second, nothing, 1.0)
-    streams.lose(first, nothing, 2.0)
-    begun(streams)
-    with pytest.raises(CannotResume):
-        streams.resume(second.id, 0, nothing, nothing)
-    assert streams.resume(first.id, 0, nothing, nothing) is first
-
-
-def test_open_sockets_are_bounded():
-    streams = registry(most_connections=1)
-    with streams.connection(), pytest.raises(TooMany), streams.connection():
-        pass
-    with streams.connection():
-        assert streams.figures().connections == 1
