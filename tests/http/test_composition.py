@@ -1,16 +1,43 @@
-"""What `/api/health` shows of candles."""
+"""What `/api/health` shows of the engine, of candles and of the charges tables."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
+from onebroker.actors.engine.context.messages import EngineStatus
 from onebroker.actors.history.backfill import BackfillProgress
 from onebroker.actors.history.daily_loader import CollectorView, MarketView
 from onebroker.actors.history.gathered import BrokerShare
 from onebroker.actors.history.messages import LastLoad
 from onebroker.actors.store.merged import Merged
+from onebroker.config.charges.load import built_in_charges
 from onebroker.config.clock import IST
-from onebroker.http.composition import history_health
+from onebroker.http.composition import charges_health, engine_health, history_health
 
+RUNNING = EngineStatus(running=True, reason="", trouble="no open order acts until …")
 EVENING = datetime(2026, 11, 20, 16, 15, tzinfo=IST).timestamp()
+CHECKED = built_in_charges().checked
+OLD = CHECKED + timedelta(days=400)
+
+
+# --- the engine -------------------------------------------------------------------------------------------------------
+
+
+def test_it_runs_while_the_store_can_be_reached():
+    assert engine_health(RUNNING, reachable=True) == {
+        "running": True, "reason": "", "starting": False, "trouble": "no open order acts until …",
+    }  # fmt: skip
+
+
+def test_without_the_store_it_takes_no_orders_and_says_so_at_once():
+    shown = engine_health(RUNNING, reachable=False)
+    assert (shown["running"], shown["reason"]) == (False, "Redis could not be read: the store is away")
+
+
+def test_one_that_does_not_run_keeps_its_own_reason():
+    stopped = EngineStatus(running=False, reason="the order engine is starting")
+    assert engine_health(stopped, reachable=False)["reason"] == "the order engine is starting"
+
+
+# --- candles ----------------------------------------------------------------------------------------------------------
 
 
 def test_before_anything_was_loaded_there_is_nothing_to_show():
@@ -47,3 +74,11 @@ def test_loads_are_shown_by_market_with_what_failed_and_when_the_next_is_due():
             "brokers": {"upstox": {"instruments": 4, "rows": 80, "why": None}},
         },
     }  # fmt: skip
+
+
+# --- charges ----------------------------------------------------------------------------------------------------------
+
+
+def test_health_tells_when_they_were_compared_and_what_is_wrong():
+    assert charges_health(built_in_charges(), CHECKED) == {"checked": CHECKED.isoformat(), "problem": None}
+    assert str(CHECKED) in str(charges_health(built_in_charges(), OLD)["problem"])

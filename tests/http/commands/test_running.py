@@ -1,15 +1,16 @@
-"""Charges tables that nobody compared with their sources for over a year: said every day, and in `/api/health`."""
+"""Charges tables that nobody compared with their sources for over a year are said every day."""
 
 import logging
 from datetime import date, datetime, timedelta
 
+import pytest
 import trio
 
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.clock import IST, Clock
 from onebroker.http.commands.running import warn_of_old_charges
-from onebroker.http.composition import charges_health
 
+pytestmark = pytest.mark.unit
 CHECKED = built_in_charges().checked
 OLD = CHECKED + timedelta(days=400)
 
@@ -38,8 +39,3 @@ async def test_tables_that_grow_old_while_the_service_runs_are_said(autojump_clo
 
 async def test_of_young_tables_nothing_is_said(autojump_clock, caplog):
     assert await said_in_three_days(caplog, CHECKED) == []
-
-
-def test_health_tells_when_they_were_compared_and_what_is_wrong():
-    assert charges_health(built_in_charges(), CHECKED) == {"checked": CHECKED.isoformat(), "problem": None}
-    assert str(CHECKED) in str(charges_health(built_in_charges(), OLD)["problem"])
