@@ -1,5 +1,4 @@
-"""ICICI Direct's streams: Socket.IO framing, quote and depth arrays, order messages; the SDK reads the same frames in
-tests/sdk."""
+"""ICICI Direct's market stream: Socket.IO framing, quote and depth arrays; the SDK reads the same frames in tests/sdk."""
 
 from datetime import datetime
 
@@ -9,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.brokers.events import (
-    BooksMoved,
     CorruptFrame,
     Heartbeat,
-    OrderUpdate,
     Ready,
     Reply,
     SessionDead,
@@ -21,16 +18,11 @@ from onebroker.brokers.events import (
 )
 from onebroker.brokers.icicidirect import feed, order_feed
 from onebroker.brokers.records import DepthLevel, Listing
-from onebroker.brokers.requests import StreamAddress
 from onebroker.config.clock import IST
+from tests.brokers.icicidirect.frames import ADDRESS, VALUES, event
 
 NOW = datetime(2025, 2, 12, 11, 12, 20, tzinfo=IST)
-ADDRESS = StreamAddress(url="ws://feed")
 LTT = NOW.timestamp()
-
-
-def event(name, argument):
-    return f"42{msgspec.json.encode([name, argument]).decode()}"
 
 
 @pytest.fixture
@@ -50,8 +42,6 @@ def ticked(decoder, array):
 
 
 # framing
-
-
 @pytest.mark.parametrize(("module", "host"), [(feed, "livestream"), (order_feed, "livefeeds")])
 def test_the_address_asks_for_a_websocket_of_engine_io_4(access, module, host):
     flow = module.address(access, NOW)
@@ -97,7 +87,6 @@ def test_rooms_are_joined_with_depth_where_there_is_any(share, index, option, bs
 
 
 # quotes and depth, with the figures of the recorded ticks
-
 SHARE = ["4.1!2885", 1219.45, 1209.05, 1226.9, 1193.35, -2.09, 1209.05, 13, 1209.35, 34, 1, 1208.86, 10991550, 762919, 619405, "1328.72C", "", 1111.4, 1358.3, int(LTT), 1234.85]  # fmt: skip
 OPTION = ["4.1!51219", 11.4, 8.5, 11.4, 3.1, -28.27, 8.5, 9300, 8.6, 8700, 75, 5.41, 4763100, None, 70816125, 1974300, 548625, "38.31C", "", 0.05, 39.15, int(LTT), 11.85]  # fmt: skip
 INDEX = ["4.1!NIFTY 50", 24748.7, 25006.2, 25029.5, 24671.45, 1.03, *[None] * 10, "+", None, None, int(LTT), 24750.9]
@@ -171,13 +160,6 @@ def test_an_array_of_another_shape_is_a_corrupt_frame(market, argument):
     assert isinstance(market.receive(event("stock", argument))[0], CorruptFrame)
 
 
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**6), 10**18) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=9),
-    max_leaves=12,
-)  # fmt: skip
-
-
 @given(
     room=st.sampled_from(["4.1!2885", "4.2!2885", "8.2!844663", "6.1!4001", "x"]), rest=st.lists(VALUES, max_size=24)
 )
@@ -198,96 +180,6 @@ def test_no_frame_raises(access, frame):
         module.decoder(access, ADDRESS, {}).receive(frame)
 
 
-# orders
-
-CASH = ["1", "", "AB123456", "", "249", "5", "7", "10-03-2025", "14:13:22", "Intraday Calls", "N", "4", "85", "NSE", "ITC", "B", "L", "T", "420.00", "C", "P", "10-Mar-2025", "10-Mar-2025", "20250310N300001234", "10", "4", "6", "0", "0", "0", "0", "N", "420.00", "25", "WEB", "NSE", "1", "Cash", "N", "", "10-Mar-2025", "", "419.95", "N", "N", "0", ""]  # fmt: skip
-DERIVATIVE = ["1", "", "AB123456", "", "249", "5", "8", "10-03-2025", "14:13:22", "Intraday Calls", "N", "6", "85", "NFO", "NIFTY", "O", "C", "E", "2355000", "13-Feb-2025", "13-Feb-2025", "S", "S", "I", "6.00", "R", "202503101400001234", "75", "0", "0", "0", "6.05", "N", "25", "WEB", "N", "10-Mar-2025", "ACK", "450.00", "0.00", "0", "N", "N", "Y", "N", "N", ""]  # fmt: skip
-
-
-@pytest.fixture
-def stream(access, option):
-    return order_feed.decoder(access, ADDRESS, {option.broker_token: option})
-
-
-def updated(decoder, message):
-    (seen,) = decoder.receive(event("order", message))
-    assert isinstance(seen, OrderUpdate), seen
-    return seen.order
-
-
-def test_a_share_order_is_read(stream):
-    row = updated(stream, CASH)
-    assert (row.order_id, row.status, row.transaction_type, row.product) == ("20250310N300001234", "OPEN", "BUY", "CNC")
-    assert (row.quantity, row.filled_quantity, row.pending_quantity) == (10, 6, 4)
-    assert (row.price, row.average_price, row.order_type, row.validity) == (420.0, 419.95, "LIMIT", "DAY")
-    assert (row.instrument_token, row.exchange, row.tag) == ("NSE:ITC", "NSE", None)
-
-
-def test_a_derivatives_strike_is_the_reading_that_is_listed(stream, access):
-    row = updated(stream, DERIVATIVE)
-    assert row.instrument_token == "NFO:NIFTY:2025-02-13:23550:CE"
-    assert (row.status, row.transaction_type, row.order_type, row.validity) == ("PENDING", "SELL", "SL", "IOC")
-    assert (row.price, row.trigger_price, row.quantity) == (6.0, 6.05, 75)
-    plain = [*DERIVATIVE[:18], "23550", *DERIVATIVE[19:]]
-    assert updated(stream, plain).instrument_token == "NFO:NIFTY:2025-02-13:23550:CE"
-    unlisted = order_feed.decoder(access, ADDRESS, {})
-    assert updated(unlisted, DERIVATIVE).instrument_token == "NFO:NIFTY:2025-02-13:23550:CE"
-    future = [*DERIVATIVE[:15], "F", "*", "E", "0", *DERIVATIVE[19:]]
-    assert updated(stream, future).instrument_token == "NFO:NIFTY:2025-02-13"
-
-
-def test_a_rate_that_may_be_scaled_is_left_to_the_book(stream):
-    scaled = [*DERIVATIVE[:24], "600", *DERIVATIVE[25:39], "0", *DERIVATIVE[40:]]
-    assert stream.receive(event("order", scaled)) == [BooksMoved()]
-
-
-@pytest.mark.parametrize(
-    ("letter", "status"),
-    [("R", "PENDING"), ("Q", "PENDING"), ("O", "OPEN"), ("P", "OPEN"), ("F", "OPEN"), ("J", "REJECTED"),
-     ("X", "EXPIRED"), ("B", "EXPIRED"), ("D", "CANCELLED"), ("C", "CANCELLED"), ("Z", "Z")],
-)  # fmt: skip
-def test_every_status_letter_is_read(stream, letter, status):
-    row = updated(stream, [*CASH[:20], letter, *CASH[21:]])
-    assert row.status == status
-    ended = status in ("REJECTED", "EXPIRED", "CANCELLED")
-    assert (row.filled_quantity, row.pending_quantity) == (6, 0 if ended else 4)
-    assert row.cancelled_quantity == (4 if status in ("EXPIRED", "CANCELLED") else 0)
-
-
-def test_an_order_said_to_be_executed_is_complete_where_all_of_it_is(stream):
-    executed = [*CASH[:20], "E", *CASH[21:]]
-    corrupt, moved = stream.receive(event("order", executed))  # 6 of 10: what is true, the books say
-    assert isinstance(corrupt, CorruptFrame)
-    assert moved == BooksMoved()
-    row = updated(stream, [*executed[:25], "0", "10", *executed[27:]])
-    assert (row.status, row.filled_quantity, row.pending_quantity) == ("COMPLETE", 10, 0)
-
-
-def test_another_kind_of_message_moves_the_books_and_a_strategy_does_not(stream):
-    assert stream.receive(event("order", [*CASH[:11], "9", *CASH[12:]])) == [BooksMoved()]
-    for length in (19, 28):
-        assert stream.receive(event("order", ["x"] * length)) == [Heartbeat()]
-
-
-@pytest.mark.parametrize("message", [None, [], CASH[:5], CASH[:30], [*CASH[:23], "", *CASH[24:]], [*CASH[:24], "1.5", *CASH[25:]], [*CASH[:24], "0", *CASH[25:]]])  # fmt: skip
-def test_a_message_that_names_no_order_is_a_corrupt_frame(stream, message):
-    assert isinstance(stream.receive(event("order", message))[0], CorruptFrame)
-
-
-def test_an_order_that_cannot_be_read_still_moves_the_books(stream):
-    without_fills = [*CASH[:26], "", *CASH[27:]]
-    for message in ([*CASH[:24], "1.5", *CASH[25:]], without_fills):
-        seen = stream.receive(event("order", message))
-        assert isinstance(seen[0], CorruptFrame)
-        assert seen[1:] == [BooksMoved()]
-
-
-@pytest.mark.parametrize("module", [feed, order_feed])
-@pytest.mark.parametrize("frame", ["42" + "[" * 5000, "44" + "[" * 5000, '42["stock",[' + "9" * 400 + "]]"])
-def test_no_odd_json_raises(access, module, frame):
-    module.decoder(access, ADDRESS, {}).receive(frame)
-
-
 def test_what_was_seen_before_an_instrument_was_left_is_not_served_again(recorded, access, share):
     decoder = feed.decoder(access, ADDRESS, {})
     decoder.subscribing([share])
@@ -304,13 +196,3 @@ def test_a_stamp_that_is_no_time_does_not_stick(access, share):
     quote = ["4.1!2885", 1, 100.5, 2, 1, 0, 100, 1, 101, 1, 1, 100, 10, 5, 5, "", "", 1, 2, LTT, 99]
     decoder.receive(event("stock", ["4.2!2885", 1e300, []]))
     assert ticked(decoder, quote).exchange_time == LTT
-
-
-@given(
-    kind=st.sampled_from(["4", "5", "6", "7", "8"]),
-    length=st.integers(12, 51),
-    spoilt=st.dictionaries(st.integers(0, 50), VALUES, max_size=6),
-)
-def test_no_order_message_raises(access, kind, length, spoilt):
-    message = [spoilt.get(place, kind if place == order_feed.MESSAGE_TYPE else "1") for place in range(length)]
-    order_feed.decoder(access, ADDRESS, {}).receive(event("order", message))
