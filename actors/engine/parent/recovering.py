@@ -74,10 +74,11 @@ def with_lost_legs(
 def with_found_legs(record: ParentRecord, found: Iterable[FoundOrder], today: str, now: float) -> ParentRecord:
     """Return the parent with those found orders added that are its own; the same object when there are none. Units as in `with_lost_legs`."""
     root = None if record.plan is None else decode_plan(record.plan)
-    for one in found:
+    for order in found:
         tokens, numbers = {leg.token for leg in record.legs}, {number_of(leg) for leg in record.legs}
-        if one.parent_id == record.parent_order_id and one.leg.token not in tokens and one.leg.number not in numbers:
-            leg = attrs.evolve(_found_leg(record, root, one), session_day=today, sent_at=now, updated_at=now)
+        is_known = order.leg.token in tokens or order.leg.number in numbers
+        if order.parent_id == record.parent_order_id and not is_known:
+            leg = attrs.evolve(_found_leg(record, root, order), session_day=today, sent_at=now, updated_at=now)
             record = _taken_up(record, root, leg)
     return record
 
@@ -177,7 +178,7 @@ def _found_leg(record: ParentRecord, root: Part | None, found: FoundOrder) -> Le
 
 
 def _part_of(root: Part, path: str) -> OrderPart:
-    part = next(one for one in walk(root) if one.path == path)
+    part = next(part for part in walk(root) if part.path == path)
     assert isinstance(part, OrderPart)
     return part
 
@@ -197,7 +198,7 @@ def _taken_up(record: ParentRecord, root: Part | None, leg: LegRecord) -> Parent
     leg = attrs.evolve(
         leg,
         instrument_id=part.instrument_id,
-        piece=sum(one.part == leg.part for one in record.legs),
+        piece=sum(other.part == leg.part for other in record.legs),
         instance=_instance(part, leg),
     )
     return attrs.evolve(record.with_leg(leg), parts=_begun(record, root, part, leg))
@@ -205,7 +206,7 @@ def _taken_up(record: ParentRecord, root: Part | None, leg: LegRecord) -> Parent
 
 def _begun(record: ParentRecord, root: Part, part: OrderPart, leg: LegRecord) -> Mapping[str, PartRecord]:
     """Return the parts' records. The leg's part and all parts above it are marked as due and fired, since the leg was sent."""
-    above = (one.path for one in walk(root) if leg.part == one.path or leg.part.startswith(f"{one.path}."))
+    above = (part.path for part in walk(root) if leg.part == part.path or leg.part.startswith(f"{part.path}."))
     parts = dict(record.parts)
     for path in above:
         before = parts.get(path, PartRecord())

@@ -67,12 +67,12 @@ class Stopping:
             for leg in self._recorder.record.legs:
                 if _rests(leg):
                     nursery.start_soon(self._cancel_leg, leg, message.deadline, done.append)
-        accepted = all(one.outcome is Outcome.ACCEPTED for one in done)
+        accepted = all(cancel.outcome is Outcome.ACCEPTED for cancel in done)
         if accepted and not self._recorder.record.state.final:
             ended = moved_parent(self._recorder.record, ParentEvent.NOTHING_RESTS, updated_at=self._clock.epoch())
             self._recorder.change(ended)
         await self._recorder.write()  # the result is recorded before the caller hears it
-        return self._stopped(legs=tuple(sorted(done, key=lambda one: one.leg_id)))
+        return self._stopped(legs=tuple(sorted(done, key=lambda cancel: cancel.leg_id)))
 
     async def _write_end(self, message: CancelParent) -> None:
         def ending(record: ParentRecord) -> ParentRecord:

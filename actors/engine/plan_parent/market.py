@@ -68,7 +68,9 @@ class PlanMarket:
         """Return the usable quotes that no look has seen, oldest first."""
         unread = () if self._follower is None else self._follower.unread(instrument_id)
         usable = self._doors.quotes.is_usable
-        return tuple(self._doors.seen_quotes.of(one) for one in unread if one is not but and usable(instrument_id, one))
+        return tuple(
+            self._doors.seen_quotes.of(quote) for quote in unread if quote is not but and usable(instrument_id, quote)
+        )
 
     def is_stale(self, instrument_id: str) -> bool:
         return self._doors.quotes.is_stale(instrument_id)

@@ -84,7 +84,7 @@ class PlanRows:
         cleared: dict[Holding, int] = {}
         read = await self._read_positions(form)
         while form.cancel_resting_first:
-            new = frozenset(one for one in read.nets if one.key not in left_alone) - cleared.keys()
+            new = frozenset(holding for holding in read.nets if holding.key not in left_alone) - cleared.keys()
             if not new:
                 break
             closing = Closing(holdings=new, elsewhere=self._elsewhere(read, new))
@@ -156,16 +156,16 @@ class PlanRows:
             if form.product in (None, position_product(row.product))
             and (form.every_instrument or instrument_id in form.instrument_ids)
         ]
-        nets = [one for one in rows if one[0].view != "day"]
+        nets = [(row, instrument_id) for row, instrument_id in rows if row.view != "day"]
         if not nets and any(row.quantity != 0 for row, _ in rows):
             return None
-        return [one for one in nets if one[0].quantity != 0]
+        return [(row, instrument_id) for row, instrument_id in nets if row.quantity != 0]
 
     def _elsewhere(self, read: _Read, closed: Collection[Holding]) -> frozenset[tuple[str, str]]:
         """Return each (instrument, product) that is also held in a position which is not closed now, such as one last shown by a broker that
         could not be read."""
         shown = {holding for code in self._doors.sessions for holding in self._shown(code)}
-        return frozenset((one.instrument_id, one.product) for one in (shown | read.nets.keys()) - {*closed})
+        return frozenset((holding.instrument_id, holding.product) for holding in (shown | read.nets.keys()) - {*closed})
 
     def _shown(self, code: str) -> Iterator[Holding]:
         view = self._doors.sessions[code].view.value
@@ -186,8 +186,8 @@ class PlanRows:
         """Return net units by instrument over all brokers, and the brokers that have had such a row. `traded`: brokers at which the part
         itself has filled. The units are None while one of these brokers cannot be read."""
         shown = await read_fresh(self._doors, sorted(self._doors.sessions))
-        fresh = {code for code, one in shown.items() if one.whole}
-        ids = {one.instrument_id for one in counted(form, part)}
+        fresh = {code for code, positions in shown.items() if positions.whole}
+        ids = {instrument.instrument_id for instrument in counted(form, part)}
         nets = dict.fromkeys(ids, 0)
         holders = {*record.holders, *traded}
         known = True
@@ -245,12 +245,12 @@ def _rows(
     form: FromPosition, read: _Read, uncleared: Mapping[Holding, int], begun: Collection[RowToClose]
 ) -> tuple[tuple[RowToClose, ...], list[str]]:
     """Return the rows to close, and notes about them. The largest positions are used first, at most `most` units of one instrument."""
-    left: dict[str, int | None] = dict.fromkeys({one.instrument_id for one in read.nets}, form.most)
+    left: dict[str, int | None] = dict.fromkeys({holding.instrument_id for holding in read.nets}, form.most)
     for row in begun:
         left[row.instrument_id] = _less(left.get(row.instrument_id, form.most), abs(row.quantity))
     keys = {row.key for row in begun}
     rows, notes = [], []
-    for holding, net in sorted(read.nets.items(), key=lambda one: (-abs(one[1]), one[0])):
+    for holding, net in sorted(read.nets.items(), key=lambda entry: (-abs(entry[1]), entry[0])):
         most = left[holding.instrument_id]
         used = abs(net) if most is None else min(abs(net), most)
         if uncleared.get(holding) or holding.key in keys or not used:
