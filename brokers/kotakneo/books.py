@@ -13,10 +13,52 @@ import attrs
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.contained import order_names, read_rows
+from onebroker.brokers.codec.fields import Row
+from onebroker.brokers.codec.order_rows import Instrument, OrderFields, TradeFields, at
 from onebroker.brokers.kotakneo import values, wire
+from onebroker.brokers.kotakneo.values import ORDER_TYPES, PRODUCTS, SIDES, STATUSES, VALIDITIES
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireResponse
 
+
+def _traded_at(row: Row) -> str | None:
+    """Return the fill's own time, as the broker writes it; where the row lacks it, `exTm`: when the exchange took the order."""
+    day, time_of_day = values.said(row.get("flDt")), values.said(row.get("flTm"))
+    return f"{day} {time_of_day}" if day and time_of_day else values.said(row.get("exTm"))
+
+
+ORDERS = OrderFields(
+    order_id="nOrdNo",
+    status=STATUSES.required_at("ordSt", "stat"),
+    transaction_type=SIDES.at("trnsTp"),
+    product=PRODUCTS.at("prod"),
+    order_type=ORDER_TYPES.at("prcTp"),
+    validity=lambda row: VALIDITIES.read(row.get("vldt") or row.get("ordDur")),
+    quantity="qty",
+    filled="fldQty",
+    disclosed="dscQty",
+    price="prc",
+    trigger_price="trgPrc",
+    average_price="avgPrc",
+    exchange_order_id=at(values.said, "exOrdId"),
+    status_message=at(values.said, "rejRsn"),
+    order_timestamp=at(values.stamp, "ordDtTm", "ordEntTm"),
+    exchange_timestamp=at(values.stamp, "exCfmTm"),
+    tag=at(values.said, "GuiOrdId"),
+    variety=at(values.said, "ordGenTp"),
+)
+TRADES = TradeFields(
+    trade_id="flId",
+    order_id="nOrdNo",
+    transaction_type=SIDES.at("trnsTp"),
+    product=PRODUCTS.at("prod"),
+    # The row's qty is zero and its prc empty: fldQty and avgPrc hold the fill.
+    quantity="fldQty",
+    price="avgPrc",
+    exchange_order_id=at(values.said, "exOrdId"),
+    trade_timestamp=_traded_at,
+    exchange_timestamp=at(values.said, "exTm"),
+)
 _NAME = order_names(("nOrdNo",), ("GuiOrdId",), values.said)
 
 
@@ -48,44 +90,11 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     return read_rows(wire.rows(responses[0]), lambda row: _trade_row(row, listings, tokens))
 
 
-def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
+def order_row(row: Row, listings: Mapping[str, Listing]) -> OrderRow:
     """Return one order in its current state; raise `BadAnswer` for a row that names no order."""
-    segment = fields.required(row, "exSeg")
-    symbol = fields.required(row, "trdSym", "sym")
     # An order refused because of its instrument may lack the token: it is shown under its symbol.
-    token = values.token_of(segment, values.said(row.get("tok")) or symbol)
-    units = values.row_units(row, token, listings)
-    scale = units or 1
-    status = values.status(fields.required(row, "ordSt", "stat"))
-    quantity = fields.quantity(row, "qty") * scale
-    filled = fields.filled(row, "fldQty", status) * scale
-    pending, cancelled = fields.unfilled(status, quantity, filled)
-    return OrderRow(
-        order_id=fields.required(row, "nOrdNo"),
-        status=status,
-        transaction_type=values.side(row.get("trnsTp")),
-        product=values.product(row.get("prod")),
-        order_type=values.order_type(row.get("prcTp")),
-        validity=values.validity(row.get("vldt") or row.get("ordDur")),
-        instrument_token=token,
-        tradingsymbol=symbol,
-        exchange=segment,
-        quantity=quantity,
-        filled_quantity=filled,
-        pending_quantity=pending,
-        cancelled_quantity=cancelled,
-        disclosed_quantity=fields.whole(row.get("dscQty")) * scale,
-        price=fields.number(row.get("prc")) or 0.0,
-        trigger_price=fields.number(row.get("trgPrc")) or 0.0,
-        average_price=fields.number(row.get("avgPrc")) or 0.0,
-        exchange_order_id=values.said(row.get("exOrdId")),
-        status_message=values.said(row.get("rejRsn")),
-        order_timestamp=values.stamp(row.get("ordDtTm")) or values.stamp(row.get("ordEntTm")),
-        exchange_timestamp=values.stamp(row.get("exCfmTm")),
-        tag=values.said(row.get("GuiOrdId")),
-        variety=values.said(row.get("ordGenTp")),
-        contract_units=units,
-    )
+    symbol = fields.required(row, "trdSym", "sym")
+    return ORDERS.row(row, _instrument(row, symbol, values.said(row.get("tok")), listings))
 
 
 def _unnamed(answer: WireResponse) -> set[str]:
@@ -97,32 +106,16 @@ def _unnamed(answer: WireResponse) -> set[str]:
     return {str(row.get("nOrdNo")) for row in rows if values.said(row.get("tok")) is None}
 
 
-def _trade_row(
-    row: Mapping[str, object], listings: Mapping[str, Listing], tokens: Mapping[str, str | None]
-) -> TradeRow:
-    segment, symbol = fields.required(row, "exSeg"), fields.required(row, "trdSym")
-    order_id = fields.required(row, "nOrdNo")
+def _trade_row(row: Row, listings: Mapping[str, Listing], tokens: Mapping[str, str | None]) -> TradeRow:
+    """Return one fill. `tokens`: order id -> the token that its order's row gives, for a fill without a token."""
+    symbol, order_id = fields.required(row, "trdSym"), fields.required(row, "nOrdNo")
     # A trade whose order is not in the book is named by its symbol, which is not a token of ours.
-    token = values.token_of(segment, values.said(row.get("tok")) or tokens.get(order_id) or symbol)
-    units = values.row_units(row, token, listings)
-    price = fields.price(row.get("avgPrc"))
-    if price is None:
-        raise BadAnswer("a trade without a price")
-    exchange_time, day, time_of_day = (values.said(row.get(name)) for name in ("exTm", "flDt", "flTm"))
-    return TradeRow(
-        trade_id=fields.required(row, "flId"),
-        order_id=order_id,
-        transaction_type=values.side(row.get("trnsTp")),
-        product=values.product(row.get("prod")),
-        instrument_token=token,
-        tradingsymbol=symbol,
-        exchange=segment,
-        # The row's qty is zero and its prc empty: fldQty and avgPrc hold what was filled.
-        quantity=fields.quantity(row, "fldQty") * (units or 1),
-        price=price,
-        exchange_order_id=values.said(row.get("exOrdId")),
-        # The fill's own time; exTm is when the exchange took the order.
-        trade_timestamp=f"{day} {time_of_day}" if day and time_of_day else exchange_time,
-        exchange_timestamp=exchange_time,
-        contract_units=units,
-    )
+    token = values.said(row.get("tok")) or tokens.get(order_id)
+    return TRADES.row(row, _instrument(row, symbol, token, listings))
+
+
+def _instrument(row: Row, symbol: str, token: str | None, listings: Mapping[str, Listing]) -> Instrument:
+    """Return a row's instrument; without a token its symbol names it."""
+    segment = fields.required(row, "exSeg")
+    broker_token = values.token_of(segment, token or symbol)
+    return Instrument(broker_token, symbol, segment, values.row_units(row, broker_token, listings))

@@ -1,6 +1,10 @@
-"""Kotak Neo as one value: `KOTAKNEO`."""
+"""Kotak Neo as one value, `KOTAKNEO`: what it places and changes, and how often its data is read.
 
-from onebroker.brokers.broker import AccountField, Broker, LoginKind
+Source: docs/brokers/kotakneo.md, section 5 (official SDK, live third-party client); cadence from architecture 13.
+"""
+
+from onebroker.brokers.broker import AccountField, Broker, Cadence, Capabilities, LoginKind
+from onebroker.brokers.codec.segments import CASH, COMMODITY, EQUITY, offered
 from onebroker.brokers.kotakneo import (
     books,
     candles,
@@ -14,8 +18,14 @@ from onebroker.brokers.kotakneo import (
     quotes,
     wire,
 )
-from onebroker.brokers.kotakneo.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+from onebroker.brokers.kotakneo.values import VALIDITIES
 from onebroker.brokers.requests import CallKind
+
+_SEGMENTS = {"nse": (*CASH, *EQUITY), "bse": (*CASH, *EQUITY), "mcx": COMMODITY}
+"""The official client of 2026 takes no currency orders, though the documents still name the segment."""
+
+_ORDER_TYPES = frozenset({"MARKET", "LIMIT", "SL"})
+"""SL-M from the API is refused live ("Market order with Algo Id not allowed")."""
 
 KOTAKNEO = Broker(
     code="kotakneo",
@@ -23,12 +33,25 @@ KOTAKNEO = Broker(
     login_kind=LoginKind.UNATTENDED,
     credential_keys=frozenset({"access_token", "mobile_number", "ucc", "mpin", "totp_secret"}),
     endpoints=wire.ENDPOINTS,
-    capabilities=CAPABILITIES,
+    capabilities=Capabilities(
+        segments=offered(_SEGMENTS),
+        order_types={"equity": _ORDER_TYPES, "currency": frozenset(), "commodity": _ORDER_TYPES},
+        products={
+            "equity": frozenset({"CNC", "MIS", "NRML"}),
+            "currency": frozenset(),
+            "commodity": frozenset({"MIS", "NRML"}),
+        },
+        validities=VALIDITIES.sent,  # commodities: only DAY, which orders.py checks
+        after_market=True,
+        disclosed_quantity=True,
+        modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "validity", "disclosed_quantity"}),
+        asked_by_token=False,
+    ),
     order_windows=wire.ORDER_WINDOWS,
     call_windows=wire.CALL_WINDOWS,
     kind_windows={CallKind.HISTORY: wire.HISTORY_WINDOWS},
-    cadence=CADENCE,
-    profile_seconds=PROFILE_SECONDS,
+    cadence=Cadence(orders=2.0, trades=4.0, positions=4.0, funds=10.0, holdings=60.0),
+    profile_seconds=None,  # read at each login, whose answer carries it
     login=login,
     orders=orders,
     books=books,

@@ -9,7 +9,7 @@ from datetime import date
 from msgspec.structs import replace
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.candle_rows import read_candles, word_and_spans
 from onebroker.brokers.codec.contained import made_of
 from onebroker.brokers.codec.fields import epoch, row_of
 from onebroker.brokers.kotakneo import wire
@@ -27,7 +27,7 @@ INTERVALS = {
     "60minute": ("60min", 90),
     "day": ("D", 180),
 }
-"""Our interval (rules 1.4.8) -> Kotak's, and the most days of one call."""
+"""Our interval (rules 1.4.8) -> Kotak's word and the most days of one call."""
 
 
 def candle_requests(
@@ -36,7 +36,7 @@ def candle_requests(
     """Build the calls, both days inclusive, oldest first; raise ValueError where Kotak has no candles."""
     if interval not in INTERVALS or listing.exchange not in CANDLE_SEGMENTS:
         raise ValueError(f"kotakneo has no candles of {interval} in {listing.exchange}")
-    word, most_days = INTERVALS[interval]
+    word, calls = word_and_spans("kotakneo", INTERVALS, interval, first, last)
     return tuple(
         wire.open_request(
             access,
@@ -49,7 +49,7 @@ def candle_requests(
                 ("todate", str(end)),
             ],
         )
-        for start, end in spans(first, last, most_days)
+        for start, end in calls
     )
 
 
@@ -58,6 +58,6 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
     units = None if listing.other_names is not None else 1
     cash = listing.exchange in CASH_SEGMENTS
     return made_of(
-        lambda: read_candles((row_of(wire.answer(each).get("data")) for each in responses), units, epoch),
+        lambda: read_candles((row_of(wire.answer(response).get("data")) for response in responses), units, epoch),
         lambda candles: [replace(candle, oi=None if cash else candle.oi or None) for candle in candles],
     )

@@ -14,12 +14,12 @@ from decimal import Decimal
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
-from onebroker.brokers.codec.order_terms import type_of, wire_word
+from onebroker.brokers.codec.order_terms import type_of
 from onebroker.brokers.kotakneo import values, wire
-from onebroker.brokers.kotakneo.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE
+from onebroker.brokers.kotakneo.values import ORDER_TYPES, PRODUCTS, SIDES
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import plain
-from onebroker.config.vocabulary import OrderType, Product, Side
+from onebroker.config.vocabulary import OrderType
 
 _BROKER, _BRANCH = "KOTAK", "ONLINE"
 """`brkName` and `brnchId`, always these values."""
@@ -31,15 +31,15 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
     if listing.exchange not in values.ORDER_SEGMENTS:
         raise NotSendable(f"kotakneo tells no margin in {listing.exchange}")
     stop = type_of("kotakneo", ticket.order_type).takes_trigger
-    product = wire_word("kotakneo", PRODUCT_TO_WIRE, Product, ticket.product)
+    product = PRODUCTS.say(ticket.product)
     body = {
         "exSeg": listing.exchange,
         "prc": plain(ticket.price or price),
-        "prcTp": ORDER_TYPE_TO_WIRE[OrderType.SL if stop else OrderType.LIMIT],
+        "prcTp": ORDER_TYPES.say(OrderType.SL if stop else OrderType.LIMIT),
         "prod": product,
         "qty": str(broker_quantity(ticket.quantity, listing)),
         "tok": listing.broker_token.partition("|")[2],
-        "trnsTp": wire_word("kotakneo", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "trnsTp": SIDES.say(ticket.transaction_type),
         "trgPrc": plain(ticket.trigger_price) if stop and ticket.trigger_price else "0",
         "brkName": _BROKER,
         "brnchId": _BRANCH,

@@ -10,18 +10,13 @@ from decimal import Decimal
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
 from onebroker.brokers.kotakneo import values, wire
-from onebroker.brokers.kotakneo.values import (
-    ORDER_TYPE_TO_WIRE,
-    PRODUCT_TO_WIRE,
-    SIDE_TO_WIRE,
-    VALIDITY_TO_WIRE,
-)
+from onebroker.brokers.kotakneo.values import ORDER_TYPES, PRODUCTS, SIDES, VALIDITIES
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import plain
-from onebroker.config.vocabulary import Product, Side, Validity
+from onebroker.config.vocabulary import Validity
 
 NO_PROTECTION = "0"
 """The value of `mp`, always this."""
@@ -42,15 +37,15 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "dq": _quantity(ticket.disclosed_quantity, listing),
         "es": listing.exchange,
         "mp": NO_PROTECTION,
-        "pc": wire_word("kotakneo", PRODUCT_TO_WIRE, Product, ticket.product),
+        "pc": PRODUCTS.say(ticket.product),
         "pf": "N",
         "pr": _price(ticket.price, needed=order_type.takes_price),
-        "pt": ORDER_TYPE_TO_WIRE[order_type],
+        "pt": ORDER_TYPES.say(order_type),
         "qt": _quantity(ticket.quantity, listing),
         "rt": _validity(ticket.validity, listing),
         "tp": _price(ticket.trigger_price, needed=order_type.takes_trigger),
         "ts": listing.tradingsymbol,
-        "tt": wire_word("kotakneo", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "tt": SIDES.say(ticket.transaction_type),
         "os": wire.SOURCE,
     }
     if ticket.token:
@@ -69,13 +64,13 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "mp": NO_PROTECTION,
         "no": row.order_id,
         "os": wire.SOURCE,
-        "pc": wire_word("kotakneo", PRODUCT_TO_WIRE, Product, row.product),
+        "pc": PRODUCTS.say(row.product),
         "pr": _price(stands.price, needed=stands.order_type.takes_price),
-        "pt": ORDER_TYPE_TO_WIRE[stands.order_type],
+        "pt": ORDER_TYPES.say(stands.order_type),
         "qt": str(quantity_as_changed(change.quantity, row.quantity, change)),
         "tp": _price(stands.trigger_price, needed=stands.order_type.takes_trigger),
         "ts": listing.tradingsymbol,
-        "tt": wire_word("kotakneo", SIDE_TO_WIRE, Side, row.transaction_type),
+        "tt": SIDES.say(row.transaction_type),
         "vd": _validity(change.validity or row.validity, listing),
     }
     return about_standing(row, wire.session_request(access, CallKind.ORDER, wire.MODIFY, fields))
@@ -126,16 +121,16 @@ def _flag(*, after_market: bool) -> str:
 
 
 def _validity(word: str, listing: Listing) -> str:
-    """Return the broker's validity; raise `NotSendable` for one that is not offered (for commodities all but DAY)."""
-    spelled = wire_word("kotakneo", VALIDITY_TO_WIRE, Validity, word)
+    """Return the broker's validity; raise `NotSendable` for a validity that is not offered (for commodities all but DAY)."""
+    spelled = VALIDITIES.say(word)
     if word != Validity.DAY and listing.exchange in values.DAY_ONLY_SEGMENTS:
         raise NotSendable(f"kotakneo takes no {word} orders in {listing.exchange}")
     return spelled
 
 
 def _price(price: Decimal | None, *, needed: bool) -> str:
-    """Return a price as its shortest plain decimal; raise `NotSendable` for a missing price where the order type needs
-    one.
+    """Return a price as its shortest plain decimal; raise `NotSendable` where the order type needs a price and it is
+    missing.
 
     A limit of zero has been replaced by the exchange without notice, and filled.
     """

@@ -198,7 +198,7 @@ class _Legs:
             token=token,
             symbol=fields.required(row, "trdSym", "sym"),
             segment=segment,
-            product=values.product(row.get("prod")),
+            product=values.PRODUCTS.read(row.get("prod")),
             known_units=values.row_units(row, token, listings),
             factor=factor,
             precision=fields.whole(row.get("precision")) or _PRECISION,

@@ -1,4 +1,4 @@
-"""Kotak Neo's words and numbers: value tables in both directions, segments, placeholders, times, units per quantity.
+"""Kotak Neo's words and numbers: words in both directions, segments, placeholders, times, units per quantity.
 
 Source: docs/brokers/kotakneo.md, section 5 (documentation, official SDK's settings, live third-party client).
 """
@@ -6,66 +6,63 @@ Source: docs/brokers/kotakneo.md, section 5 (documentation, official SDK's setti
 import re
 from collections.abc import Mapping
 
-from onebroker.brokers.codec.fields import iso_time, listed_units, number, text, translated
+from onebroker.brokers.codec.fields import iso_time, listed_units, number, text
 from onebroker.brokers.codec.spelled_times import spelled_moment
+from onebroker.brokers.codec.words import Words
 from onebroker.brokers.records import Listing
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
-STATUSES: dict[str, OrderStatus] = {
-    "PUT ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "VALIDATION PENDING": OrderStatus.PENDING,
-    "OPEN PENDING": OrderStatus.PENDING,
-    "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "MODIFY AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "TRIGGER PENDING": OrderStatus.PENDING,  # not working in the market yet (docs/decisions/0009-trigger-pending-is-pending.md)
-    "OPEN": OrderStatus.OPEN,
-    "MODIFIED": OrderStatus.OPEN,
-    "MODIFY PENDING": OrderStatus.OPEN,
-    "MODIFY VALIDATION PENDING": OrderStatus.OPEN,
-    "CANCEL PENDING": OrderStatus.OPEN,
-    "COMPLETE": OrderStatus.COMPLETE,
-    "TRADED": OrderStatus.COMPLETE,
-    "CANCELLED": OrderStatus.CANCELLED,
-    "CANCELED": OrderStatus.CANCELLED,
-    "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
-    "REJECTED": OrderStatus.REJECTED,
-}
-"""Words of `ordSt`, which come in lower case."""
-STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
-"""No word for EXPIRED has been seen; `expired` would pass through as EXPIRED."""
+STATUSES: Words[OrderStatus, str] = Words(
+    "kotakneo",
+    OrderStatus,
+    read_only={
+        "PUT ORDER REQ RECEIVED": OrderStatus.PENDING,
+        "VALIDATION PENDING": OrderStatus.PENDING,
+        "OPEN PENDING": OrderStatus.PENDING,
+        "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+        "MODIFY AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+        # Not working in the market yet (docs/decisions/0009-trigger-pending-is-pending.md).
+        "TRIGGER PENDING": OrderStatus.PENDING,
+        "OPEN": OrderStatus.OPEN,
+        "MODIFIED": OrderStatus.OPEN,
+        "MODIFY PENDING": OrderStatus.OPEN,
+        "MODIFY VALIDATION PENDING": OrderStatus.OPEN,
+        "CANCEL PENDING": OrderStatus.OPEN,
+        "COMPLETE": OrderStatus.COMPLETE,
+        "TRADED": OrderStatus.COMPLETE,
+        "CANCELLED": OrderStatus.CANCELLED,
+        "CANCELED": OrderStatus.CANCELLED,
+        "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
+        "REJECTED": OrderStatus.REJECTED,
+    },
+    unsupported={OrderStatus.EXPIRED},
+)
+"""Words of `ordSt`, which come in lower case. No word for EXPIRED has been seen; `expired` would pass through as EXPIRED."""
 
-SIDE_TO_WIRE = {Side.BUY: "B", Side.SELL: "S"}
-SIDE_FROM_WIRE = {"B": Side.BUY, "S": Side.SELL}
+SIDES = Words("kotakneo", Side, both={Side.BUY: "B", Side.SELL: "S"})
 
-PRODUCT_TO_WIRE = {Product.CNC: "CNC", Product.MIS: "MIS", Product.NRML: "NRML"}
-PRODUCT_FROM_WIRE = {
-    "CNC": Product.CNC,
-    "MIS": Product.MIS,
-    "NRML": Product.NRML,
-    "MTF": Product.MTF,
-    "CO": Product.CO,
-    "BO": Product.BO,
-}
+PRODUCTS = Words(
+    "kotakneo",
+    Product,
+    both={Product.CNC: "CNC", Product.MIS: "MIS", Product.NRML: "NRML"},
+    read_only={"MTF": Product.MTF, "CO": Product.CO, "BO": Product.BO},
+    unsupported={Product.ARB},
+)
 """CO and BO occur only in old rows: both were withdrawn on 1 April 2026."""
-PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
 
-ORDER_TYPE_TO_WIRE = {
-    OrderType.MARKET: "MKT",
-    OrderType.LIMIT: "L",
-    OrderType.SL: "SL",
-    OrderType.SL_M: "SL-M",
-}
-ORDER_TYPE_FROM_WIRE = {
-    "MKT": OrderType.MARKET,
-    "L": OrderType.LIMIT,
-    "LMT": OrderType.LIMIT,  # the order stream's spelling, by the SDK's own remark
-    "SL": OrderType.SL,
-    "SL-M": OrderType.SL_M,
-}
+ORDER_TYPES = Words(
+    "kotakneo",
+    OrderType,
+    both={OrderType.MARKET: "MKT", OrderType.LIMIT: "L", OrderType.SL: "SL", OrderType.SL_M: "SL-M"},
+    read_only={"LMT": OrderType.LIMIT},  # the order stream's spelling, by the SDK's own remark
+)
 
-VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
-VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
-VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+VALIDITIES = Words(
+    "kotakneo",
+    Validity,
+    both={Validity.DAY: "DAY", Validity.IOC: "IOC"},
+    unsupported={Validity.GTT, Validity.GTC, Validity.GTD},
+)
 
 EXCHANGES = {
     "nse_cm": "nse", "nse_fo": "nse", "cde_fo": "nse", "nse_com": "nse",
@@ -104,27 +101,6 @@ def wire_name(listing: Listing) -> str:
     return listing.broker_token if listing.other_names is None else token_of(listing.exchange, listing.other_names)
 
 
-def status(word: object) -> str:
-    """Return our order status, or the broker's word in upper case when we have no word for it."""
-    return translated(STATUSES, word)
-
-
-def side(word: object) -> str:
-    return translated(SIDE_FROM_WIRE, word)
-
-
-def product(word: object) -> str:
-    return translated(PRODUCT_FROM_WIRE, word)
-
-
-def order_type(word: object) -> str:
-    return translated(ORDER_TYPE_FROM_WIRE, word)
-
-
-def validity(word: object) -> str:
-    return translated(VALIDITY_FROM_WIRE, word)
-
-
 def said(value: object) -> str | None:
     """Return a text; None for the broker's placeholders of "none"."""
     spelled = text(value)
@@ -132,7 +108,7 @@ def said(value: object) -> str | None:
 
 
 def stamp(value: object) -> str | None:
-    """Return one of the broker's Indian times (`22-Jan-2025 14:28:01`, `2025/01/22 14:28:01`) as ISO with its offset."""
+    """Return a time of the broker's, which is Indian (`22-Jan-2025 14:28:01`, `2025/01/22 14:28:01`), as ISO with its offset."""
     spelled = said(value)
     if spelled is None:
         return None

@@ -12,7 +12,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.codec.fields import Row, number, row_of, rows_of, text
-from onebroker.brokers.codec.refusals import says_address
+from onebroker.brokers.codec.refusals import Refusals, by_code, by_status, by_words, says_address, server_failed
 from onebroker.brokers.requests import (
     BadAnswer,
     BrokerRefusal,
@@ -80,13 +80,13 @@ REFUSALS = {
     "1003": RefusalKind.SESSION_DEAD,
     "100022": RefusalKind.SESSION_DEAD,  # invalid session token
     "100021": RefusalKind.SESSION_DEAD,  # a view token, or a session without the right to trade
-    "1037": RefusalKind.SESSION_DEAD,  # made from another address than the call's: a new login is of this one
-    "200032": RefusalKind.SESSION_DEAD,  # another base URL than this session's: a new login says which
+    "1037": RefusalKind.SESSION_DEAD,  # the session's login came from another address than this call: log in again
+    "200032": RefusalKind.SESSION_DEAD,  # not the base URL of this session: a new login names it
     "100008": RefusalKind.ADDRESS_NOT_REGISTERED,
     "1005": RefusalKind.UNAVAILABLE,  # internal error
     "424": RefusalKind.UNAVAILABLE,  # a dependency failed
 }
-"""stCode -> its kind; all other codes are plain refusals."""
+"""stCode -> its kind; other codes say nothing by themselves."""
 
 STATUS_REFUSALS = {
     401: RefusalKind.SESSION_DEAD,
@@ -102,6 +102,17 @@ _SUCCESS = 200
 _DEAD_WORDS = re.compile(r"invalid\s+(session|access\s+type)|re-?login|session\s+(expired|not found)", re.IGNORECASE)
 _LISTED_WORDS = re.compile(r"white-?list", re.IGNORECASE)
 _RATE_WORDS = re.compile(r"rate limit|too many requests", re.IGNORECASE)
+
+_KINDS = Refusals(
+    by_code(REFUSALS),
+    by_status({429: RefusalKind.RATE_LIMITED}),
+    by_words(_RATE_WORDS.search, RefusalKind.RATE_LIMITED),
+    by_words(_DEAD_WORDS.search, RefusalKind.SESSION_DEAD),
+    by_words(says_address, RefusalKind.ADDRESS_NOT_REGISTERED),
+    by_words(_LISTED_WORDS.search, RefusalKind.ADDRESS_NOT_REGISTERED),
+    server_failed,
+    by_status(STATUS_REFUSALS),
+)
 
 
 # --- requests ----------------------------------------------------------------------------------------------------------
@@ -168,13 +179,13 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
         return None if kind is None else BrokerRefusal(kind, f"HTTP {response.status}", code=str(response.status))
     code, message = said
     message = message or code or f"HTTP {response.status} refused without a reason"
-    return BrokerRefusal(_kind(response.status, code, message), message, code=code)
+    return BrokerRefusal(_KINDS.kind(response.status, code, message), message, code=code)
 
 
 def is_clear(refusal: BrokerRefusal, status: int) -> bool:
     """Tell whether a refusal can mean only its kind: HTTP 403 alone may also refuse the request itself."""
-    by_status = status == 403 and refusal.kind is RefusalKind.SESSION_DEAD and refusal.code not in REFUSALS
-    return not by_status or _DEAD_WORDS.search(refusal.message) is not None
+    only_by_status = status == 403 and refusal.kind is RefusalKind.SESSION_DEAD and refusal.code not in REFUSALS
+    return not only_by_status or _DEAD_WORDS.search(refusal.message) is not None
 
 
 def said_no(response: WireResponse) -> tuple[str | None, str | None] | None:
@@ -206,17 +217,3 @@ def is_ok(read: Mapping[str, object]) -> bool:
     """Tell whether an envelope of `stat` and `stCode` is positive; an envelope without either (holdings) counts as positive."""
     code, stat = read.get("stCode"), read.get("stat")
     return (code is None or number(code) == _SUCCESS) and (stat is None or str(stat).strip().casefold() == "ok")
-
-
-def _kind(status: int, code: str | None, message: str) -> RefusalKind:
-    if code in REFUSALS:
-        return REFUSALS[code]
-    if status == 429 or _RATE_WORDS.search(message):
-        return RefusalKind.RATE_LIMITED
-    if _DEAD_WORDS.search(message):
-        return RefusalKind.SESSION_DEAD
-    if says_address(message) or _LISTED_WORDS.search(message):
-        return RefusalKind.ADDRESS_NOT_REGISTERED
-    if status >= 500:
-        return RefusalKind.UNAVAILABLE
-    return STATUS_REFUSALS.get(status, RefusalKind.REFUSED)

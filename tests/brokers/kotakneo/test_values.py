@@ -20,13 +20,12 @@ from tests.support.every_case import every_case
     ],
 )  # fmt: skip
 def test_the_documented_statuses_are_read_and_an_unknown_one_passes_through(word, ours):
-    assert values.status(word) == ours
+    assert values.STATUSES.read(word) == ours
 
 
 def test_unknown_words_of_every_kind_pass_through_in_capitals():
-    assert (values.side("x"), values.product("intraday"), values.order_type("sp"), values.validity("eos")) == (
-        "X", "INTRADAY", "SP", "EOS",
-    )  # fmt: skip
+    read = {values.SIDES: "x", values.PRODUCTS: "intraday", values.ORDER_TYPES: "sp", values.VALIDITIES: "eos"}
+    assert all(words.read(word) == word.upper() for words, word in read.items())
 
 
 @every_case("nothing", [None, "", " ", "NA", "--", "-", "- ", "na"])
