@@ -12,8 +12,9 @@ from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.contained import OddRows, made_of, order_names, read_rows
 from onebroker.brokers.codec.fields import Row
-from onebroker.brokers.groww import login, values, wire
-from onebroker.brokers.groww.values import SEGMENTS, Name
+from onebroker.brokers.codec.order_rows import Instrument, OrderFields, TradeFields
+from onebroker.brokers.groww import login, wire
+from onebroker.brokers.groww.values import ORDER_TYPES, PRODUCTS, SEGMENTS, SIDES, STATUSES, VALIDITIES, Name
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 
@@ -23,6 +24,35 @@ _MOST_PAGES = 200
 
 _Rows = list[Row]
 
+ORDERS = OrderFields(
+    order_id="groww_order_id",
+    status=STATUSES.required_at("order_status"),
+    transaction_type=SIDES.at("transaction_type"),
+    product=PRODUCTS.at("product"),
+    order_type=ORDER_TYPES.at("order_type"),
+    validity=VALIDITIES.at("validity"),
+    quantity="quantity",
+    filled="filled_quantity",
+    price="price",
+    trigger_price="trigger_price",
+    average_price="average_fill_price",
+    status_message="remark",
+    order_timestamp="created_at",
+    exchange_timestamp="exchange_time",
+    tag="order_reference_id",
+)
+TRADES = TradeFields(
+    trade_id=("groww_trade_id", "exchange_trade_id"),
+    order_id="groww_order_id",
+    transaction_type=SIDES.at("transaction_type"),
+    product=PRODUCTS.at("product"),
+    quantity="quantity",
+    price="price",
+    exchange_order_id="exchange_order_id",
+    exchange_trade_id="exchange_trade_id",
+    trade_timestamp=("trade_date_time", "created_at"),
+    exchange_timestamp="trade_date_time",
+)
 _NAME = order_names(("groww_order_id",), ("order_reference_id",), fields.text)
 
 
@@ -77,7 +107,7 @@ def _each_once(trades: Sequence[TradeRow]) -> list[TradeRow]:
 
 def _fills(order: Row) -> tuple[str, int]:
     """Return an order's id and its filled quantity; raise `BadAnswer` for a row for which no trades can be requested."""
-    filled = fields.filled(order, "filled_quantity", values.status(fields.required(order, "order_status")))
+    filled = ORDERS.filled(order, ORDERS.status(order))
     if filled:
         fields.required(order, "segment")
     return fields.required(order, "groww_order_id"), filled
@@ -85,33 +115,7 @@ def _fills(order: Row) -> tuple[str, int]:
 
 def order_row(row: Row) -> OrderRow:
     """Return one order in its current state; raise `BadAnswer` for a row that names no order or no instrument."""
-    name = Name.of_row(row)
-    status = values.status(fields.required(row, "order_status"))
-    quantity = fields.quantity(row, "quantity")
-    filled = fields.filled(row, "filled_quantity", status)
-    pending, cancelled = fields.unfilled(status, quantity, filled)
-    return OrderRow(
-        order_id=fields.required(row, "groww_order_id"),
-        status=status,
-        transaction_type=values.side(row.get("transaction_type")),
-        product=values.product(row.get("product")),
-        order_type=values.order_type(row.get("order_type")),
-        validity=values.validity(row.get("validity")),
-        instrument_token=name.token,
-        tradingsymbol=name.symbol,
-        exchange=name.exchange,
-        quantity=quantity,
-        filled_quantity=filled,
-        pending_quantity=pending,
-        cancelled_quantity=cancelled,
-        price=fields.number(row.get("price")) or 0.0,
-        trigger_price=fields.number(row.get("trigger_price")) or 0.0,
-        average_price=fields.number(row.get("average_fill_price")) or 0.0,
-        status_message=fields.text(row.get("remark")),
-        order_timestamp=fields.iso_time(row.get("created_at")),
-        exchange_timestamp=fields.iso_time(row.get("exchange_time")),
-        tag=fields.text(row.get("order_reference_id")),
-    )
+    return ORDERS.row(row, _instrument(row))
 
 
 def _order_pages(access: Access) -> Generator[WireRequest, WireResponse, _Rows]:
@@ -172,22 +176,9 @@ def _check_whole(filled: Mapping[str, int], trades: Iterable[TradeRow]) -> None:
 
 
 def _trade_row(row: Row) -> TradeRow:
+    return TRADES.row(row, _instrument(row))
+
+
+def _instrument(row: Row) -> Instrument:
     name = Name.of_row(row)
-    price = fields.price(row.get("price"))
-    if price is None:
-        raise BadAnswer("a trade without a price")
-    return TradeRow(
-        trade_id=fields.required(row, "groww_trade_id", "exchange_trade_id"),
-        order_id=fields.required(row, "groww_order_id"),
-        transaction_type=values.side(row.get("transaction_type")),
-        product=values.product(row.get("product")),
-        instrument_token=name.token,
-        tradingsymbol=name.symbol,
-        exchange=name.exchange,
-        quantity=fields.quantity(row, "quantity"),
-        price=price,
-        exchange_order_id=fields.text(row.get("exchange_order_id")),
-        exchange_trade_id=fields.text(row.get("exchange_trade_id")),
-        trade_timestamp=fields.text(row.get("trade_date_time")) or fields.text(row.get("created_at")),
-        exchange_timestamp=fields.text(row.get("trade_date_time")),
-    )
+    return Instrument(name.token, name.symbol, name.exchange)

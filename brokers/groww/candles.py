@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.candle_rows import read_candles, word_and_spans
 from onebroker.brokers.codec.fields import epoch, number
 from onebroker.brokers.groww import wire
 from onebroker.brokers.groww.values import COMMODITY, Name, groww_symbol
@@ -26,7 +26,7 @@ INTERVALS = {
     "240minute": ("4hour", HALF_YEAR),
     "day": ("1day", HALF_YEAR),
 }
-"""Our interval (rules 1.4.8) -> Groww's word, and the most days of one call."""
+"""Our interval (rules 1.4.8) -> Groww's word and the most days of one call."""
 
 
 def candle_requests(
@@ -37,11 +37,9 @@ def candle_requests(
     Raises ValueError for an interval or an instrument for which Groww has no candles.
     """
     name, symbol = Name.of_token(listing.broker_token), groww_symbol(listing)
-    if interval not in INTERVALS:
-        raise ValueError(f"groww has no candles of {interval}")
+    word, calls = word_and_spans("groww", INTERVALS, interval, first, last)
     if name.segment == COMMODITY or symbol is None:
         raise ValueError(f"groww has no candles of {listing.tradingsymbol}")
-    word, most_days = INTERVALS[interval]
     return tuple(
         wire.request(
             access,
@@ -57,7 +55,7 @@ def candle_requests(
                 ("candle_interval", word),
             ],
         )
-        for start, end in spans(first, last, most_days)
+        for start, end in calls
     )
 
 

@@ -16,11 +16,9 @@ import msgspec
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
-from onebroker.brokers.codec.order_terms import wire_word
 from onebroker.brokers.groww import wire
-from onebroker.brokers.groww.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, Name
+from onebroker.brokers.groww.values import ORDER_TYPES, PRODUCTS, SIDES, Name
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
-from onebroker.config.vocabulary import OrderType, Product, Side
 
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
@@ -30,13 +28,13 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
         name = Name.of_token(ticket.listing.broker_token)
     except (ValueError, KeyError, BadAnswer) as error:
         raise NotSendable(f"{ticket.listing.broker_token} names no instrument of groww") from error
-    order_type = wire_word("groww", ORDER_TYPE_TO_WIRE, OrderType, ticket.order_type)
-    product = wire_word("groww", PRODUCT_TO_WIRE, Product, ticket.product)
+    order_type = ORDER_TYPES.say(ticket.order_type)
+    product = PRODUCTS.say(ticket.product)
     if name.is_index:
         raise NotSendable(f"{name.symbol} is an index")  # in a call it would mean the share of that name
     order: dict[str, object] = {
         "trading_symbol": name.symbol,
-        "transaction_type": wire_word("groww", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "transaction_type": SIDES.say(ticket.transaction_type),
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
         "order_type": order_type,
         "product": product,

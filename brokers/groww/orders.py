@@ -21,12 +21,12 @@ from onebroker.brokers.codec.order_messages import (
     not_refused,
     refused,
 )
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, wire_word
-from onebroker.brokers.groww import values, wire
-from onebroker.brokers.groww.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE, Name
+from onebroker.brokers.codec.order_terms import as_changed, checked_type
+from onebroker.brokers.groww import wire
+from onebroker.brokers.groww.values import ORDER_TYPES, PRODUCTS, SIDES, STATUSES, VALIDITIES, Name
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
-from onebroker.config.vocabulary import OrderStatus, Product, Side, Validity
+from onebroker.config.vocabulary import OrderStatus
 
 UNSURE_CODES = frozenset({wire.INTERNAL, wire.CANNOT_SERVE, wire.DUPLICATE_REFERENCE})
 """Refusals after which an order may still have gone in: its own failures, and a reference id that it already has, which is ours."""
@@ -54,12 +54,12 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
         "price": ticket.price or _ZERO,
         "trigger_price": ticket.trigger_price,
-        "validity": wire_word("groww", VALIDITY_TO_WIRE, Validity, ticket.validity),
+        "validity": VALIDITIES.say(ticket.validity),
         "exchange": name.exchange,
         "segment": name.wire_segment,
-        "product": wire_word("groww", PRODUCT_TO_WIRE, Product, ticket.product),
-        "order_type": ORDER_TYPE_TO_WIRE[order_type],
-        "transaction_type": wire_word("groww", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "product": PRODUCTS.say(ticket.product),
+        "order_type": ORDER_TYPES.say(order_type),
+        "transaction_type": SIDES.say(ticket.transaction_type),
     }
     if ticket.token:
         fields["order_reference_id"] = _reference(ticket.token)
@@ -81,7 +81,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "price": stands.price or None,
         "trigger_price": stands.trigger_price or None,
         "groww_order_id": row.order_id,
-        "order_type": ORDER_TYPE_TO_WIRE[stands.order_type],
+        "order_type": ORDER_TYPES.say(stands.order_type),
         "segment": _segment(row),
     }
     return about_standing(row, _message(access, wire.MODIFY, fields))
@@ -109,7 +109,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
         return refused(refusal, response, surely=clear and order_id is None)
     accepted = order_id is not None and 200 <= response.status < 300 and answer.get("status") == wire.SUCCESS
     outcome = not_refused(order_id if accepted else None, response, token=text(fields.get("order_reference_id")))
-    if accepted and values.status(fields.get("order_status")) == OrderStatus.REJECTED:
+    if accepted and STATUSES.read(fields.get("order_status")) == OrderStatus.REJECTED:
         return attrs.evolve(outcome, status_message=text(fields.get("remark")))
     return outcome
 

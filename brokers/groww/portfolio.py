@@ -12,8 +12,8 @@ from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.contained import read_rows, read_views
 from onebroker.brokers.codec.fields import Row
-from onebroker.brokers.groww import values, wire
-from onebroker.brokers.groww.values import CASH, Name
+from onebroker.brokers.groww import wire
+from onebroker.brokers.groww.values import CASH, PRODUCTS, Name
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 
@@ -125,12 +125,12 @@ def _holds_carried(row: Row) -> bool:
 def _value(*legs: tuple[int, object]) -> float | None:
     """Add up quantity x price of legs; an empty leg counts nothing. None where a leg that is not empty has no price."""
     priced = [(quantity, fields.number(price)) for quantity, price in legs if quantity]
-    values_ = [quantity * price for quantity, price in priced if price is not None]
-    return sum(values_, 0.0) if len(values_) == len(priced) else None
+    amounts = [quantity * price for quantity, price in priced if price is not None]
+    return sum(amounts, 0.0) if len(amounts) == len(priced) else None
 
 
 def _net_row(row: Row) -> PositionRow:
-    name, product = Name.of_row(row), values.product(row.get("product"))
+    name, product = Name.of_row(row), PRODUCTS.read(row.get("product"))
     bought, sold = _today(row)
     carried_in, carried_out = _carried(row)
     quantity = bought + carried_in - sold - carried_out
@@ -162,7 +162,7 @@ def _net_row(row: Row) -> PositionRow:
 
 def _day_row(row: Row) -> PositionRow:
     """Return today's part of a row. Its result is not reported separately; its average is known only where the legs are today's."""
-    name, product = Name.of_row(row), values.product(row.get("product"))
+    name, product = Name.of_row(row), PRODUCTS.read(row.get("product"))
     bought, sold = _today(row)
     inside = _holds_carried(row) and any(_carried(row))
     average = row.get("credit_price") if bought > sold else row.get("debit_price")
@@ -208,7 +208,7 @@ def _holding_row(row: Row) -> HoldingRow:
 
 def _exchange(row: Row) -> str:
     listed = row.get("tradable_exchanges")
-    named = [str(each).upper() for each in listed] if isinstance(listed, list) else []
+    named = [str(exchange).upper() for exchange in listed] if isinstance(listed, list) else []
     return "NSE" if not named or "NSE" in named else named[0]
 
 

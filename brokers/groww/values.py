@@ -1,4 +1,4 @@
-"""Groww's words and names: value tables in both directions, and the name of an instrument where it has no number.
+"""Groww's words and names: words in both directions, and the name of an instrument where it has no number.
 
 Source: docs/brokers/groww.md, section 5 (documentation, annexures; growwapi 1.5.0 constants). Quantities are units
 everywhere; for MCX that is the documents' general wording, unchecked.
@@ -8,54 +8,58 @@ from typing import Self
 
 import attrs
 
-from onebroker.brokers.codec.fields import Row, required, translated
+from onebroker.brokers.codec.fields import Row, required
+from onebroker.brokers.codec.words import Words
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
-STATUSES: dict[str, OrderStatus] = {
-    "NEW": OrderStatus.PENDING,
-    "ACKED": OrderStatus.PENDING,
-    "TRIGGER_PENDING": OrderStatus.PENDING,  # a stop that waits for its trigger is not yet working
-    "APPROVED": OrderStatus.OPEN,
-    "OPEN": OrderStatus.OPEN,
-    "MODIFICATION_REQUESTED": OrderStatus.OPEN,
-    "CANCELLATION_REQUESTED": OrderStatus.OPEN,
-    "EXECUTED": OrderStatus.COMPLETE,
-    "DELIVERY_AWAITED": OrderStatus.COMPLETE,
-    "COMPLETED": OrderStatus.COMPLETE,
-    "CANCELLED": OrderStatus.CANCELLED,
-    "REJECTED": OrderStatus.REJECTED,
-    "FAILED": OrderStatus.REJECTED,
-}
-STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
-"""There is no such word: an order that lapses at the end of the day is shown as cancelled or failed (unchecked which)."""
+STATUSES: Words[OrderStatus, str] = Words(
+    "groww",
+    OrderStatus,
+    read_only={
+        "NEW": OrderStatus.PENDING,
+        "ACKED": OrderStatus.PENDING,
+        "TRIGGER_PENDING": OrderStatus.PENDING,  # a stop that waits for its trigger is not yet working
+        "APPROVED": OrderStatus.OPEN,
+        "OPEN": OrderStatus.OPEN,
+        "MODIFICATION_REQUESTED": OrderStatus.OPEN,
+        "CANCELLATION_REQUESTED": OrderStatus.OPEN,
+        "EXECUTED": OrderStatus.COMPLETE,
+        "DELIVERY_AWAITED": OrderStatus.COMPLETE,
+        "COMPLETED": OrderStatus.COMPLETE,
+        "CANCELLED": OrderStatus.CANCELLED,
+        "REJECTED": OrderStatus.REJECTED,
+        "FAILED": OrderStatus.REJECTED,
+    },
+    unsupported={OrderStatus.EXPIRED},
+)
+"""No word means EXPIRED: an order that lapses at the end of the day is shown as cancelled or failed (unchecked which)."""
 
-SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
-SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL}
+SIDES = Words("groww", Side, both={Side.BUY: "BUY", Side.SELL: "SELL"})
 
-PRODUCT_TO_WIRE = {Product.CNC: "CNC", Product.MIS: "MIS", Product.NRML: "NRML"}
-PRODUCT_FROM_WIRE = {
-    **{word: product for product, word in PRODUCT_TO_WIRE.items()},
-    "CO": Product.CO,
-    "BO": Product.BO,
-    "MTF": Product.MTF,
-    "ARB": Product.ARB,
-}
-"""The last four are only received, never sent."""
+PRODUCTS = Words(
+    "groww",
+    Product,
+    both={Product.CNC: "CNC", Product.MIS: "MIS", Product.NRML: "NRML"},
+    read_only={"CO": Product.CO, "BO": Product.BO, "MTF": Product.MTF, "ARB": Product.ARB},
+)
 
-ORDER_TYPE_TO_WIRE = {
-    OrderType.MARKET: "MARKET",
-    OrderType.LIMIT: "LIMIT",
-    OrderType.SL: "SL",
-    OrderType.SL_M: "SL_M",
-}
-ORDER_TYPE_FROM_WIRE = {word: order_type for order_type, word in ORDER_TYPE_TO_WIRE.items()}
+ORDER_TYPES = Words(
+    "groww",
+    OrderType,
+    both={OrderType.MARKET: "MARKET", OrderType.LIMIT: "LIMIT", OrderType.SL: "SL", OrderType.SL_M: "SL_M"},
+)
 
-VALIDITY_TO_WIRE = {Validity.DAY: "DAY"}
-"""All validities that the documents offer. The SDK also names IOC, GTD, GTC and EOS, but nothing says that Groww accepts them."""
-VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC, "GTD": Validity.GTD, "GTC": Validity.GTC}
-VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT})
+VALIDITIES = Words(
+    "groww",
+    Validity,
+    both={Validity.DAY: "DAY"},
+    read_only={"IOC": Validity.IOC, "GTD": Validity.GTD, "GTC": Validity.GTC},
+    unsupported={Validity.GTT},
+)
+"""DAY is the only validity that the documents offer. The SDK also names IOC, GTD, GTC and EOS, but nothing says that Groww
+accepts them."""
 
 EXCHANGES = {"NSE": "nse", "BSE": "bse", "MCX": "mcx"}
 
@@ -113,24 +117,3 @@ def exchange_token(listing: Listing) -> str | None:
 def groww_symbol(listing: Listing) -> str | None:
     """Return the name that candle calls use; None when not known."""
     return (listing.other_names or "").partition(BETWEEN)[2] or None
-
-
-def status(word: object) -> str:
-    """Return our order status, or the broker's word in upper case when we have no word for it."""
-    return translated(STATUSES, word)
-
-
-def side(word: object) -> str:
-    return translated(SIDE_FROM_WIRE, word)
-
-
-def product(word: object) -> str:
-    return translated(PRODUCT_FROM_WIRE, word)
-
-
-def order_type(word: object) -> str:
-    return translated(ORDER_TYPE_FROM_WIRE, word)
-
-
-def validity(word: object) -> str:
-    return translated(VALIDITY_FROM_WIRE, word)

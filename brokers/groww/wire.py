@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.codec.fields import Row, row_of, rows_of, text
-from onebroker.brokers.codec.refusals import says_address
+from onebroker.brokers.codec.refusals import Refusals, by_code, by_status, by_words, says_address, server_failed
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -67,7 +67,7 @@ REFUSALS = {
     "GA006": RefusalKind.REFUSED,  # cannot be processed
     DUPLICATE_REFERENCE: RefusalKind.REFUSED,
 }
-"""Error code -> its kind for us, where the HTTP status does not decide."""
+"""Error code -> its kind, where the HTTP status does not decide."""
 
 STATUS_REFUSALS = {
     401: RefusalKind.SESSION_DEAD,
@@ -77,6 +77,14 @@ STATUS_REFUSALS = {
     504: RefusalKind.UNAVAILABLE,
 }
 """HTTP statuses that are a refusal whatever their body is."""
+
+_KINDS = Refusals(
+    by_words(says_address, RefusalKind.ADDRESS_NOT_REGISTERED),
+    by_status({401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}),
+    by_code(REFUSALS),
+    server_failed,
+)
+"""For answers with `status: FAILURE`."""
 
 
 def headers(bearer: str, *, body: bool) -> dict[str, str]:
@@ -165,10 +173,4 @@ def error_in(envelope: Mapping[str, object]) -> tuple[str | None, str | None]:
 def _failure(envelope: Mapping[str, object], status: int) -> BrokerRefusal:
     code, said = error_in(envelope)
     message = said or code or f"HTTP {status} refused without a reason"
-    kind = STATUS_REFUSALS.get(status, RefusalKind.REFUSED)
-    if says_address(message):
-        kind = RefusalKind.ADDRESS_NOT_REGISTERED
-    elif kind in (RefusalKind.REFUSED, RefusalKind.UNAVAILABLE):
-        default = RefusalKind.UNAVAILABLE if status >= 500 else kind
-        kind = REFUSALS.get(code or "", default)
-    return BrokerRefusal(kind, message, code=code)
+    return BrokerRefusal(_KINDS.kind(status, code, message), message, code=code)

@@ -19,12 +19,12 @@ from tests.support.every_case import every_case
     ],
 )  # fmt: skip
 def test_the_documented_statuses_are_read_and_an_unknown_one_passes_through(word, ours):
-    assert values.status(word) == ours
+    assert values.STATUSES.read(word) == ours
 
 
-@pytest.mark.parametrize("read", [values.side, values.product, values.order_type, values.validity])
-def test_words_nobody_documented_pass_through_in_capitals(read):
-    assert read("eos") == "EOS"
+@pytest.mark.parametrize("words", [values.SIDES, values.PRODUCTS, values.ORDER_TYPES, values.VALIDITIES])
+def test_words_nobody_documented_pass_through_in_capitals(words):
+    assert words.read("eos") == "EOS"
 
 
 def test_a_name_is_made_of_what_rows_carry_and_read_back_from_the_token():
