@@ -10,12 +10,61 @@ from datetime import datetime
 import attrs
 
 from onebroker.brokers.angelone import values, wire
+from onebroker.brokers.angelone.values import ORDER_TYPES, PRODUCTS, SIDES, STATUS_CODES, STATUSES, VALIDITIES
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.contained import order_names, read_rows
+from onebroker.brokers.codec.order_rows import Instrument, OrderFields, TradeFields, at
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireResponse
 
+STATUS_CODE = "order-status"
+"""The field of the order socket's frame that holds a code of `STATUS_CODES`. `order_feed.py` copies it into the frame's row."""
+
+
+def _status(row: fields.Row) -> str:
+    """Return our order status: by the row's word, else by the socket's code."""
+    word = fields.text(row.get("status")) or fields.text(row.get("orderstatus"))
+    if word is not None:
+        return STATUSES.read(word)
+    code = fields.text(row.get(STATUS_CODE))
+    if code is None:
+        raise BadAnswer("an order without a status")
+    return STATUS_CODES.get(code.upper(), code.upper())
+
+
+ORDERS = OrderFields(
+    order_id="orderid",  # a number in the documents' sample
+    status=_status,
+    transaction_type=SIDES.at("transactiontype"),
+    product=PRODUCTS.at("producttype"),
+    order_type=ORDER_TYPES.at("ordertype"),
+    validity=VALIDITIES.at("duration"),
+    quantity="quantity",
+    # The documents' cancelled order has both unfilled and cancelled units, so neither figure is read.
+    filled="filledshares",
+    disclosed="disclosedquantity",
+    price="price",
+    trigger_price="triggerprice",
+    average_price="averageprice",
+    exchange_order_id="exchangeorderid",
+    parent_order_id="parentorderid",
+    status_message="text",
+    order_timestamp=at(values.iso_time, "updatetime"),  # the time of placing is not reported
+    exchange_timestamp=at(values.iso_time, "exchtime", "exchorderupdatetime"),
+    tag="ordertag",
+    variety="variety",
+)
+TRADES = TradeFields(
+    trade_id="fillid",
+    order_id="orderid",
+    transaction_type=SIDES.at("transactiontype"),
+    product=PRODUCTS.at("producttype"),
+    quantity="fillsize",
+    price="fillprice",
+    trade_timestamp="filltime",  # a time of day without its date
+    exchange_timestamp="filltime",
+)
 _NAME = order_names(("orderid",), ("ordertag",), fields.text)
 
 
@@ -54,68 +103,27 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 
     rows = fields.rows_of(wire.data(responses[0]))
     found = values.find_names(map(named, fields.readable_rows(rows)), listings)
-    return read_rows(rows, lambda row: _trade_row(named(row), listings, found))
+
+    def trade(row: fields.Row) -> TradeRow:
+        complete = named(row)
+        return TRADES.row(complete, _instrument(complete, listings, found))
+
+    return read_rows(rows, trade)
 
 
-def order_row(
-    row: Mapping[str, object],
-    listings: Mapping[str, Listing],
-    found: Mapping[tuple[str, str], str],
-    *,
-    code: object = None,
-) -> OrderRow:
+def order_row(row: fields.Row, listings: Mapping[str, Listing], found: Mapping[tuple[str, str], str]) -> OrderRow:
     """Return one order in its current state; raise `BadAnswer` for a row that names no order.
 
-    `found` names the instruments of rows without a token (`values.find_names`); `code` is the order socket's status code,
-    for a row without a status word.
+    `found` names the instruments of rows without a token (`values.find_names`). The code under `STATUS_CODE` counts only
+    where the row has no status word.
     """
+    return ORDERS.row(row, _instrument(row, listings, found))
+
+
+def _instrument(row: fields.Row, listings: Mapping[str, Listing], found: Mapping[tuple[str, str], str]) -> Instrument:
     exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
     token = values.name_of(row, exchange, symbol, found)
-    units = values.contract_units(token, listings)
-    scale = units or 1
-    status = _status(row, code)
-    quantity = fields.quantity(row, "quantity") * scale
-    filled = fields.filled(row, "filledshares", status) * scale
-    # The documents' cancelled order has both unfilled and cancelled units.
-    pending, cancelled = fields.unfilled(status, quantity, filled)
-    return OrderRow(
-        order_id=fields.required(row, "orderid"),  # a number in the documents' sample
-        status=status,
-        transaction_type=values.side(row.get("transactiontype")),
-        product=values.product(row.get("producttype")),
-        order_type=values.order_type(row.get("ordertype")),
-        validity=values.validity(row.get("duration")),
-        instrument_token=token,
-        tradingsymbol=symbol,
-        exchange=exchange,
-        quantity=quantity,
-        filled_quantity=filled,
-        pending_quantity=pending,
-        cancelled_quantity=cancelled,
-        disclosed_quantity=fields.whole(row.get("disclosedquantity")) * scale,
-        price=fields.number(row.get("price")) or 0.0,
-        trigger_price=fields.number(row.get("triggerprice")) or 0.0,
-        average_price=fields.number(row.get("averageprice")) or 0.0,
-        exchange_order_id=fields.text(row.get("exchangeorderid")),
-        parent_order_id=fields.text(row.get("parentorderid")),
-        status_message=fields.text(row.get("text")),
-        order_timestamp=values.iso_time(row.get("updatetime")),  # the time of placing is not reported
-        exchange_timestamp=values.iso_time(row.get("exchtime")) or values.iso_time(row.get("exchorderupdatetime")),
-        tag=fields.text(row.get("ordertag")),
-        variety=fields.text(row.get("variety")),
-        contract_units=units,
-    )
-
-
-def _status(row: Mapping[str, object], code: object) -> str:
-    for name in ("status", "orderstatus"):
-        word = fields.text(row.get(name))
-        if word is not None:
-            return values.status(word)
-    spelled = fields.text(code)
-    if spelled is None:
-        raise BadAnswer("an order without a status")
-    return values.STATUS_CODES.get(spelled.upper(), spelled.upper())
+    return Instrument(token, symbol, exchange, values.contract_units(token, listings))
 
 
 def _orders_without_token(answer: WireResponse) -> list[str]:
@@ -126,28 +134,3 @@ def _orders_without_token(answer: WireResponse) -> list[str]:
         return []  # reported when the answers are parsed
     ids = {fields.text(row.get("orderid")) for row in rows if fields.text(row.get("symboltoken")) is None}
     return sorted(order_id for order_id in ids if order_id is not None)
-
-
-def _trade_row(
-    row: Mapping[str, object], listings: Mapping[str, Listing], found: Mapping[tuple[str, str], str]
-) -> TradeRow:
-    exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
-    token = values.name_of(row, exchange, symbol, found)
-    units = values.contract_units(token, listings)
-    price = fields.price(row.get("fillprice"))
-    if price is None:
-        raise BadAnswer("a trade without a price")
-    return TradeRow(
-        trade_id=fields.required(row, "fillid"),
-        order_id=fields.required(row, "orderid"),
-        transaction_type=values.side(row.get("transactiontype")),
-        product=values.product(row.get("producttype")),
-        instrument_token=token,
-        tradingsymbol=symbol,
-        exchange=exchange,
-        quantity=fields.quantity(row, "fillsize") * (units or 1),
-        price=price,
-        trade_timestamp=fields.text(row.get("filltime")),  # a time of day without its date
-        exchange_timestamp=fields.text(row.get("filltime")),
-        contract_units=units,
-    )

@@ -1,4 +1,7 @@
-"""Angel One as one value: `ANGELONE`."""
+"""Angel One as one value, `ANGELONE`: what it places and changes, and how often its data is read.
+
+Source: SmartAPI documentation, orders, not re-read by us; cadence from architecture 13.
+"""
 
 from onebroker.brokers.angelone import (
     books,
@@ -13,8 +16,15 @@ from onebroker.brokers.angelone import (
     quotes,
     wire,
 )
-from onebroker.brokers.angelone.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
-from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
+from onebroker.brokers.angelone.values import ORDER_TYPES, VALIDITIES
+from onebroker.brokers.broker import AccountField, Broker, Cadence, Capabilities, LoginKind, logged_in_user
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
+
+_SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY), "ncdex": COMMODITY}
+"""MCX and NSE commodities (NCO) are left out because the unit of their quantities is not known (`values.UNSETTLED`); BSE currency is
+not in its file."""
+
+_ORDER_TYPES = ORDER_TYPES.sent
 
 ANGELONE = Broker(
     code="angelone",
@@ -22,12 +32,26 @@ ANGELONE = Broker(
     login_kind=LoginKind.UNATTENDED,
     credential_keys=frozenset({"api_key", "client_code", "pin", "totp_secret"}),
     endpoints=wire.ENDPOINTS,
-    capabilities=CAPABILITIES,
+    capabilities=Capabilities(
+        segments=offered(_SEGMENTS),
+        order_types={"equity": _ORDER_TYPES, "currency": _ORDER_TYPES, "commodity": _ORDER_TYPES},
+        products={
+            "equity": frozenset({"CNC", "MIS", "NRML"}),
+            "currency": frozenset({"MIS", "NRML"}),
+            "commodity": frozenset({"MIS", "NRML"}),
+        },
+        validities=VALIDITIES.sent,
+        after_market=True,
+        disclosed_quantity=True,
+        # modifyOrder takes no disclosed quantity.
+        modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "validity"}),
+        asked_by_token=False,
+    ),
     order_windows=wire.ORDER_WINDOWS,
     call_windows=wire.CALL_WINDOWS,
     kind_windows=wire.KIND_WINDOWS,
-    cadence=CADENCE,
-    profile_seconds=PROFILE_SECONDS,
+    cadence=Cadence(orders=2.0, trades=3.0, positions=3.0, funds=5.0, holdings=60.0),
+    profile_seconds=60.0,
     login=login,
     orders=orders,
     books=books,

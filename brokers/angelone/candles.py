@@ -9,7 +9,7 @@ from datetime import date
 
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access
-from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.candle_rows import read_candles, word_and_spans
 from onebroker.brokers.codec.fields import epoch
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
@@ -31,11 +31,9 @@ def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
     """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that SmartAPI does not offer."""
-    if interval not in INTERVALS:
-        raise ValueError(f"angelone has no candles of {interval}")
-    word, most_days = INTERVALS[interval]
+    word, calls = word_and_spans("angelone", INTERVALS, interval, first, last)
     requests = []
-    for start, end in spans(first, last, most_days):
+    for start, end in calls:
         body = {
             "exchange": listing.exchange,
             "symboltoken": values.symbol_token(listing.broker_token),

@@ -135,7 +135,7 @@ def text_event(frame: bytes | str) -> BrokerEvent:
     if code is None and words is None:
         return CorruptFrame("a text message that is neither an update nor an error")
     reason = words or str(code)
-    dead = wire.kind_of(200, code, reason) is RefusalKind.SESSION_DEAD
+    dead = wire.KINDS.kind(200, code, reason) is RefusalKind.SESSION_DEAD
     return SessionDead(reason) if dead else StreamRefused(reason)
 
 
@@ -216,6 +216,6 @@ def _message(action: int, listings: Sequence[Listing]) -> str:
     for listing in listings:
         kind = values.STREAM_TYPES[listing.exchange]
         tokens.setdefault(kind, []).append(values.symbol_token(listing.broker_token))
-    listed = [{"exchangeType": kind, "tokens": each} for kind, each in tokens.items()]
+    listed = [{"exchangeType": kind, "tokens": numbers} for kind, numbers in tokens.items()]
     request = {"correlationID": _CORRELATION, "action": action, "params": {"mode": SNAP_QUOTE, "tokenList": listed}}
     return msgspec.json.encode(request).decode()

@@ -12,27 +12,23 @@ from decimal import Decimal
 
 from onebroker.brokers.angelone import wire
 from onebroker.brokers.angelone.orders import check_settled
-from onebroker.brokers.angelone.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, symbol_token
+from onebroker.brokers.angelone.values import ORDER_TYPES, PRODUCTS, SIDES, symbol_token
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
-from onebroker.brokers.codec.order_terms import wire_word
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
-from onebroker.config.vocabulary import OrderType, Product, Side
 
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
     check_settled(ticket.listing)
-    order_type = wire_word("angelone", ORDER_TYPE_TO_WIRE, OrderType, ticket.order_type)
-    product = wire_word("angelone", PRODUCT_TO_WIRE, Product, ticket.product)
     position = {
         "exchange": ticket.listing.exchange,
         "qty": broker_quantity(ticket.quantity, ticket.listing),
         "price": float(ticket.price or 0),
-        "productType": product,
+        "productType": PRODUCTS.say(ticket.product),
         "token": symbol_token(ticket.listing.broker_token),
-        "tradeType": wire_word("angelone", SIDE_TO_WIRE, Side, ticket.transaction_type),
-        "orderType": order_type,
+        "tradeType": SIDES.say(ticket.transaction_type),
+        "orderType": ORDER_TYPES.say(ticket.order_type),
     }
     return wire.request(access, CallKind.READ, "POST", wire.ORDER_MARGINS, {"positions": [position]})
 

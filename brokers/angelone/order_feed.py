@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from onebroker.brokers.angelone import wire
-from onebroker.brokers.angelone.books import order_row
+from onebroker.brokers.angelone.books import STATUS_CODE, order_row
 from onebroker.brokers.angelone.feed import PONG, socket_headers, text_event
 from onebroker.brokers.angelone.values import find_names
 from onebroker.brokers.broker import Access, StreamFlow
@@ -77,7 +77,7 @@ class OrderFrames:
             return [Heartbeat()]
         try:
             message = message_of(frame)
-            if "orderData" not in message and "order-status" not in message:
+            if "orderData" not in message and STATUS_CODE not in message:
                 return [text_event(frame)]
             return [self._event(message)]
         except BadAnswer as error:
@@ -87,11 +87,11 @@ class OrderFrames:
         code, said = text(message.get("status-code")), text(message.get("error-message"))
         if code not in _FINE:
             return _REFUSED.get(code or "", StreamRefused)(said or f"status {code}")
-        status = message.get("order-status")
+        status = message.get(STATUS_CODE)
         if status == GREETING:
             return Heartbeat()
         row = row_of(message.get("orderData"))
         required(row, "orderid")
         if number(row.get("filledshares")) is None:
             return BooksMoved()  # a missing filled quantity is unknown, not zero
-        return OrderUpdate(order_row(row, self._listings, find_names([row], self._listings), code=status))
+        return OrderUpdate(order_row({**row, STATUS_CODE: status}, self._listings, find_names([row], self._listings)))

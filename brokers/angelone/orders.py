@@ -8,11 +8,11 @@ from decimal import Decimal
 
 from onebroker.brokers.angelone import wire
 from onebroker.brokers.angelone.values import (
-    ORDER_TYPE_TO_WIRE,
-    PRODUCT_TO_WIRE,
-    SIDE_TO_WIRE,
+    ORDER_TYPES,
+    PRODUCTS,
+    SIDES,
     UNSETTLED,
-    VALIDITY_TO_WIRE,
+    VALIDITIES,
     symbol_token,
 )
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
@@ -24,7 +24,7 @@ from onebroker.brokers.codec.order_messages import (
     not_refused,
     refused,
 )
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -35,7 +35,7 @@ from onebroker.brokers.requests import (
     WireResponse,
 )
 from onebroker.config.money import plain
-from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import OrderType
 
 NORMAL = "NORMAL"
 STOPLOSS = "STOPLOSS"
@@ -53,11 +53,11 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "variety": AFTER_MARKET if ticket.after_market else _variety(order_type),
         "tradingsymbol": ticket.listing.tradingsymbol,
         "symboltoken": symbol_token(ticket.listing.broker_token),
-        "transactiontype": wire_word("angelone", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "transactiontype": SIDES.say(ticket.transaction_type),
         "exchange": ticket.listing.exchange,
-        "ordertype": ORDER_TYPE_TO_WIRE[order_type],
-        "producttype": wire_word("angelone", PRODUCT_TO_WIRE, Product, ticket.product),
-        "duration": wire_word("angelone", VALIDITY_TO_WIRE, Validity, ticket.validity),
+        "ordertype": ORDER_TYPES.say(order_type),
+        "producttype": PRODUCTS.say(ticket.product),
+        "duration": VALIDITIES.say(ticket.validity),
         "price": _price(ticket.price),
         "triggerprice": _price(ticket.trigger_price),
         "squareoff": _NOTHING,
@@ -83,9 +83,9 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     body = {
         "variety": _variety_of(row),
         "orderid": row.order_id,
-        "ordertype": ORDER_TYPE_TO_WIRE[stands.order_type],
-        "producttype": wire_word("angelone", PRODUCT_TO_WIRE, Product, row.product),
-        "duration": wire_word("angelone", VALIDITY_TO_WIRE, Validity, change.validity or row.validity),
+        "ordertype": ORDER_TYPES.say(stands.order_type),
+        "producttype": PRODUCTS.say(row.product),
+        "duration": VALIDITIES.say(change.validity or row.validity),
         "price": _price(stands.price),
         "quantity": str(quantity_as_changed(change.quantity, row.quantity, change)),
         "tradingsymbol": change.listing.tradingsymbol,

@@ -169,7 +169,7 @@ class _Position:
 
     @property
     def product(self) -> str:
-        return values.product(self.row.get("producttype"))
+        return values.PRODUCTS.read(self.row.get("producttype"))
 
     @property
     def key(self) -> str:
@@ -258,9 +258,9 @@ def _value_scale(row: Mapping[str, object], lots: Mapping[str, int], units: int)
     The documents do not say which; the row's own quantity, price and value decide it.
     """
     for side, quantity in lots.items():
-        value, each = fields.price(row.get(f"total{side}value")), fields.price(row.get(f"total{side}avgprice"))
-        if value is not None and each is not None and quantity:
-            plain = quantity * each
+        value, price = fields.price(row.get(f"total{side}value")), fields.price(row.get(f"total{side}avgprice"))
+        if value is not None and price is not None and quantity:
+            plain = quantity * price
             return 1 if abs(value - plain * units) <= abs(value - plain) else units
     return 1
 
@@ -278,7 +278,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
     collateral = fields.whole(row.get("collateralquantity"))  # null in the documents' sample
     exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
     average = fields.price(row.get("averageprice"))
-    on_margin = values.product(row.get("product")) == Product.MTF
+    on_margin = values.PRODUCTS.read(row.get("product")) == Product.MTF
     return HoldingRow(
         instrument_token=values.name_of(row, exchange, symbol, {}),
         tradingsymbol=symbol,

@@ -1,4 +1,4 @@
-"""SmartAPI's words and numbers: value tables in both directions, the names of instruments, units per quantity, times.
+"""SmartAPI's words and numbers: words in both directions, the names of instruments, units per quantity, times.
 
 Sources: SmartAPI documentation, orders and websocket order status, not re-read by us. SmartAPI's tokens are unique within an
 exchange segment only, so the service knows an instrument as `NSE|2885`.
@@ -8,32 +8,37 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from onebroker.brokers.codec.fields import readable_rows, text, translated
+from onebroker.brokers.codec.fields import readable_rows, text
 from onebroker.brokers.codec.spelled_times import spelled_moment
+from onebroker.brokers.codec.words import Words
 from onebroker.brokers.records import Listing
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
-STATUSES: dict[str, OrderStatus] = {
-    "OPEN PENDING": OrderStatus.PENDING,
-    "VALIDATION PENDING": OrderStatus.PENDING,
-    "PUT ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "PENDING": OrderStatus.PENDING,
-    "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "MODIFY AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "TRIGGER PENDING": OrderStatus.PENDING,  # a stop that waits for its trigger is not yet working
-    "OPEN": OrderStatus.OPEN,
-    "MODIFIED": OrderStatus.OPEN,
-    "MODIFY PENDING": OrderStatus.OPEN,
-    "CANCEL PENDING": OrderStatus.OPEN,
-    "PARTIALLY EXECUTED": OrderStatus.OPEN,
-    "COMPLETE": OrderStatus.COMPLETE,
-    "EXECUTED": OrderStatus.COMPLETE,
-    "CANCELLED": OrderStatus.CANCELLED,
-    "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
-    "REJECTED": OrderStatus.REJECTED,
-}
+STATUSES: Words[OrderStatus, str] = Words(
+    "angelone",
+    OrderStatus,
+    read_only={
+        "OPEN PENDING": OrderStatus.PENDING,
+        "VALIDATION PENDING": OrderStatus.PENDING,
+        "PUT ORDER REQ RECEIVED": OrderStatus.PENDING,
+        "PENDING": OrderStatus.PENDING,
+        "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+        "MODIFY AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+        "TRIGGER PENDING": OrderStatus.PENDING,  # a stop that waits for its trigger is not yet working
+        "OPEN": OrderStatus.OPEN,
+        "MODIFIED": OrderStatus.OPEN,
+        "MODIFY PENDING": OrderStatus.OPEN,
+        "CANCEL PENDING": OrderStatus.OPEN,
+        "PARTIALLY EXECUTED": OrderStatus.OPEN,
+        "COMPLETE": OrderStatus.COMPLETE,
+        "EXECUTED": OrderStatus.COMPLETE,
+        "CANCELLED": OrderStatus.CANCELLED,
+        "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
+        "REJECTED": OrderStatus.REJECTED,
+    },
+    unsupported={OrderStatus.EXPIRED},
+)
 """SmartAPI writes them in lower case. It has no word for EXPIRED: an order that the exchange lets lapse is shown as cancelled."""
-STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
 
 STATUS_CODES: dict[str, OrderStatus] = {
     "AB01": OrderStatus.OPEN,
@@ -50,36 +55,36 @@ STATUS_CODES: dict[str, OrderStatus] = {
 }
 """The order socket's codes, which come together with the word. AB00 is its greeting and names no order."""
 
-SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
-SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL}
+SIDES = Words("angelone", Side, both={Side.BUY: "BUY", Side.SELL: "SELL"})
 
-PRODUCT_TO_WIRE = {Product.CNC: "DELIVERY", Product.MIS: "INTRADAY", Product.NRML: "CARRYFORWARD"}
-PRODUCT_FROM_WIRE = {
-    "DELIVERY": Product.CNC,
-    "INTRADAY": Product.MIS,
-    "CARRYFORWARD": Product.NRML,
-    "MARGIN": Product.MTF,  # "Margin Delivery"
-    "BO": Product.BO,
-}
-PRODUCTS_UNSUPPORTED = frozenset({Product.CO, Product.ARB})
-"""SmartAPI has no such product; BO and MTF are read, never sent."""
+PRODUCTS = Words(
+    "angelone",
+    Product,
+    both={Product.CNC: "DELIVERY", Product.MIS: "INTRADAY", Product.NRML: "CARRYFORWARD"},
+    read_only={
+        "MARGIN": Product.MTF,  # "Margin Delivery"
+        "BO": Product.BO,
+    },
+    unsupported={Product.CO, Product.ARB},
+)
 
-ORDER_TYPE_TO_WIRE = {
-    OrderType.MARKET: "MARKET",
-    OrderType.LIMIT: "LIMIT",
-    OrderType.SL: "STOPLOSS_LIMIT",
-    OrderType.SL_M: "STOPLOSS_MARKET",
-}
-ORDER_TYPE_FROM_WIRE = {
-    "MARKET": OrderType.MARKET,
-    "LIMIT": OrderType.LIMIT,
-    "STOPLOSS_LIMIT": OrderType.SL,
-    "STOPLOSS_MARKET": OrderType.SL_M,
-}
+ORDER_TYPES = Words(
+    "angelone",
+    OrderType,
+    both={
+        OrderType.MARKET: "MARKET",
+        OrderType.LIMIT: "LIMIT",
+        OrderType.SL: "STOPLOSS_LIMIT",
+        OrderType.SL_M: "STOPLOSS_MARKET",
+    },
+)
 
-VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
-VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
-VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+VALIDITIES = Words(
+    "angelone",
+    Validity,
+    both={Validity.DAY: "DAY", Validity.IOC: "IOC"},
+    unsupported={Validity.GTT, Validity.GTC, Validity.GTD},
+)
 
 EXCHANGES = {
     "NSE": "nse", "NFO": "nse", "CDS": "nse", "NCO": "nse",
@@ -163,27 +168,6 @@ def name_of(row: Mapping[str, object], exchange: str, symbol: str, found: Mappin
     if token is None:
         return found.get((exchange, symbol)) or broker_token(exchange, symbol)
     return broker_token(exchange, token)
-
-
-def status(word: object) -> str:
-    """Return our order status, or SmartAPI's word in upper case when we have no word for it."""
-    return translated(STATUSES, word)
-
-
-def side(word: object) -> str:
-    return translated(SIDE_FROM_WIRE, word)
-
-
-def product(word: object) -> str:
-    return translated(PRODUCT_FROM_WIRE, word)
-
-
-def order_type(word: object) -> str:
-    return translated(ORDER_TYPE_FROM_WIRE, word)
-
-
-def validity(word: object) -> str:
-    return translated(VALIDITY_FROM_WIRE, word)
 
 
 def contract_units(name: str, listings: Mapping[str, Listing]) -> int | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.codec.fields import text
-from onebroker.brokers.codec.refusals import says_address
+from onebroker.brokers.codec.refusals import Refusals, by_code, by_status, by_words, says_address, server_failed
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -93,16 +93,28 @@ REFUSALS: Mapping[str, RefusalKind] = {
     "AB1006": RefusalKind.BLOCKED,
     "AG7002": RefusalKind.ADDRESS_NOT_REGISTERED,  # `Access denied: Unregistered IP address`, in several live projects
 }
-"""Error codes that change our next step; every other code is REFUSED. Both envelopes share them."""
+"""Error codes that change our next step. Both envelopes share them."""
 
-_MESSAGES: tuple[tuple["re.Pattern[str]", RefusalKind], ...] = (
-    (re.compile(r"exceeding access rate|too many requests|rate limit", re.IGNORECASE), RefusalKind.RATE_LIMITED),
-    (re.compile(r"^\s*(invalid token|token (is )?(expired|missing))", re.IGNORECASE), RefusalKind.SESSION_DEAD),
-)
-"""Words of a refusal whose code says nothing."""
-
-RATE_TEXT = _MESSAGES[0][0]
+RATE_TEXT = re.compile(r"exceeding access rate|too many requests|rate limit", re.IGNORECASE)
 """The rate limit is refused in plain text with HTTP 403, not in an envelope."""
+_DEAD_TOKEN = re.compile(r"^\s*(invalid token|token (is )?(expired|missing))", re.IGNORECASE)
+
+
+def _refused_login(status: int, code: str | None, message: str) -> RefusalKind | None:
+    """A rule: HTTP 401 without a code is a dead session."""
+    return RefusalKind.SESSION_DEAD if status == 401 and code is None else None
+
+
+KINDS = Refusals(
+    by_code(REFUSALS),
+    by_words(RATE_TEXT.search, RefusalKind.RATE_LIMITED),
+    by_words(_DEAD_TOKEN.search, RefusalKind.SESSION_DEAD),
+    by_words(says_address, RefusalKind.ADDRESS_NOT_REGISTERED),
+    by_status({429: RefusalKind.RATE_LIMITED}),
+    _refused_login,
+    server_failed,
+)
+"""By the code; by the words where the code says nothing; else by the HTTP status."""
 
 
 def request(
@@ -159,24 +171,7 @@ def _code(envelope: Mapping[str, object]) -> str | None:
 def _refusal(envelope: Mapping[str, object], status: int) -> BrokerRefusal:
     code = _code(envelope)
     message = text(envelope.get("message")) or code or f"HTTP {status} refused without a reason"
-    return BrokerRefusal(kind_of(status, code, message), message, code=code)
-
-
-def kind_of(status: int, code: str | None, message: str) -> RefusalKind:
-    """Return the kind of a refusal: by its code, else by its words, else by its HTTP status."""
-    known = REFUSALS.get(code or "")
-    if known is not None:
-        return known
-    for pattern, kind in _MESSAGES:
-        if pattern.search(message):
-            return kind
-    if says_address(message):
-        return RefusalKind.ADDRESS_NOT_REGISTERED
-    if status == 429:
-        return RefusalKind.RATE_LIMITED
-    if status == 401 and code is None:
-        return RefusalKind.SESSION_DEAD
-    return RefusalKind.UNAVAILABLE if status >= 500 else RefusalKind.REFUSED
+    return BrokerRefusal(KINDS.kind(status, code, message), message, code=code)
 
 
 def is_clear(refusal: BrokerRefusal, status: int) -> bool:

@@ -1,16 +1,14 @@
 """SmartAPI's value tables beyond test_value_tables.py; names, times, units."""
 
 import msgspec
-import pytest
 
 from onebroker.brokers.angelone import values
 from onebroker.config.vocabulary import OrderStatus
 from tests.support.every_case import every_case
 
 
-@pytest.mark.parametrize("table", [values.STATUSES, values.STATUS_CODES])
-def test_every_order_status_of_ours_has_a_word_and_a_code_or_is_listed_as_unsupported(table):
-    assert set(table.values()) | values.STATUSES_UNSUPPORTED == set(OrderStatus)
+def test_every_order_status_of_ours_has_a_code_on_the_socket_or_is_listed_as_unsupported():
+    assert set(values.STATUS_CODES.values()) | values.STATUSES.unsupported == set(OrderStatus)
 
 
 def test_the_documented_statuses_are_read_in_lower_case_and_an_unknown_one_passes_through():
@@ -22,7 +20,7 @@ def test_the_documented_statuses_are_read_in_lower_case_and_an_unknown_one_passe
         "complete": "COMPLETE", "executed": "COMPLETE", "cancelled": "CANCELLED",
         "cancelled after market order": "CANCELLED", "rejected": "REJECTED", "half done": "HALF DONE",
     }  # fmt: skip
-    assert {word: values.status(word) for word in documented} == documented
+    assert {word: values.STATUSES.read(word) for word in documented} == documented
     assert set(values.STATUS_CODES) == {f"AB{number:02d}" for number in range(1, 12)}
 
 
