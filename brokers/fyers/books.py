@@ -9,10 +9,66 @@ from datetime import datetime
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.contained import order_names, read_rows
+from onebroker.brokers.codec.order_rows import Instrument, OrderFields, TradeFields, at
 from onebroker.brokers.fyers import values, wire
+from onebroker.brokers.fyers.values import ORDER_TYPES, PRODUCTS, SIDES, STATUSES, VALIDITIES
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+from onebroker.config.vocabulary import OrderStatus, OrderType
 
+_STOPS = (OrderType.SL, OrderType.SL_M)
+
+
+def _standing(row: fields.Row, status: str, order_type: str, quantity: int, filled: int) -> str:
+    """Return the status that counts.
+
+    Fyers has one number for everything pending, so it hides what is not working yet. A stop that has not traded counts as
+    waiting for its trigger. An after-market order without an exchange's order id counts as waiting for the open.
+    """
+    if status != OrderStatus.OPEN or filled:
+        return status
+    waits_for_open = row.get("offlineOrder") is True and fields.text(row.get("exchOrdId")) is None
+    return OrderStatus.PENDING if order_type in _STOPS or waits_for_open else status
+
+
+def _disclosed(row: fields.Row) -> int:
+    """Return the disclosed quantity as Fyers counts it, under either spelling of its name."""
+    disclosed = row.get("disclosedQty")
+    return fields.whole(row.get("discloseQty") if disclosed is None else disclosed)
+
+
+ORDERS = OrderFields(
+    order_id="id",
+    status=STATUSES.required_at("status"),
+    standing=_standing,
+    transaction_type=SIDES.at("side"),
+    product=PRODUCTS.at("productType"),
+    order_type=ORDER_TYPES.at("type"),
+    validity=VALIDITIES.at("orderValidity"),
+    quantity="qty",
+    # remainingQuantity contradicts itself once an order is finished, and there is no cancelled quantity on the wire.
+    filled="filledQty",
+    disclosed=_disclosed,
+    price="limitPrice",
+    trigger_price="stopPrice",
+    average_price="tradedPrice",
+    exchange_order_id="exchOrdId",
+    parent_order_id="parentId",
+    status_message="message",
+    order_timestamp=at(values.stamp, "orderDateTime"),
+    tag=at(values.tag, "orderTag"),
+)
+TRADES = TradeFields(
+    trade_id="tradeNumber",
+    order_id="orderNumber",
+    transaction_type=SIDES.at("side"),
+    product=PRODUCTS.at("productType"),
+    quantity="tradedQty",
+    price="tradePrice",
+    exchange_order_id="exchangeOrderNo",
+    # The trade's own time, though its name says the order's.
+    trade_timestamp="orderDateTime",
+)
 _NAME = order_names(("id",), ("orderTag",), values.tag)
 
 
@@ -42,74 +98,16 @@ def rows_under(name: str, response: WireResponse) -> list[fields.Row]:
     return fields.rows_of(answer[name])
 
 
-def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
+def order_row(row: fields.Row, listings: Mapping[str, Listing]) -> OrderRow:
     """Return one order in its current state; raise `BadAnswer` for a row that names no order."""
-    token = values.broker_token(row, "fyToken")
-    units = values.contract_units(token, listings)
-    scale = units or 1
-    ticker = fields.required(row, "symbol")
-    order_type = values.order_type(row.get("type"))
-    exchange_order_id = fields.text(row.get("exchOrdId"))
-    quantity = fields.quantity(row, "qty") * scale
-    word = fields.required(row, "status")
-    filled = fields.filled(row, "filledQty", fields.translated(values.STATUSES, word)) * scale
-    status = values.status(
-        word,
-        order_type,
-        filled=filled,
-        after_market=row.get("offlineOrder") is True,
-        at_exchange=exchange_order_id is not None,
-    )
-    # remainingQuantity contradicts itself once an order is finished, and there is no cancelled quantity on the wire.
-    pending, cancelled = fields.unfilled(status, quantity, filled)
-    disclosed = row.get("disclosedQty") if row.get("disclosedQty") is not None else row.get("discloseQty")
-    return OrderRow(
-        order_id=fields.required(row, "id"),
-        status=status,
-        transaction_type=values.side(row.get("side")),
-        product=values.product(row.get("productType")),
-        order_type=order_type,
-        validity=values.validity(row.get("orderValidity")),
-        instrument_token=token,
-        tradingsymbol=ticker,
-        exchange=values.exchange(ticker),
-        quantity=quantity,
-        filled_quantity=filled,
-        pending_quantity=pending,
-        cancelled_quantity=cancelled,
-        disclosed_quantity=fields.whole(disclosed) * scale,
-        price=fields.number(row.get("limitPrice")) or 0.0,
-        trigger_price=fields.number(row.get("stopPrice")) or 0.0,
-        average_price=fields.number(row.get("tradedPrice")) or 0.0,
-        exchange_order_id=exchange_order_id,
-        parent_order_id=fields.text(row.get("parentId")),
-        status_message=fields.text(row.get("message")),
-        order_timestamp=values.stamp(row.get("orderDateTime")),
-        tag=values.tag(row.get("orderTag")),
-        contract_units=units,
-    )
+    return ORDERS.row(row, _instrument(row, listings))
 
 
-def trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> TradeRow:
+def trade_row(row: fields.Row, listings: Mapping[str, Listing]) -> TradeRow:
     """Return one trade; raise `BadAnswer` for a row without its order, its quantity or its price."""
-    token = values.broker_token(row, "fyToken")
-    units = values.contract_units(token, listings)
-    ticker = fields.required(row, "symbol")
-    price = fields.price(row.get("tradePrice"))
-    if price is None:
-        raise BadAnswer("a trade without a price")
-    return TradeRow(
-        trade_id=fields.required(row, "tradeNumber"),
-        order_id=fields.required(row, "orderNumber"),
-        transaction_type=values.side(row.get("side")),
-        product=values.product(row.get("productType")),
-        instrument_token=token,
-        tradingsymbol=ticker,
-        exchange=values.exchange(ticker),
-        quantity=fields.quantity(row, "tradedQty") * (units or 1),
-        price=price,
-        exchange_order_id=fields.text(row.get("exchangeOrderNo")),
-        # The trade's own time, though its name says the order's.
-        trade_timestamp=fields.text(row.get("orderDateTime")),
-        contract_units=units,
-    )
+    return TRADES.row(row, _instrument(row, listings))
+
+
+def _instrument(row: fields.Row, listings: Mapping[str, Listing]) -> Instrument:
+    token, ticker = values.broker_token(row, "fyToken"), fields.required(row, "symbol")
+    return Instrument(token, ticker, values.exchange(ticker), values.contract_units(token, listings))

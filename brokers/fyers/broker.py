@@ -1,6 +1,10 @@
-"""Fyers as one value: `FYERS`."""
+"""Fyers as one value, `FYERS`: what it places and changes, and how often its data is read.
 
-from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
+Source: documentation "FYERS API v3", orders, not re-read by us; cadence from architecture 13.
+"""
+
+from onebroker.brokers.broker import AccountField, Broker, Cadence, Capabilities, LoginKind, logged_in_user
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.fyers import (
     books,
     by_token,
@@ -15,7 +19,16 @@ from onebroker.brokers.fyers import (
     quotes,
     wire,
 )
-from onebroker.brokers.fyers.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+from onebroker.brokers.fyers.values import ORDER_TYPES, VALIDITIES
+
+_SEGMENTS = {
+    "nse": (*CASH, *EQUITY, *CURRENCY, "commodity_futures", "commodity_options"),
+    "bse": (*CASH, *EQUITY),
+    "mcx": COMMODITY,
+}
+"""BSE's currency contracts have a number but no instrument file. Mutual funds are a separate service."""
+
+_ORDER_TYPES = ORDER_TYPES.sent
 
 FYERS = Broker(
     code="fyers",
@@ -25,11 +38,24 @@ FYERS = Broker(
     credential_keys=frozenset({"app_id", "secret", "redirect_url"}),
     optional_credential_keys=frozenset({"pin"}),
     endpoints=wire.ENDPOINTS,
-    capabilities=CAPABILITIES,
+    capabilities=Capabilities(
+        segments=offered(_SEGMENTS),
+        order_types={"equity": _ORDER_TYPES, "currency": _ORDER_TYPES, "commodity": _ORDER_TYPES},
+        products={
+            "equity": frozenset({"CNC", "MIS", "NRML"}),
+            "currency": frozenset({"MIS", "NRML"}),
+            "commodity": frozenset({"MIS", "NRML"}),
+        },
+        validities=VALIDITIES.sent,
+        after_market=True,
+        disclosed_quantity=True,
+        modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "disclosed_quantity"}),
+        asked_by_token=True,
+    ),
     order_windows=wire.ORDER_WINDOWS,
     call_windows=wire.CALL_WINDOWS,
-    cadence=CADENCE,
-    profile_seconds=PROFILE_SECONDS,
+    cadence=Cadence(orders=2.0, trades=4.0, positions=4.0, funds=15.0, holdings=60.0),
+    profile_seconds=60.0,
     login=login,
     orders=orders,
     books=books,

@@ -11,7 +11,7 @@ from datetime import date
 import msgspec
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.candle_rows import read_candles, word_and_spans
 from onebroker.brokers.codec.contained import made_of
 from onebroker.brokers.codec.fields import number
 from onebroker.brokers.fyers import wire
@@ -35,10 +35,8 @@ def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
     """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that Fyers does not offer."""
-    if interval not in INTERVALS:
-        raise ValueError(f"fyers has no candles of {interval}")
-    resolution, most_days = INTERVALS[interval]
-    return tuple(_request(access, listing, resolution, start, end) for start, end in spans(first, last, most_days))
+    resolution, calls = word_and_spans("fyers", INTERVALS, interval, first, last)
+    return tuple(_request(access, listing, resolution, start, end) for start, end in calls)
 
 
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:

@@ -15,25 +15,21 @@ import msgspec
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
-from onebroker.brokers.codec.order_terms import wire_word
 from onebroker.brokers.fyers import wire
-from onebroker.brokers.fyers.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE
+from onebroker.brokers.fyers.values import ORDER_TYPES, PRODUCTS, SIDES
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
-from onebroker.config.vocabulary import OrderType, Product, Side
 
 _ZERO = Decimal(0)
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
-    order_type = wire_word("fyers", ORDER_TYPE_TO_WIRE, OrderType, ticket.order_type)
-    product = wire_word("fyers", PRODUCT_TO_WIRE, Product, ticket.product)
     order = {
         "symbol": ticket.listing.tradingsymbol,
         "qty": broker_quantity(ticket.quantity, ticket.listing),
-        "side": wire_word("fyers", SIDE_TO_WIRE, Side, ticket.transaction_type),
-        "type": order_type,
-        "productType": product,
+        "side": SIDES.say(ticket.transaction_type),
+        "type": ORDER_TYPES.say(ticket.order_type),
+        "productType": PRODUCTS.say(ticket.product),
         "limitPrice": ticket.price or _ZERO,
         "stopPrice": ticket.trigger_price or _ZERO,
         "stopLoss": 0,

@@ -168,7 +168,7 @@ def _whole(told: Mapping[str, object]) -> Mapping[str, object] | None:
     """Return the row of an order when all its figures are known; None while one is missing."""
     if any(name not in told for name in _NEEDED):
         return None
-    order_type = values.order_type(told["type"])
+    order_type = values.ORDER_TYPES.read(told["type"])
     lacks_price = order_type in (OrderType.LIMIT, OrderType.SL) and "limitPrice" not in told
     lacks_trigger = order_type in (OrderType.SL, OrderType.SL_M) and "stopPrice" not in told
     filled = _filled(told)
@@ -183,7 +183,7 @@ def _filled(told: Mapping[str, object]) -> float | None:
     The remaining quantity gives it only for an order that is still alive: a cancelled order has nothing remaining and
     nothing filled.
     """
-    status = values.STATUSES.get(str(told["status"]).strip())
+    status = values.STATUSES.reads.get(str(told["status"]).strip())
     quantity, filled, remaining = (number(told.get(name)) for name in ("qty", "filledQty", "remainingQuantity"))
     if status is OrderStatus.COMPLETE:
         return quantity

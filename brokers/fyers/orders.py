@@ -18,12 +18,11 @@ from onebroker.brokers.codec.order_messages import (
     not_refused,
     refused,
 )
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
 from onebroker.brokers.fyers import wire
-from onebroker.brokers.fyers.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
+from onebroker.brokers.fyers.values import ORDER_TYPES, PRODUCTS, SIDES, VALIDITIES
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
-from onebroker.config.vocabulary import Product, Side, Validity
 
 _ZERO = Decimal(0)
 _JSON = msgspec.json.Encoder(decimal_format="number")
@@ -35,12 +34,12 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     fields: dict[str, object] = {
         "symbol": ticket.listing.tradingsymbol,
         "qty": broker_quantity(ticket.quantity, ticket.listing),
-        "type": ORDER_TYPE_TO_WIRE[order_type],
-        "side": wire_word("fyers", SIDE_TO_WIRE, Side, ticket.transaction_type),
-        "productType": wire_word("fyers", PRODUCT_TO_WIRE, Product, ticket.product),
+        "type": ORDER_TYPES.say(order_type),
+        "side": SIDES.say(ticket.transaction_type),
+        "productType": PRODUCTS.say(ticket.product),
         "limitPrice": ticket.price or _ZERO,
         "stopPrice": ticket.trigger_price or _ZERO,
-        "validity": wire_word("fyers", VALIDITY_TO_WIRE, Validity, ticket.validity),
+        "validity": VALIDITIES.say(ticket.validity),
         "disclosedQty": broker_quantity(ticket.disclosed_quantity, ticket.listing),
         "offlineOrder": ticket.after_market,
         "stopLoss": 0,
@@ -63,7 +62,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     stands = as_changed("fyers", change)
     fields: dict[str, object] = {
         "id": row.order_id,
-        "type": ORDER_TYPE_TO_WIRE[stands.order_type],
+        "type": ORDER_TYPES.say(stands.order_type),
         "limitPrice": stands.price,
         "stopPrice": stands.trigger_price,
         "qty": quantity_as_changed(change.quantity, row.quantity, change),

@@ -118,7 +118,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     position = PositionRow(
         position_key=fields.required(row, "id"),
         view="net",
-        product=values.product(row.get("productType")),
+        product=values.PRODUCTS.read(row.get("productType")),
         instrument_token=token,
         tradingsymbol=ticker,
         exchange=values.exchange(ticker),
@@ -165,7 +165,7 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     position = PositionRow(
         position_key=fields.required(row, "id"),
         view="day",
-        product=values.product(row.get("productType")),
+        product=values.PRODUCTS.read(row.get("productType")),
         instrument_token=token,
         tradingsymbol=ticker,
         exchange=values.exchange(ticker),
@@ -187,10 +187,10 @@ def _value(row: Mapping[str, object], value_name: str, lots: int, price_name: st
 
     The documents do not say whether values of lots include the multiplier. The row's own quantity and price decide it.
     """
-    value, each = fields.number(row.get(value_name)), fields.price(row.get(price_name))
-    if value is None or units == 1 or each is None:
+    value, price = fields.number(row.get(value_name)), fields.price(row.get(price_name))
+    if value is None or units == 1 or price is None:
         return value
-    without = lots * each
+    without = lots * price
     return value if abs(value - without * units) <= abs(value - without) else value * units
 
 

@@ -1,49 +1,54 @@
-"""Fyers' words and numbers: value tables in both directions, segments, instrument tokens, tags, times, units per quantity.
+"""Fyers' words and numbers: words in both directions, segments, instrument tokens, tags, times, units per quantity.
 
 Sources: documentation "FYERS API v3" (appendix, orders), not re-read by us; fyers-apiv3 3.2.0 (segments of its data socket).
-Fyers writes most words as numbers; the tables hold their digits.
+Fyers writes most words as numbers. A number that we also send stands in its table as a number, the others as their digits.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
-from onebroker.brokers.codec.fields import listed_units, required, text, translated
+from onebroker.brokers.codec.fields import listed_units, required, text
 from onebroker.brokers.codec.spelled_times import spelled_moment
+from onebroker.brokers.codec.words import Words
 from onebroker.brokers.records import Listing
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
-PENDING: Final = "6"
-STATUSES: dict[str, OrderStatus] = {
-    "1": OrderStatus.CANCELLED,
-    "2": OrderStatus.COMPLETE,
-    "4": OrderStatus.PENDING,  # in transit
-    "5": OrderStatus.REJECTED,
-    PENDING: OrderStatus.OPEN,  # see `status`
-    "7": OrderStatus.EXPIRED,
-}
+STATUSES: Words[OrderStatus, str] = Words(
+    "fyers",
+    OrderStatus,
+    read_only={
+        "1": OrderStatus.CANCELLED,
+        "2": OrderStatus.COMPLETE,
+        "4": OrderStatus.PENDING,  # in transit
+        "5": OrderStatus.REJECTED,
+        "6": OrderStatus.OPEN,  # everything that is pending at Fyers: `books.py` finds what is not working yet
+        "7": OrderStatus.EXPIRED,
+    },
+)
 """3 is not used."""
 
-SIDE_TO_WIRE = {Side.BUY: 1, Side.SELL: -1}
-SIDE_FROM_WIRE = {"1": Side.BUY, "-1": Side.SELL}
+SIDES = Words("fyers", Side, both={Side.BUY: 1, Side.SELL: -1})
 
-PRODUCT_TO_WIRE = {Product.CNC: "CNC", Product.MIS: "INTRADAY", Product.NRML: "MARGIN"}
-PRODUCT_FROM_WIRE = {
-    "CNC": Product.CNC,
-    "INTRADAY": Product.MIS,
-    "MARGIN": Product.NRML,
-    "MTF": Product.MTF,
-    "CO": Product.CO,
-    "BO": Product.BO,
-}
-PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
-"""Fyers has no such product; CO, BO and MTF are read but never sent."""
+PRODUCTS = Words(
+    "fyers",
+    Product,
+    both={Product.CNC: "CNC", Product.MIS: "INTRADAY", Product.NRML: "MARGIN"},
+    read_only={"MTF": Product.MTF, "CO": Product.CO, "BO": Product.BO},
+    unsupported={Product.ARB},
+)
 
-ORDER_TYPE_TO_WIRE = {OrderType.LIMIT: 1, OrderType.MARKET: 2, OrderType.SL_M: 3, OrderType.SL: 4}
-ORDER_TYPE_FROM_WIRE = {"1": OrderType.LIMIT, "2": OrderType.MARKET, "3": OrderType.SL_M, "4": OrderType.SL}
+ORDER_TYPES = Words(
+    "fyers",
+    OrderType,
+    both={OrderType.LIMIT: 1, OrderType.MARKET: 2, OrderType.SL_M: 3, OrderType.SL: 4},
+)
 
-VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
-VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
-VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+VALIDITIES = Words(
+    "fyers",
+    Validity,
+    both={Validity.DAY: "DAY", Validity.IOC: "IOC"},
+    unsupported={Validity.GTT, Validity.GTC, Validity.GTD},
+)
 
 SEGMENTS = {
     "1010": "nse_cm", "1011": "nse_fo", "1012": "cde_fo", "1020": "nse_com",
@@ -103,35 +108,6 @@ def is_index(ticker: str) -> bool:
 def exchange(ticker: str) -> str:
     """Return Fyers' own exchange word: NSE of `NSE:SBIN-EQ`."""
     return ticker.partition(":")[0]
-
-
-def status(word: object, order_type: str, *, filled: int, after_market: bool, at_exchange: bool) -> str:
-    """Return our order status, or the broker's number when we have no word for it.
-
-    Fyers has one number for everything pending, so it hides what is not working yet. A stop that has not traded counts as
-    waiting for its trigger. An after-market order without an exchange's order id counts as waiting for the open.
-    """
-    ours = translated(STATUSES, word)
-    if ours != OrderStatus.OPEN or filled:
-        return ours
-    waits = order_type in (OrderType.SL, OrderType.SL_M) or (after_market and not at_exchange)
-    return OrderStatus.PENDING if waits else ours
-
-
-def side(word: object) -> str:
-    return translated(SIDE_FROM_WIRE, word)
-
-
-def product(word: object) -> str:
-    return translated(PRODUCT_FROM_WIRE, word)
-
-
-def order_type(word: object) -> str:
-    return translated(ORDER_TYPE_FROM_WIRE, word)
-
-
-def validity(word: object) -> str:
-    return translated(VALIDITY_FROM_WIRE, word)
 
 
 def tag(value: object) -> str | None:

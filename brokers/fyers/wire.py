@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.codec.refusals import says_address
+from onebroker.brokers.codec.refusals import Refusals, by_code, by_status, by_words, says_address, server_failed
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -75,6 +75,13 @@ STATUS_REFUSALS = {
 }
 """HTTP statuses that are a refusal even without the envelope. 403 says that the app lacks a permission, and needs its envelope."""
 
+_KINDS = Refusals(
+    by_code(REFUSALS),
+    by_words(says_address, RefusalKind.ADDRESS_NOT_REGISTERED),
+    server_failed,
+    by_status(STATUS_REFUSALS),
+)
+
 
 def authorization(access: Access) -> str:
     """Return the proof of the login for calls and for the order socket: app id and token, without a scheme word."""
@@ -130,7 +137,7 @@ def refusal_in(envelope: Mapping[str, object], status: int) -> BrokerRefusal:
     given = envelope.get("code")
     code = None if given is None else str(given)
     message = str(envelope.get("message") or code or f"HTTP {status} refused without a reason")
-    return BrokerRefusal(_kind(status, code, message), message, code=code)
+    return BrokerRefusal(_KINDS.kind(status, code, message), message, code=code)
 
 
 def error_envelope(response: WireResponse) -> dict[str, object] | None:
@@ -140,13 +147,3 @@ def error_envelope(response: WireResponse) -> dict[str, object] | None:
     except BadAnswer:
         return None
     return envelope if isinstance(envelope, dict) and envelope.get("s") == ERROR else None
-
-
-def _kind(status: int, code: str | None, message: str) -> RefusalKind:
-    if code in REFUSALS:
-        return REFUSALS[code]
-    if says_address(message):
-        return RefusalKind.ADDRESS_NOT_REGISTERED
-    if status >= 500:
-        return RefusalKind.UNAVAILABLE
-    return STATUS_REFUSALS.get(status, RefusalKind.REFUSED)

@@ -6,6 +6,7 @@ import pytest
 from onebroker.brokers.fyers import books
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, WireResponse
+from tests.support.every_case import every_case
 
 CRUDE = Listing(broker_token="mcx_fo|565899", tradingsymbol="MCX:CRUDEOIL26SEPFUT", exchange="MCX", contract_units=100)
 
@@ -52,6 +53,21 @@ def test_lots_become_units_and_stay_lots_where_the_size_is_not_known(recorded):
 def test_a_cancelled_order_with_a_fill_has_nothing_pending(recorded):
     (row,) = books.parse_orders([row_with(recorded, status=1, qty=10, filledQty=4, remainingQuantity=6)], {})
     assert (row.status, row.filled_quantity, row.pending_quantity, row.cancelled_quantity) == ("CANCELLED", 4, 0, 6)
+
+
+@every_case(
+    ("changes", "status"),
+    [
+        ({"type": 1}, "OPEN"), ({"type": 2}, "OPEN"), ({"type": 3}, "PENDING"), ({"type": 4}, "PENDING"),
+        ({"type": 4, "filledQty": 1}, "OPEN"), ({"type": 4, "status": 1}, "CANCELLED"),
+        ({"offlineOrder": True, "exchOrdId": ""}, "PENDING"), ({"offlineOrder": True}, "OPEN"), ({"exchOrdId": ""}, "OPEN"),
+        ({"offlineOrder": True, "exchOrdId": "", "filledQty": 1}, "OPEN"),
+    ],
+)  # fmt: skip
+def test_a_pending_order_that_is_not_working_yet_is_pending_and_any_other_is_open(recorded, changes, status):
+    pending = {"status": 6, "qty": 2, "filledQty": 0, **changes}
+    (row,) = books.parse_orders([row_with(recorded, **pending)], {})
+    assert row.status == status
 
 
 def test_an_after_market_order_waits_for_the_open(recorded):

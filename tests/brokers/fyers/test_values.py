@@ -7,30 +7,26 @@ from hypothesis import strategies as st
 from onebroker.brokers.fyers import values
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
-from onebroker.config.vocabulary import OrderStatus
 from tests.support.every_case import every_case
 
 
-def test_every_order_status_of_ours_has_a_number_and_every_segment_an_exchange():
-    assert set(values.STATUSES.values()) == set(OrderStatus)
+def test_every_segment_has_an_exchange():
     assert set(values.SEGMENTS.values()) == set(values.EXCHANGES)
     assert set(values.EXCHANGES) >= values.LOT_SEGMENTS | values.CASH_SEGMENTS
 
 
 @every_case(
-    ("word", "kind", "more", "ours"),
-    [
-        (1, "LIMIT", {}, "CANCELLED"), (2, "LIMIT", {}, "COMPLETE"), (3, "LIMIT", {}, "3"), (4, "LIMIT", {}, "PENDING"),
-        (5, "LIMIT", {}, "REJECTED"), (6, "LIMIT", {}, "OPEN"), ("6", "MARKET", {}, "OPEN"), (7, "LIMIT", {}, "EXPIRED"),
-        ("half done", "LIMIT", {}, "HALF DONE"), (6, "SL", {}, "PENDING"), (6, "SL-M", {}, "PENDING"),
-        (6, "SL", {"filled": 1}, "OPEN"), (1, "SL", {}, "CANCELLED"),
-        (6, "LIMIT", {"after_market": True, "at_exchange": False}, "PENDING"),
-        (6, "LIMIT", {"after_market": True}, "OPEN"), (6, "LIMIT", {"at_exchange": False}, "OPEN"),
-    ],
+    ("number", "ours"),
+    [(1, "CANCELLED"), (2, "COMPLETE"), (3, "3"), (4, "PENDING"), (5, "REJECTED"), (6, "OPEN"), ("6", "OPEN"),
+     (7, "EXPIRED"), ("half done", "HALF DONE")],
 )  # fmt: skip
-def test_the_documented_statuses_are_read_and_what_waits_is_pending(word, kind, more, ours):
-    more = {"filled": 0, "after_market": False, "at_exchange": True, **more}
-    assert values.status(word, kind, **more) == ours
+def test_the_documented_statuses_are_read_from_a_number_or_its_digits(number, ours):
+    assert values.STATUSES.read(number) == ours
+
+
+def test_sides_and_order_types_are_read_from_a_number_or_its_digits():
+    assert [values.SIDES.read(number) for number in (1, -1, "1", "-1")] == ["BUY", "SELL", "BUY", "SELL"]
+    assert [values.ORDER_TYPES.read(number) for number in (1, 2, "3", "4")] == ["LIMIT", "MARKET", "SL-M", "SL"]
 
 
 @pytest.mark.parametrize(
