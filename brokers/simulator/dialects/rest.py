@@ -1,7 +1,9 @@
-"""HTTP as every dialect's server uses it: the table of routes, incoming bodies, outgoing JSON. No broker's words."""
+"""HTTP as every dialect's server uses it: the table of routes, refusals, incoming bodies, outgoing JSON and CSV. No broker's words."""
 
+import csv
+import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import parse_qsl
 
 import attrs
@@ -37,6 +39,14 @@ class NoRoute(Exception):
         self.status = status
 
 
+class Refused(Exception):
+    """A call that is answered with a refusal, whose bytes are in the broker's words."""
+
+    def __init__(self, answer: WireResponse) -> None:
+        super().__init__(answer.status, answer.body)
+        self.answer = answer
+
+
 def answer(routes: Sequence[Route], request: DialectRequest, check: Callable[[DialectRequest], None]) -> WireResponse:
     """Return the answer of the first matching route. If the route needs a login, `check` runs first.
 
@@ -64,3 +74,17 @@ def form_of(request: DialectRequest) -> dict[str, str]:
 def as_json(status: int, body: object) -> WireResponse:
     """Return an answer whose body is JSON."""
     return WireResponse(status=status, headers={"content-type": "application/json"}, body=msgspec.json.encode(body))
+
+
+def as_csv(body: bytes) -> WireResponse:
+    """Return an answer whose body is a CSV file."""
+    return WireResponse(status=200, headers={"content-type": "text/csv"}, body=body)
+
+
+def csv_file(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Return a CSV file with its header; lines end with a line feed."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
