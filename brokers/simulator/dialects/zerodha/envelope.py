@@ -1,15 +1,7 @@
 """Kite's envelope around every answer."""
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialects.rest import as_json
-
-
-class Refused(Exception):
-    """A call answered with Kite's error envelope."""
-
-    def __init__(self, status: int, error_type: str, message: str) -> None:
-        super().__init__(message)
-        self.answer = error(status, error_type, message)
+from onebroker.brokers.simulator.dialects.rest import Refused, as_json
 
 
 def success(data: object) -> WireResponse:
@@ -18,3 +10,12 @@ def success(data: object) -> WireResponse:
 
 def error(status: int, error_type: str, message: str) -> WireResponse:
     return as_json(status, {"status": "error", "message": message, "data": None, "error_type": error_type})
+
+
+def refused(status: int, error_type: str, message: str) -> Refused:
+    return Refused(error(status, error_type, message))
+
+
+def bad_input(message: str) -> Refused:
+    """Return the refusal of a field."""
+    return refused(400, "InputException", message)

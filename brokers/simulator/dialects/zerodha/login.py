@@ -1,16 +1,16 @@
 """Kite's login: its page, the exchange of tokens, and the check of callers."""
 
 import hashlib
-import hmac
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.facts import stamp
+from onebroker.brokers.simulator.dialects.logins import redirect, same
 from onebroker.brokers.simulator.dialects.rest import form_of
 from onebroker.brokers.simulator.dialects.tokens import ONE_TIME_SECONDS, Kind, Tokens
-from onebroker.brokers.simulator.dialects.zerodha.answers import stamp
-from onebroker.brokers.simulator.dialects.zerodha.envelope import Refused, success
+from onebroker.brokers.simulator.dialects.zerodha.envelope import refused, success
 from onebroker.config.clock import Clock
 from onebroker.config.vocabulary import OrderType, Product
 
@@ -28,19 +28,18 @@ class LoginDesk:
         word, _, pair = request.headers.get("authorization", "").partition(" ")
         key, _, token = pair.partition(":")
         if word != "token" or not self.is_live(key, token):
-            raise Refused(403, "TokenException", "Incorrect `api_key` or `access_token`.")
+            raise refused(403, "TokenException", "Incorrect `api_key` or `access_token`.")
 
     def page(self, request: DialectRequest) -> WireResponse:
         """Stand in for the page where a person logs in: redirect at once to the app's registered address. This is the simulator's own address unless
         the call names another."""
         if request.first("api_key") != self.credentials["api_key"]:
-            raise Refused(400, "InputException", "Invalid `api_key`.")
+            raise refused(400, "InputException", "Invalid `api_key`.")
         target = request.first("redirect_url") or f"{request.base}/connect/finish"
         token = self._tokens.mint(Kind.ONE_TIME, ONE_TIME_SECONDS)
         query = {"action": "login", "type": "login", "status": "success", "request_token": token}
         query |= dict(parse_qsl(request.first("redirect_params") or ""))
-        joint = "&" if "?" in target else "?"
-        return WireResponse(status=302, headers={"location": f"{target}{joint}{urlencode(query)}"})
+        return redirect(target, query)
 
     def finished(self, request: DialectRequest) -> WireResponse:
         text = b"Logged in. Hand the address of this page to onebroker login.\n"
@@ -50,23 +49,23 @@ class LoginDesk:
         form = form_of(request)
         self._check_sum(form, "request_token")
         if not self._tokens.spend(Kind.ONE_TIME, form.get("request_token", "")):
-            raise Refused(403, "TokenException", "Token is invalid or has expired.")
+            raise refused(403, "TokenException", "Token is invalid or has expired.")
         return success(self._session_answer())
 
     def renew(self, request: DialectRequest) -> WireResponse:
         form = form_of(request)
         self._check_sum(form, "refresh_token")
         if not self._tokens.spend(Kind.REFRESH, form.get("refresh_token", "")):
-            raise Refused(403, "TokenException", "Token is invalid or has expired.")
+            raise refused(403, "TokenException", "Token is invalid or has expired.")
         return success({**self._session_answer(), "refresh_token": self._tokens.mint(Kind.REFRESH)})
 
     def _check_sum(self, form: Mapping[str, str], name: str) -> None:
         key, secret = self.credentials["api_key"], self.credentials["api_secret"]
         if form.get("api_key") != key:
-            raise Refused(403, "TokenException", "Invalid `api_key`.")
+            raise refused(403, "TokenException", "Invalid `api_key`.")
         good = hashlib.sha256(f"{key}{form.get(name, '')}{secret}".encode()).hexdigest()
-        if not hmac.compare_digest(good, form.get("checksum", "").encode("ascii", "replace").decode()):
-            raise Refused(403, "TokenException", "Invalid `checksum`.")
+        if not same(form.get("checksum", ""), good):
+            raise refused(403, "TokenException", "Invalid `checksum`.")
 
     def _session_answer(self) -> dict[str, object]:
         access_token = self._tokens.mint(Kind.ACCESS)
@@ -83,7 +82,7 @@ class LoginDesk:
 
     def logout(self, request: DialectRequest) -> WireResponse:
         if request.first("api_key") != self.credentials["api_key"]:
-            raise Refused(403, "TokenException", "Invalid `api_key`.")
+            raise refused(403, "TokenException", "Invalid `api_key`.")
         self._tokens.forget(request.first("access_token") or request.first("refresh_token") or "")
         return success(True)
 

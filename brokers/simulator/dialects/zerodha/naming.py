@@ -1,17 +1,15 @@
 """How Kite names the exchange's contracts: exchange codes, trading symbols, instrument tokens, the instrument file."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, timedelta
-from decimal import Decimal
 
 import attrs
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.dialects.rest import csv_file
+from onebroker.brokers.simulator.dialects.symbols import compact_symbol, series_symbol, units_of
 from onebroker.brokers.simulator.world.model import Contract
-from onebroker.config.instruments import Shape, strike_text
+from onebroker.config.instruments import Shape
 
 HEADER = (
     "instrument_token", "exchange_token", "tradingsymbol", "name", "last_price", "expiry", "strike", "tick_size",
@@ -29,10 +27,6 @@ _DERIVATIVES = {
     ("nse", "commodity"): ("NCO", 12),
 }
 """(exchange, calendar) -> Kite's exchange code and segment id, the low byte of an instrument token."""
-
-_PLAIN_SERIES = ("", "EQ")
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_WEEKLY_MONTHS = "123456789OND"
 
 
 @attrs.frozen(kw_only=True)
@@ -57,7 +51,7 @@ class Name:
     @property
     def units(self) -> int:
         """Units in one of Kite's quantities: a lot on the currency and commodity exchanges, one unit elsewhere."""
-        return self.contract.lot_size if self.contract.quoted_in_lots else 1
+        return units_of(self.contract)
 
     @property
     def tradable(self) -> bool:
@@ -79,18 +73,15 @@ def name_of(contract: Contract) -> Name | None:
         exchange=exchange,
         segment=f"{exchange}-{'FUT' if future else 'OPT'}",
         segment_id=segment_id,
-        tradingsymbol=_derivative_symbol(contract),
+        # Only equity options expire weekly.
+        tradingsymbol=compact_symbol(contract, has_weeklies=contract.calendar == "equity"),
         instrument_type="FUT" if future else str(identity.option_type),
     )
 
 
 def instrument_file(names: Iterable[Name]) -> bytes:
     """Return the CSV of these instruments."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows(_file_row(name) for name in names)
-    return out.getvalue().encode()
+    return csv_file(HEADER, (_file_row(name) for name in names))
 
 
 def _security(contract: Contract) -> Name | None:
@@ -98,29 +89,14 @@ def _security(contract: Contract) -> Name | None:
     if place is None:
         return None
     exchange, segment_id = place
-    symbol = str(contract.identity.symbol)
-    if exchange == "NSE" and contract.series not in _PLAIN_SERIES:
-        symbol = f"{symbol}-{contract.series}"
     return Name(
         contract=contract,
         exchange=exchange,
         segment="INDICES" if contract.is_index else exchange,
         segment_id=INDEX_SEGMENT_ID if contract.is_index else segment_id,
-        tradingsymbol=symbol,
+        tradingsymbol=series_symbol(contract) if exchange == "NSE" else str(contract.identity.symbol),
         instrument_type="EQ",
     )
-
-
-def _derivative_symbol(contract: Contract) -> str:
-    identity = contract.identity
-    expiry = date.fromisoformat(str(identity.expiry_date))
-    year, month = f"{expiry.year % 100:02d}", _MONTHS[expiry.month - 1]
-    if identity.shape is Shape.FUTURE:
-        return f"{identity.underlying_symbol}{year}{month}FUT"
-    # Equity options may expire weekly. The last weekly expiry of a month carries the month's name.
-    weekly = contract.calendar == "equity" and (expiry + timedelta(days=7)).month == expiry.month
-    when = f"{_WEEKLY_MONTHS[expiry.month - 1]}{expiry.day:02d}" if weekly else month
-    return f"{identity.underlying_symbol}{year}{when}{strike_text(identity.strike_price or 0.0)}{identity.option_type}"
 
 
 def _file_row(name: Name) -> Sequence[object]:
@@ -131,11 +107,6 @@ def _file_row(name: Name) -> Sequence[object]:
         identity.strike_price or 0, float(contract.tick_size), contract.lot_size // name.units, name.instrument_type,
         name.segment, name.exchange,
     )  # fmt: skip
-
-
-def rupees(value: Decimal | None) -> float:
-    """Return a price or sum as Kite's JSON number; None is zero."""
-    return float(value or 0)
 
 
 class KiteNames(Listed[Name]):

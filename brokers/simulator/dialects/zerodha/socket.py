@@ -8,8 +8,8 @@ from decimal import Decimal
 import msgspec
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
-from onebroker.brokers.simulator.dialects.zerodha.answers import order_row
 from onebroker.brokers.simulator.dialects.zerodha.naming import KiteNames, Name
+from onebroker.brokers.simulator.dialects.zerodha.rows import order_row
 from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimOrder, SimStatus
 
 HEARTBEAT = b"\x00"

@@ -1,10 +1,20 @@
 """Kite's JSON rows, made from the exchange's truth."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.simulator.dialects.zerodha.naming import Name, rupees
+from onebroker.brokers.simulator.dialects.facts import (
+    Leg,
+    Row,
+    day_change,
+    depth_rows,
+    in_lots,
+    percent,
+    position_facts,
+    rupees,
+    stamp,
+)
+from onebroker.brokers.simulator.dialects.zerodha.naming import Name
 from onebroker.brokers.simulator.exchange.risk import Blocked
 from onebroker.brokers.simulator.world.model import (
     Level,
@@ -18,8 +28,6 @@ from onebroker.brokers.simulator.world.model import (
 )
 from onebroker.config.clock import from_epoch
 
-Row = dict[str, object]
-
 STATUSES: Mapping[SimStatus, str] = {
     SimStatus.AFTER_MARKET: "AMO REQ RECEIVED",
     SimStatus.TRIGGER_PENDING: "TRIGGER PENDING",
@@ -30,12 +38,7 @@ STATUSES: Mapping[SimStatus, str] = {
     SimStatus.EXPIRED: "LAPSED",
 }
 
-_DEPTH_LEVELS = 5
-
-
-def stamp(moment: datetime | None) -> str | None:
-    """Return a time as Kite writes it: Indian time without an offset."""
-    return None if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
+_EMPTY_LEVEL = {"price": 0, "quantity": 0, "orders": 0}
 
 
 def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
@@ -101,54 +104,49 @@ def trade_row(fill: SimFill, name: Name) -> Row:
 
 
 def position_row(position: SimPosition, name: Name, market: Market, *, day_only: bool) -> Row:
-    """Return a row of the net view, or with `day_only` of the day view, which leaves the carried leg out."""
-    carried = 0 if day_only else position.overnight_quantity
-    buys, sells = position.day_buy_quantity + max(carried, 0), position.day_sell_quantity + max(-carried, 0)
-    quantity = buys - sells
-    buy_value = position.day_buy_value + max(carried, 0) * position.overnight_price
-    sell_value = position.day_sell_value + max(-carried, 0) * position.overnight_price
-    buy_m2m = position.day_buy_value + max(carried, 0) * market.previous_close
-    sell_m2m = position.day_sell_value + max(-carried, 0) * market.previous_close
-    result = sell_value - buy_value + quantity * market.last_price
-    held = buy_value / buys if quantity > 0 else sell_value / sells if quantity < 0 else Decimal(0)
+    """Return a row of the net view, or with `day_only` of the day view, which leaves the carried leg out. Averages are not rounded. The `m2m` sums
+    count the carried leg at the previous close."""
+    facts = position_facts(position, market, with_carried=not day_only, places=None)
+    marked = position_facts(
+        position, market, carried_price=market.previous_close, with_carried=not day_only, places=None
+    )
+    result = rupees(facts.total_gain)
     units = name.units
     return {
         "tradingsymbol": name.tradingsymbol,
         "exchange": name.exchange,
         "instrument_token": name.token,
         "product": position.product.value,
-        "quantity": quantity // units,
-        "overnight_quantity": carried // units if carried >= 0 else -(-carried // units),
+        "quantity": facts.quantity // units,
+        "overnight_quantity": in_lots(facts.carried, units),
         "multiplier": units,
-        "average_price": rupees(held),
-        "close_price": rupees(market.previous_close) if carried else 0,
+        "average_price": rupees(facts.held_price),
+        "close_price": rupees(market.previous_close) if facts.carried else 0,
         "last_price": rupees(market.last_price),
-        "value": rupees(sell_value - buy_value),
-        "pnl": rupees(result),
-        "m2m": rupees(sell_m2m - buy_m2m + quantity * market.last_price),
-        "unrealised": rupees(result),
+        "value": rupees(facts.value),
+        "pnl": result,
+        "m2m": rupees(marked.total_gain),
+        "unrealised": result,
         "realised": 0,
-        "buy_quantity": buys // units,
-        "buy_price": rupees(buy_value / buys) if buys else 0,
-        "buy_value": rupees(buy_value),
-        "buy_m2m": rupees(buy_m2m),
-        "sell_quantity": sells // units,
-        "sell_price": rupees(sell_value / sells) if sells else 0,
-        "sell_value": rupees(sell_value),
-        "sell_m2m": rupees(sell_m2m),
-        "day_buy_quantity": position.day_buy_quantity // units,
-        "day_buy_price": rupees(position.day_buy_value / position.day_buy_quantity) if position.day_buy_quantity else 0,
-        "day_buy_value": rupees(position.day_buy_value),
-        "day_sell_quantity": position.day_sell_quantity // units,
-        "day_sell_price": rupees(position.day_sell_value / position.day_sell_quantity)
-        if position.day_sell_quantity
-        else 0,
-        "day_sell_value": rupees(position.day_sell_value),
+        **_leg("buy", facts.bought, units),
+        "buy_m2m": rupees(marked.bought.value),
+        **_leg("sell", facts.sold, units),
+        "sell_m2m": rupees(marked.sold.value),
+        **_leg("day_buy", facts.day_buy, units),
+        **_leg("day_sell", facts.day_sell, units),
+    }
+
+
+def _leg(word: str, leg: Leg, units: int) -> Row:
+    """Return a leg's fields. A leg without units has the whole number 0 as its price."""
+    return {
+        f"{word}_quantity": leg.quantity // units,
+        f"{word}_price": rupees(leg.average) if leg.quantity else 0,
+        f"{word}_value": rupees(leg.value),
     }
 
 
 def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
-    change = market.last_price - market.previous_close
     return {
         "tradingsymbol": name.tradingsymbol,
         "exchange": name.exchange,
@@ -172,10 +170,15 @@ def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
         "last_price": rupees(market.last_price),
         "close_price": rupees(market.previous_close),
         "pnl": rupees((market.last_price - holding.average_price) * holding.total_quantity),
-        "day_change": rupees(change),
-        "day_change_percentage": rupees(change * 100 / market.previous_close) if market.previous_close else 0,
+        "day_change": rupees(day_change(market)),
+        "day_change_percentage": _day_percent(market),
         "mtf": {"quantity": 0, "used_quantity": 0, "average_price": 0, "value": 0, "initial_margin": 0},
     }
+
+
+def _day_percent(market: Market) -> float:
+    """Return the day's change in percent, not rounded."""
+    return rupees(percent(day_change(market), market.previous_close, places=None)) if market.previous_close else 0
 
 
 def margins(funds: SimFunds) -> dict[str, Row]:
@@ -274,8 +277,7 @@ def quote_row(name: Name, market: Market) -> Row:
 
 
 def _levels(levels: tuple[Level, ...], units: int) -> list[Row]:
-    rows: list[Row] = [
-        {"price": rupees(level.price), "quantity": level.quantity // units, "orders": level.orders}
-        for level in levels[:_DEPTH_LEVELS]
-    ]
-    return rows + [{"price": 0, "quantity": 0, "orders": 0}] * (_DEPTH_LEVELS - len(rows))
+    def row(level: Level) -> Row:
+        return {"price": rupees(level.price), "quantity": level.quantity // units, "orders": level.orders}
+
+    return depth_rows(levels, row, _EMPTY_LEVEL)
