@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
-from onebroker.brokers.simulator.dialects.upstox.envelopes import Refused
+from onebroker.brokers.simulator.dialects.upstox.envelope import refused
 from onebroker.brokers.simulator.dialects.upstox.naming import Name
 from onebroker.config.clock import from_epoch
 
@@ -19,7 +19,7 @@ def span(unit: str, count: int, to_date: str, from_date: str | None) -> tuple[da
     last = _day(to_date)
     first = last - timedelta(days=most - 1) if from_date is None else _day(from_date)
     if first > last or (last - first).days > most:
-        raise Refused(400, "UDAPI1148", "Invalid date range")
+        raise refused(400, "UDAPI1148", "Invalid date range")
     return first, last
 
 
@@ -40,7 +40,7 @@ def interval_of(unit: str, count: int) -> str:
     if unit == "days" and count == 1:
         return "day"
     if unit == "days" or minutes not in _MINUTES:
-        raise Refused(400, "UDAPI1147", "Invalid interval")
+        raise refused(400, "UDAPI1147", "Invalid interval")
     return f"{minutes}minute"
 
 
@@ -54,4 +54,4 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise Refused(400, "UDAPI1148", "Invalid date range") from error
+        raise refused(400, "UDAPI1148", "Invalid date range") from error

@@ -1,14 +1,13 @@
 """Upstox' login: its page, the exchange of a code for a token, and the check of callers."""
 
-import hmac
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.logins import redirect, same
 from onebroker.brokers.simulator.dialects.rest import as_json, form_of
 from onebroker.brokers.simulator.dialects.tokens import ONE_TIME_SECONDS, Kind, Tokens
-from onebroker.brokers.simulator.dialects.upstox.envelopes import INVALID_INPUT, Refused, success
+from onebroker.brokers.simulator.dialects.upstox.envelope import INVALID_INPUT, refused, success
 from onebroker.config.vocabulary import OrderType
 
 REGISTERED_REDIRECT = "https://127.0.0.1/onebroker"
@@ -24,7 +23,7 @@ class LoginDesk:
     def check(self, request: DialectRequest) -> None:
         word, _, token = request.headers.get("authorization", "").partition(" ")
         if word.lower() != "bearer" or not self._tokens.is_live(token.strip()):
-            raise Refused(401, "UDAPI100050", "Invalid token used to access API")
+            raise refused(401, "UDAPI100050", "Invalid token used to access API")
 
     def page(self, request: DialectRequest) -> WireResponse:
         """Stand in for the page where a person logs in: redirect at once to the app's registered address."""
@@ -34,27 +33,27 @@ class LoginDesk:
             or request.first("redirect_uri") != REGISTERED_REDIRECT
             or request.first("response_type") != "code"
         ):
-            raise Refused(401, "UDAPI100068", "Check your 'client_id' and 'redirect_uri'; one or both are incorrect.")
+            raise refused(401, "UDAPI100068", "Check your 'client_id' and 'redirect_uri'; one or both are incorrect.")
         query = {"code": self._tokens.mint(Kind.ONE_TIME, ONE_TIME_SECONDS)}
         if request.first("state"):
             query["state"] = str(request.first("state"))
-        return WireResponse(status=302, headers={"location": f"{REGISTERED_REDIRECT}?{urlencode(query)}"})
+        return redirect(REGISTERED_REDIRECT, query)
 
     def exchange(self, request: DialectRequest) -> WireResponse:
         """Exchange a code for a token. Only this call answers flat, without the envelope."""
         form = form_of(request)
         if form.get("grant_type") != "authorization_code":
-            raise Refused(400, INVALID_INPUT, "Invalid 'grant_type'")
+            raise refused(400, INVALID_INPUT, "Invalid 'grant_type'")
         expected = {
             "client_id": self._credentials["api_key"],
             "client_secret": self._credentials["api_secret"],
             "redirect_uri": REGISTERED_REDIRECT,
         }
         for field, good in expected.items():
-            if not hmac.compare_digest(form.get(field, "").encode(), good.encode()):
-                raise Refused(401, "UDAPI100016", "Invalid Credentials")
+            if not same(form.get(field, ""), good):
+                raise refused(401, "UDAPI100016", "Invalid Credentials")
         if not self._tokens.spend(Kind.ONE_TIME, form.get("code", "")):
-            raise Refused(401, "UDAPI100057", "Invalid Auth code")
+            raise refused(401, "UDAPI100057", "Invalid Auth code")
         access_token = self._tokens.mint(Kind.ACCESS)
         return as_json(200, {**self._profile_fields(), "access_token": access_token, "extended_token": None})
 

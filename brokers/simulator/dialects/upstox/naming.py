@@ -2,14 +2,14 @@
 
 import gzip
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime, time
-from decimal import Decimal
+from datetime import datetime, time
 
 import attrs
 import msgspec
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.dialects.symbols import expiry_of, units_of
 from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Shape, strike_text
@@ -57,7 +57,7 @@ class Name:
     @property
     def units(self) -> int:
         """Units in one of Upstox' quantities: a contract for currency and commodity, one unit elsewhere."""
-        return self.contract.lot_size if self.contract.quoted_in_lots else 1
+        return units_of(self.contract)
 
     @property
     def is_cash(self) -> bool:
@@ -76,7 +76,7 @@ def name_of(contract: Contract) -> Name | None:
     segment = _DERIVATIVES.get((identity.exchange, contract.calendar))
     if segment is None:
         return None
-    expiry = f"{date.fromisoformat(str(identity.expiry_date)):%d %b %y}".upper()
+    expiry = f"{expiry_of(contract):%d %b %y}".upper()
     future = identity.shape is Shape.FUTURE
     kind = "FUT" if future else f"{strike_text(identity.strike_price or 0.0)} {identity.option_type}"
     return Name(
@@ -91,11 +91,6 @@ def name_of(contract: Contract) -> Name | None:
 def instrument_file(names: Iterable[Name]) -> bytes:
     """Return the gzipped JSON list of these instruments."""
     return gzip.compress(msgspec.json.encode([_file_row(name) for name in names]), compresslevel=1, mtime=0)
-
-
-def rupees(value: Decimal | None) -> float:
-    """Return a price or sum as Upstox' JSON number; None is zero."""
-    return float(value or 0)
 
 
 def _security(contract: Contract) -> Name | None:
@@ -141,7 +136,7 @@ def _file_row(name: Name) -> dict[str, object]:
 
 def _derivative_fields(name: Name) -> dict[str, object]:
     contract, identity = name.contract, name.contract.identity
-    last_second = datetime.combine(date.fromisoformat(str(identity.expiry_date)), _LAST_SECOND, IST)
+    last_second = datetime.combine(expiry_of(contract), _LAST_SECOND, IST)
     kind = _UNDERLYING_TYPES[contract.bare.rpartition("_")[0]]
     return {
         "weekly": False,

@@ -1,29 +1,29 @@
 """Upstox' REST routes over one account, and the doors to its two sockets."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time, timedelta
 from urllib.parse import unquote
 
-import attrs
-
 from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialects.base import RestDialect, stream_base
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
-from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer
-from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
-from onebroker.brokers.simulator.dialects.upstox import answers, candles, forms
-from onebroker.brokers.simulator.dialects.upstox.envelopes import (
+from onebroker.brokers.simulator.dialects.facts import Row
+from onebroker.brokers.simulator.dialects.form import sliced
+from onebroker.brokers.simulator.dialects.rest import Refused, Route
+from onebroker.brokers.simulator.dialects.tokens import Kind
+from onebroker.brokers.simulator.dialects.upstox import candles, forms, rows
+from onebroker.brokers.simulator.dialects.upstox.envelope import (
     INVALID_INPUT,
-    Refused,
     body_of,
     error,
     not_supported,
     order_answer,
+    refused,
     success,
 )
 from onebroker.brokers.simulator.dialects.upstox.login import REGISTERED_REDIRECT, LoginDesk
 from onebroker.brokers.simulator.dialects.upstox.naming import Name, UpstoxNames, instrument_file
-from onebroker.brokers.simulator.dialects.upstox.sockets import SocketDesk
+from onebroker.brokers.simulator.dialects.upstox.socket_desk import SocketDesk
 from onebroker.brokers.simulator.world.model import Market, RefusalReason, SimFill, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
@@ -47,44 +47,38 @@ _REFUSALS: Mapping[RefusalReason, tuple[int, str]] = {
 }
 """A reason without a code in the documents becomes `invalid input` with the exchange's sentence."""
 
-_QUOTE_KINDS: Mapping[str, Callable[[Name, Market], answers.Row]] = {
-    "v2/quotes": answers.quote_row,
-    "v3/quotes": answers.new_quote_row,
-    "v3/ohlc": answers.ohlc_row,
-    "v3/ltp": answers.ltp_row,
+_QUOTE_KINDS: Mapping[str, Callable[[Name, Market], Row]] = {
+    "v2/quotes": rows.quote_row,
+    "v3/quotes": rows.new_quote_row,
+    "v3/ohlc": rows.ohlc_row,
+    "v3/ltp": rows.ltp_row,
 }
 
 _CANDLES = r"([^/]+)/(minutes|hours|days)/(\d+)"
 
 
-_EXPIRY = time(3, 30)
-"""Access tokens end at night."""
-
-
-class UpstoxDialect:
+class UpstoxDialect(RestDialect[Name]):
     """Upstox for one account."""
 
     code = "upstox"
+    token_expiry, token_length = time(3, 30), 40
+    _names: UpstoxNames
 
     def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
-        self._account = account
-        self._clock = clock
-        self._tokens = Tokens(store, clock, f"upstox|{seed}", expiry=_EXPIRY, length=40)
-        key, secret = (hashlib.sha256(f"upstox|{word}|{seed}".encode()).hexdigest() for word in ("key", "secret"))
+        super().__init__(account, UpstoxNames(account), store, clock, seed)
+        key = self._digest("key").hex()
         self.credentials: Mapping[str, str] = {
             "api_key": f"{key[:8]}-{key[8:12]}-{key[12:16]}-{key[16:20]}-{key[20:32]}",
-            "api_secret": secret[:10],
+            "api_secret": self._digest("secret").hex()[:10],
             "redirect_url": REGISTERED_REDIRECT,
         }
         self._login = LoginDesk(account, self._tokens, self.credentials)
-        self._names = UpstoxNames(account)
         self._sockets = SocketDesk(account, self._names, clock, self.credentials["api_secret"])
-        self._routes = self._table()
 
     # the host's side ------------------------------------------------------------------------------------------------
 
     def addresses(self, base: str) -> Mapping[str, str]:
-        stream = "ws" + base.removeprefix("http")
+        stream = stream_base(base)
         return {
             "rest_url": base,
             "order_url": base,
@@ -97,34 +91,35 @@ class UpstoxDialect:
     def session(self) -> Mapping[str, str]:
         return {"access_token": self._tokens.newest(Kind.ACCESS), "code": self._tokens.mint(Kind.ONE_TIME)}
 
-    def handle(self, request: DialectRequest) -> WireResponse:
-        try:
-            return answer(self._routes, request, self._login.check)
-        except NoRoute as missing:
-            return not_supported(missing.status)
-        except Refused as refused:
-            return refused.answer
-        except forms.BadField as bad:
-            return error(400, bad.code, bad.message, bad.field, bad.value)
-        except SimRefusal as refusal:
-            status, code = _REFUSALS[refusal.reason]
-            return error(status, code, refusal.message)
-
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         try:
             return self._sockets.open(request, socket, self._login.check)
         except Refused as refused:
             return refused.answer
 
-    def expire_session(self) -> None:
-        self._tokens.expire_all()
-        self._sockets.close_all()
-
     def refusal_in_200(self) -> WireResponse:
         return error(200, INVALID_INPUT, "The request was refused.")
 
     def rate_limited(self) -> WireResponse:
         return error(429, "UDAPI10005", "Too Many Request Sent")
+
+    # what the base asks for ------------------------------------------------------------------------------------------
+
+    def _check(self, request: DialectRequest) -> None:
+        self._login.check(request)
+
+    def _no_route(self, status: int) -> WireResponse:
+        return not_supported(status)
+
+    def _refusal(self, refusal: SimRefusal) -> WireResponse:
+        status, code = _REFUSALS[refusal.reason]
+        return error(status, code, refusal.message)
+
+    def _unknown_order(self) -> Refused:
+        return refused(404, "UDAPI100010", "Order not found")
+
+    def _close_sockets(self) -> None:
+        self._sockets.close_all()
 
     # routes ---------------------------------------------------------------------------------------------------------
 
@@ -163,10 +158,10 @@ class UpstoxDialect:
     # account --------------------------------------------------------------------------------------------------------
 
     def _funds(self, request: DialectRequest) -> WireResponse:
-        return success(answers.funds(self._account.funds()))
+        return success(rows.funds(self._account.funds()))
 
     def _old_funds(self, request: DialectRequest) -> WireResponse:
-        both = answers.old_funds(self._account.funds())
+        both = rows.old_funds(self._account.funds())
         wanted = {"SEC": "equity", "COM": "commodity"}.get(request.first("segment") or "")
         return success(both if wanted is None else {wanted: both[wanted]})
 
@@ -176,31 +171,17 @@ class UpstoxDialect:
         for order in forms.margin_orders(body_of(request)):
             name = self._tradable(order.get("instrument_key"))
             blocked.append(self._account.margin(forms.margin_order(order, name)))
-        return success(answers.order_margins(blocked))
+        return success(rows.order_margins(blocked))
 
     def _positions(self, request: DialectRequest) -> WireResponse:
-        return success(
-            [
-                answers.position_row(
-                    each, self._names.by_id[each.instrument_id], self._account.market(each.instrument_id)
-                )
-                for each in self._account.positions()
-            ]
-        )
+        return success([rows.position_row(*row) for row in self._position_book()])
 
     def _margin_trading(self, request: DialectRequest) -> WireResponse:
         """Answer an empty list: the account trades nothing on margin."""
         return success([])
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
-        return success(
-            [
-                answers.holding_row(
-                    each, self._names.by_id[each.instrument_id], self._account.market(each.instrument_id)
-                )
-                for each in self._account.holdings()
-            ]
-        )
+        return success([rows.holding_row(*row) for row in self._holding_book()])
 
     def _orders(self, request: DialectRequest) -> WireResponse:
         return success([self._order_row(order) for order in self._account.orders()])
@@ -216,34 +197,27 @@ class UpstoxDialect:
         elif tag is not None:
             wanted = list(self._account.tagged(tag))
         else:
-            raise Refused(400, INVALID_INPUT, "order_id or tag is required")
-        rows: list[answers.Row] = []
+            raise refused(400, INVALID_INPUT, "order_id or tag is required")
+        found: list[Row] = []
         for order in wanted:
             states = [self._order_row(state) for state in self._account.order_history(order.order_id)]
-            rows += [answers.received_row(states[0]), *states]
-        if not rows:
-            raise Refused(404, "UDAPI100010", "Order not found")
-        return success(rows)
+            found += [rows.received_row(states[0]), *states]
+        if not found:
+            raise self._unknown_order()
+        return success(found)
 
     def _trades(self, request: DialectRequest) -> WireResponse:
-        return success([self._trade_row(fill) for fill in self._account.fills()])
+        return success([self._trade_row(fill) for fill in self._fills()])
 
     def _order_trades(self, request: DialectRequest) -> WireResponse:
         order = self._known(request.first("order_id"))
-        fills = [fill for fill in self._account.fills() if fill.order_id == order.order_id]
-        return success([self._trade_row(fill) for fill in fills])
+        return success([self._trade_row(fill) for fill in self._fills(order.order_id)])
 
-    def _known(self, order_id: str | None) -> SimOrder:
-        order = None if order_id is None else self._account.order(order_id)
-        if order is None:
-            raise Refused(404, "UDAPI100010", "Order not found")
-        return order
+    def _order_row(self, order: SimOrder) -> Row:
+        return rows.order_row(order, self._name(order.new.instrument_id), self._account.client_id)
 
-    def _order_row(self, order: SimOrder) -> answers.Row:
-        return answers.order_row(order, self._names.by_id[order.new.instrument_id], self._account.client_id)
-
-    def _trade_row(self, fill: SimFill) -> answers.Row:
-        return answers.trade_row(fill, self._known(fill.order_id), self._names.by_id[fill.instrument_id])
+    def _trade_row(self, fill: SimFill) -> Row:
+        return rows.trade_row(fill, self._known(fill.order_id), self._name(fill.instrument_id))
 
     # orders ---------------------------------------------------------------------------------------------------------
 
@@ -251,18 +225,16 @@ class UpstoxDialect:
         body = body_of(request)
         name = self._tradable(body.get("instrument_token"))
         whole = forms.new_order(body, name)
-        most = name.contract.freeze_quantity
-        if version == "v3" and body.get("slice") is True and most and whole.quantity > most:
-            parts = [most] * (whole.quantity // most) + [whole.quantity % most] * bool(whole.quantity % most)
-        else:
-            parts = [whole.quantity]
-        ids = [self._account.place(attrs.evolve(whole, quantity=part)).order_id for part in parts]
+        cuts = version == "v3" and body.get("slice") is True
+        # A freeze quantity of zero is no limit.
+        parts = sliced(whole, name.contract.freeze_quantity or None) if cuts else [whole]
+        ids = [self._account.place(part).order_id for part in parts]
         return order_answer(version, {"order_ids": ids} if version == "v3" else {"order_id": ids[0]})
 
     def _modify(self, request: DialectRequest, version: str) -> WireResponse:
         body = body_of(request)
         order = self._known(_text(body.get("order_id")))
-        wanted = forms.changes(body, self._names.by_id[order.new.instrument_id])
+        wanted = forms.changes(body, self._name(order.new.instrument_id))
         return order_answer(version, {"order_id": self._account.modify(order.order_id, **wanted).order_id})
 
     def _cancel(self, request: DialectRequest, version: str) -> WireResponse:
@@ -272,7 +244,7 @@ class UpstoxDialect:
     def _tradable(self, key: object) -> Name:
         name = self._names.by_key.get(key) if isinstance(key, str) else None
         if name is None or not name.tradable:
-            raise Refused(400, "UDAPI100011", "Invalid Instrument key")
+            raise refused(400, "UDAPI100011", "Invalid Instrument key")
         return name
 
     # market data ----------------------------------------------------------------------------------------------------
@@ -281,22 +253,20 @@ class UpstoxDialect:
         exchange = None if file == "complete" else file.lower()
         names = [name for name in self._names.by_id.values() if exchange in (None, name.contract.identity.exchange)]
         if not names:
-            raise Refused(404, "UDAPI10000", "This request is not supported by Upstox API")
+            raise refused(404, "UDAPI10000", "This request is not supported by Upstox API")
         return WireResponse(status=200, headers={"content-type": "application/gzip"}, body=instrument_file(names))
 
     def _quotes(self, request: DialectRequest, version: str, kind: str) -> WireResponse:
         """Answer quotes. Unknown instruments are left out; if all are unknown, the call is refused."""
         asked = (request.first("instrument_key") or request.first("symbol") or "").split(",")
         if len(asked) > MOST_QUOTES:
-            raise Refused(400, "UDAPI100076", f"At most {MOST_QUOTES} instrument keys are allowed.")
+            raise refused(400, "UDAPI100076", f"At most {MOST_QUOTES} instrument keys are allowed.")
         row = _QUOTE_KINDS[f"{version}/{kind}"]
         by_key = self._names.by_key
         names = [by_key[key] for key in asked if key in by_key]
         if not names:
-            raise Refused(400, "UDAPI100011", "Invalid Instrument key")
-        return success(
-            {name.quote_name: row(name, self._account.market(name.contract.instrument_id)) for name in names}
-        )
+            raise refused(400, "UDAPI100011", "Invalid Instrument key")
+        return success({name.quote_name: row(name, self._market(name)) for name in names})
 
     def _today_candles(self, request: DialectRequest, key: str, unit: str, count: str) -> WireResponse:
         today = self._clock.today()
@@ -312,7 +282,7 @@ class UpstoxDialect:
     def _candle_rows(self, key: str, unit: str, count: int, first: date, last: date) -> WireResponse:
         name = self._names.by_key.get(unquote(key))
         if name is None:
-            raise Refused(400, "UDAPI100011", "Invalid Instrument key")
+            raise refused(400, "UDAPI100011", "Invalid Instrument key")
         interval = candles.interval_of(unit, count)
         return success({"candles": candles.rows(self._account, name, interval, first, last)})
 

@@ -6,17 +6,9 @@ import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
-from onebroker.brokers.simulator.dialects.rest import as_json
+from onebroker.brokers.simulator.dialects.rest import Refused, as_json
 
 INVALID_INPUT = "UDAPI100036"
-
-
-class Refused(Exception):
-    """A call answered with Upstox' error envelope."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.answer = error(status, code, message)
 
 
 def success(data: object, **more: object) -> WireResponse:
@@ -42,6 +34,10 @@ def error(status: int, code: str, message: str, field: str | None = None, value:
     return as_json(status, {"status": "error", "errors": [content]})
 
 
+def refused(status: int, code: str, message: str, field: str | None = None, value: object = None) -> Refused:
+    return Refused(error(status, code, message, field, value))
+
+
 def not_supported(status: int = 404) -> WireResponse:
     return error(status, "UDAPI10000", "This request is not supported by Upstox API")
 
@@ -51,4 +47,4 @@ def body_of(request: DialectRequest) -> dict[str, object]:
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except msgspec.DecodeError as failure:
-        raise Refused(400, "UDAPI100038", "Invalid input passed to the API") from failure
+        raise refused(400, "UDAPI100038", "Invalid input passed to the API") from failure

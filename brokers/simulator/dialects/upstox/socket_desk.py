@@ -1,15 +1,16 @@
 """How clients reach Upstox' two sockets: one-time addresses under a live token. Each address opens one socket once."""
 
 import hashlib
-import weakref
 from collections.abc import Callable
 from urllib.parse import urlencode
 
 from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialects.base import OpenSockets, stream_base
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession
-from onebroker.brokers.simulator.dialects.upstox.envelopes import error, not_supported, success
-from onebroker.brokers.simulator.dialects.upstox.feeds import MarketSession, PortfolioSession
+from onebroker.brokers.simulator.dialects.upstox.envelope import error, not_supported, success
+from onebroker.brokers.simulator.dialects.upstox.market_socket import MarketSession
 from onebroker.brokers.simulator.dialects.upstox.naming import UpstoxNames
+from onebroker.brokers.simulator.dialects.upstox.order_socket import PortfolioSession
 from onebroker.config.clock import Clock
 
 MARKET_SOCKET = "/market-data-feeder/v3/upstox-developer-api/feeds"
@@ -25,7 +26,7 @@ class SocketDesk:
 
     def __init__(self, account: AccountView, names: UpstoxNames, clock: Clock, secret: str) -> None:
         self._account, self._names, self._clock, self._secret = account, names, clock, secret
-        self._sessions: weakref.WeakSet[MarketSession | PortfolioSession] = weakref.WeakSet()
+        self._sockets: OpenSockets[MarketSession | PortfolioSession] = OpenSockets()
         self._codes: set[str] = set()
         self._count = 0
 
@@ -48,22 +49,17 @@ class SocketDesk:
     def close_all(self) -> None:
         """End every open socket and every unused address."""
         self._codes.clear()
-        for session in list(self._sessions):
-            session.socket.close(1008, "access token expired")
-        self._sessions.clear()
+        self._sockets.close_all(1008, "access token expired")
 
     def _open_once(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         code = request.first("code") or ""
         if code not in self._codes:
             return error(401, "UDAPI100050", "Invalid token used to access API")
         self._codes.discard(code)
-        session: MarketSession | PortfolioSession
         if request.path == MARKET_SOCKET:
-            session = MarketSession(self._account, self._names, socket, self._clock)
-        else:
-            session = PortfolioSession(self._account, self._names, socket, _update_types(request))
-        self._sessions.add(session)
-        return session
+            return self._sockets.keep(MarketSession(self._account, self._names, socket, self._clock))
+        kinds = _update_types(request)
+        return self._sockets.keep(PortfolioSession(self._account, self._names, socket, kinds))
 
     def _one_time_address(self, request: DialectRequest) -> str:
         self._count += 1
@@ -75,7 +71,7 @@ class SocketDesk:
         if "portfolio" in request.path:
             path = PORTFOLIO_SOCKET
             query["update_types"] = ",".join(sorted(_update_types(request)))
-        return f"ws{request.base.removeprefix('http')}{path}?{urlencode(query)}"
+        return f"{stream_base(request.base)}{path}?{urlencode(query)}"
 
 
 def _update_types(request: DialectRequest) -> frozenset[str]:

@@ -1,10 +1,20 @@
 """Upstox' JSON rows, made from the exchange's truth."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.simulator.dialects.upstox.naming import Name, rupees
+from onebroker.brokers.simulator.dialects.facts import (
+    Row,
+    day_change,
+    depth_rows,
+    four_places,
+    in_lots,
+    percent,
+    position_facts,
+    rupees,
+    stamp,
+)
+from onebroker.brokers.simulator.dialects.upstox.naming import Name
 from onebroker.brokers.simulator.exchange.risk import Blocked
 from onebroker.brokers.simulator.world.model import (
     Level,
@@ -19,8 +29,6 @@ from onebroker.brokers.simulator.world.model import (
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import Product
 
-Row = dict[str, object]
-
 RECEIVED = "put order req received"
 STATUSES: Mapping[SimStatus, str] = {
     SimStatus.AFTER_MARKET: "after market order req received",
@@ -32,13 +40,7 @@ STATUSES: Mapping[SimStatus, str] = {
     SimStatus.EXPIRED: "cancelled",  # Upstox has no word for expired
 }
 _PRODUCTS = {Product.CNC: "D", Product.NRML: "D", Product.MIS: "I"}
-_DEPTH_LEVELS = 5
-_FOUR_PLACES = Decimal("0.0001")
-
-
-def stamp(moment: datetime | None) -> str | None:
-    """Return a time as Upstox writes it: Indian time without an offset."""
-    return None if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
+_EMPTY_LEVEL = {"quantity": 0, "price": 0.0, "orders": 0}
 
 
 def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
@@ -116,64 +118,42 @@ def position_row(position: SimPosition, name: Name, market: Market) -> Row:
     """Return a row of the one list. A side without trades today has the price 0. The documents also show a blank there, which the official client
     cannot read."""
     units = name.units
-    carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
-    bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
-    carried_buy_amount, carried_sell_amount = (each * position.overnight_price for each in (carried_buy, carried_sell))
-    buy_value, sell_value = carried_buy_amount + position.day_buy_value, carried_sell_amount + position.day_sell_value
-    buy_price, sell_price = _average(buy_value, bought), _average(sell_value, sold)
-    quantity = position.quantity
-    held = buy_price if quantity > 0 else sell_price
-    closed = min(bought, sold)
-    realised = (sell_price - buy_price) * closed if closed else Decimal(0)
-    unrealised = (market.last_price - held) * quantity
+    facts = position_facts(position, market)
     return {
         "exchange": name.exchange,
         "multiplier": float(units),
-        "value": rupees(sell_value - buy_value),
-        "pnl": rupees(_places(realised + unrealised)),
+        "value": rupees(facts.value),
+        "pnl": rupees(four_places(facts.realized + facts.unrealized)),
         "product": _PRODUCTS[position.product],
         "instrument_token": name.key,
-        "average_price": rupees(held) if quantity else None,
-        "buy_value": rupees(buy_value),
-        "overnight_quantity": _contracts(position.overnight_quantity, units),
-        "day_buy_value": rupees(position.day_buy_value),
-        "day_buy_price": rupees(_average(position.day_buy_value, position.day_buy_quantity)),
-        "overnight_buy_amount": rupees(carried_buy_amount),
-        "overnight_buy_quantity": carried_buy // units,
-        "day_buy_quantity": position.day_buy_quantity // units,
-        "day_sell_value": rupees(position.day_sell_value),
-        "day_sell_price": rupees(_average(position.day_sell_value, position.day_sell_quantity)),
-        "overnight_sell_amount": rupees(carried_sell_amount),
-        "overnight_sell_quantity": carried_sell // units,
-        "day_sell_quantity": position.day_sell_quantity // units,
-        "quantity": _contracts(quantity, units),
+        "average_price": rupees(facts.held_price) if facts.quantity else None,
+        "buy_value": rupees(facts.bought.value),
+        "overnight_quantity": in_lots(facts.carried, units),
+        "day_buy_value": rupees(facts.day_buy.value),
+        "day_buy_price": rupees(facts.day_buy.average),
+        "overnight_buy_amount": rupees(facts.carried_buy.value),
+        "overnight_buy_quantity": facts.carried_buy.quantity // units,
+        "day_buy_quantity": facts.day_buy.quantity // units,
+        "day_sell_value": rupees(facts.day_sell.value),
+        "day_sell_price": rupees(facts.day_sell.average),
+        "overnight_sell_amount": rupees(facts.carried_sell.value),
+        "overnight_sell_quantity": facts.carried_sell.quantity // units,
+        "day_sell_quantity": facts.day_sell.quantity // units,
+        "quantity": in_lots(facts.quantity, units),
         "last_price": rupees(market.last_price),
-        "unrealised": rupees(_places(unrealised)),
-        "realised": rupees(_places(realised)),
-        "sell_value": rupees(sell_value),
+        "unrealised": rupees(four_places(facts.unrealized)),
+        "realised": rupees(four_places(facts.realized)),
+        "sell_value": rupees(facts.sold.value),
         "trading_symbol": name.tradingsymbol,
         "tradingsymbol": name.tradingsymbol,
         "close_price": rupees(market.previous_close),
-        "buy_price": rupees(buy_price),
-        "sell_price": rupees(sell_price),
+        "buy_price": rupees(facts.bought.average),
+        "sell_price": rupees(facts.sold.average),
     }
-
-
-def _contracts(signed_units: int, units: int) -> int:
-    return signed_units // units if signed_units >= 0 else -(-signed_units // units)
-
-
-def _places(value: Decimal) -> Decimal:
-    return value.quantize(_FOUR_PLACES)
-
-
-def _average(value: Decimal, quantity: int) -> Decimal:
-    return _places(value / quantity) if quantity else Decimal(0)
 
 
 def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
     """Return one holding. Upstox' quantity includes pledged units, but not T1 units."""
-    change = market.last_price - market.previous_close
     return {
         "isin": name.contract.isin,
         "cnc_used_quantity": 0,
@@ -187,8 +167,8 @@ def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
         "last_price": rupees(market.last_price),
         "close_price": rupees(market.previous_close),
         "pnl": rupees((market.last_price - holding.average_price) * holding.total_quantity),
-        "day_change": rupees(change),
-        "day_change_percentage": rupees(_places(change * 100 / market.previous_close)),
+        "day_change": rupees(day_change(market)),
+        "day_change_percentage": rupees(percent(day_change(market), market.previous_close)),
         "instrument_token": name.key,
         "average_price": rupees(holding.average_price),
         "collateral_quantity": holding.collateral_quantity,
@@ -302,7 +282,7 @@ def quote_row(name: Name, market: Market) -> Row:
         "volume": None if name.contract.is_index else market.volume // units,
         "average_price": rupees(market.average_price),
         "oi": float(market.oi // units),
-        "net_change": rupees(market.last_price - market.previous_close),
+        "net_change": rupees(day_change(market)),
         "total_buy_quantity": float(market.buy_quantity // units),
         "total_sell_quantity": float(market.sell_quantity // units),
         "lower_circuit_limit": rupees(market.lower_circuit),
@@ -355,8 +335,7 @@ def ohlc_row(name: Name, market: Market) -> Row:
 
 
 def _levels(levels: tuple[Level, ...], units: int) -> list[Row]:
-    rows: list[Row] = [
-        {"quantity": level.quantity // units, "price": rupees(level.price), "orders": level.orders}
-        for level in levels[:_DEPTH_LEVELS]
-    ]
-    return rows + [{"quantity": 0, "price": 0.0, "orders": 0}] * (_DEPTH_LEVELS - len(rows))
+    def row(level: Level) -> Row:
+        return {"quantity": level.quantity // units, "price": rupees(level.price), "orders": level.orders}
+
+    return depth_rows(levels, row, _EMPTY_LEVEL)
