@@ -1,12 +1,13 @@
 """Dhan's candle calls: their request bodies, and the columns of their answers."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialects.dhan.envelopes import NO_DATA, Refused, bad_input, error
+from onebroker.brokers.simulator.dialects.dhan.envelope import NO_DATA, bad_input, refused
 from onebroker.brokers.simulator.dialects.dhan.naming import Name
 from onebroker.brokers.simulator.dialects.dialect import AccountView
+from onebroker.brokers.simulator.dialects.form import Form
 from onebroker.brokers.simulator.dialects.rest import as_json
 from onebroker.config.clock import IST
 
@@ -22,7 +23,8 @@ def daily(account: AccountView, name: Name, body: Mapping[str, object]) -> WireR
     _check_instrument(name, body)
     if body.get("expiryCode", 0) not in (0, 1, 2, 3):
         raise bad_input("expiryCode is invalid")
-    first, last = _day(body, "fromDate"), _day(body, "toDate") - timedelta(days=1)
+    form = _form(body)
+    first, last = form.day("fromDate"), form.day("toDate") - timedelta(days=1)
     rows = account.candles(name.contract.instrument_id, "day", first, last) if first <= last else []
     return _columns(name, rows, body)
 
@@ -43,7 +45,7 @@ def intraday(account: AccountView, name: Name, body: Mapping[str, object]) -> Wi
 
 def _columns(name: Name, rows: Sequence[CandleRow], body: Mapping[str, object]) -> WireResponse:
     if not rows:
-        raise Refused(error(400, NO_DATA, "Unable to fetch data: incorrect parameters or no data present"))
+        raise refused(NO_DATA, "Unable to fetch data: incorrect parameters or no data present")
     units = name.units
     table = [(int(at), *prices, volume // units, oi // units) for at, *prices, volume, oi in rows]
     columns = {column: list(values) for column, values in zip(_COLUMNS, zip(*table, strict=True), strict=True)}
@@ -57,19 +59,13 @@ def _check_instrument(name: Name, body: Mapping[str, object]) -> None:
         raise bad_input("instrument is invalid")
 
 
-def _day(body: Mapping[str, object], field: str) -> date:
-    try:
-        return date.fromisoformat(str(body.get(field)))
-    except ValueError as failure:
-        raise bad_input(f"{field} is invalid") from failure
+def _form(body: Mapping[str, object]) -> Form:
+    return Form(body.get, lambda field, _: bad_input(f"{field} is invalid"))
 
 
 def _moment(body: Mapping[str, object], field: str, of_day: time) -> datetime:
     """Read a date with time, or a date alone, which then gets the time `of_day`."""
-    text = str(body.get(field))
-    try:
-        if len(text) == len("2026-11-20"):
-            return datetime.combine(date.fromisoformat(text), of_day, IST)
-        return datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=IST)
-    except ValueError as failure:
-        raise bad_input(f"{field} is invalid") from failure
+    form = _form(body)
+    if len(str(body.get(field))) == len("2026-11-20"):
+        return datetime.combine(form.day(field), of_day, IST)
+    return form.moment(field, "%Y-%m-%d %H:%M:%S")

@@ -1,9 +1,6 @@
 """Dhan's login: PIN and one-time code at the auth host, tokens as JWTs, their renewal, and the check of callers."""
 
 import base64
-import hashlib
-import hmac
-import struct
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -11,15 +8,15 @@ from typing import Any
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialects.dhan.envelopes import Refused, data_error, error
+from onebroker.brokers.simulator.dialects.dhan.envelope import data_error, error
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
-from onebroker.brokers.simulator.dialects.rest import as_json
+from onebroker.brokers.simulator.dialects.logins import is_one_time_code, jwt_part, same
+from onebroker.brokers.simulator.dialects.rest import Refused, as_json
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.config.clock import Clock, from_epoch
 
 LIFE = timedelta(hours=24)
 INVALID = "Client ID or user generated access token is invalid or expired."
-_STEP_SECONDS = 30
 _HEADER = {"typ": "JWT", "alg": "HS512"}
 
 
@@ -41,7 +38,7 @@ class LoginDesk:
             "webhookUrl": "",
             "dhanClientId": self._account.client_id,
         }
-        return ".".join((_encoded(_HEADER), _encoded(said), self._tokens.mint(Kind.ACCESS, LIFE.total_seconds())))
+        return ".".join((jwt_part(_HEADER), jwt_part(said), self._tokens.mint(Kind.ACCESS, LIFE.total_seconds())))
 
     def is_live(self, token: str, client_id: str | None = None) -> bool:
         """Tell whether a token is live and, if a client is named, whether the token is that client's."""
@@ -62,9 +59,9 @@ class LoginDesk:
         """Answer PIN and code with a token. Errors come with HTTP 200, as in live answers."""
         if request.first("dhanClientId") != self._account.client_id:
             return _no("Invalid Client ID")
-        if not hmac.compare_digest((request.first("pin") or "").encode(), self._credentials["pin"].encode()):
+        if not same(request.first("pin") or "", self._credentials["pin"]):
             return _no("Invalid Pin")
-        if not self._is_code(request.first("totp") or ""):
+        if not is_one_time_code(request.first("totp") or "", self._credentials["totp_secret"], self._clock.epoch()):
             return _no("Invalid TOTP")
         return self._granted()
 
@@ -104,19 +101,9 @@ class LoginDesk:
             },
         )
 
-    def _is_code(self, code: str) -> bool:
-        """Compare with the codes of the present step, the step before and the step after."""
-        now = int(self._clock.epoch()) // _STEP_SECONDS
-        good = [_one_time_code(self._credentials["totp_secret"], now + step) for step in (-1, 0, 1)]
-        return any(hmac.compare_digest(code.encode(), each.encode()) for each in good)
-
 
 def _no(message: str) -> WireResponse:
     return as_json(200, {"message": message, "status": "error"})
-
-
-def _encoded(part: Mapping[str, object]) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(part)).rstrip(b"=").decode()
 
 
 def _exp(token: str) -> float | None:
@@ -127,11 +114,3 @@ def _exp(token: str) -> float | None:
         return float(said["exp"])
     except (IndexError, ValueError, TypeError, KeyError, OverflowError):
         return None
-
-
-def _one_time_code(secret: str, step: int) -> str:
-    """RFC 4226 over the 30-second step: SHA-1, six digits."""
-    mac = hmac.new(base64.b32decode(secret), struct.pack(">Q", step), hashlib.sha1).digest()
-    start = mac[19] & 15
-    (number,) = struct.unpack(">I", mac[start : start + 4])
-    return str((number & 0x7FFFFFFF) % 1_000_000).zfill(6)

@@ -1,14 +1,13 @@
 """How Dhan names the exchange's contracts: segments, security ids, trading symbols, the two instrument files."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 
 import attrs
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.dialects.rest import csv_file
+from onebroker.brokers.simulator.dialects.symbols import expiry_of, units_of
 from onebroker.brokers.simulator.world.conventions import INDEX_SYMBOLS
 from onebroker.brokers.simulator.world.model import Contract, Market
 from onebroker.config.instruments import Shape, strike_text
@@ -88,7 +87,7 @@ class Name:
     @property
     def units(self) -> int:
         """Units in one of Dhan's quantities: a lot for currency and commodity, one unit elsewhere."""
-        return self.contract.lot_size if self.contract.quoted_in_lots else 1
+        return units_of(self.contract)
 
     @property
     def option_type(self) -> str | None:
@@ -133,26 +132,18 @@ def name_of(contract: Contract) -> Name | None:
 
 def compact_file(names: Iterable[Name]) -> bytes:
     """Return the compact CSV."""
-    return _csv(_COMPACT, [_TEST_ROW, *(_compact_row(name) for name in names)])
+    return csv_file(_COMPACT, [_TEST_ROW, *(_compact_row(name) for name in names)])
 
 
 def detailed_file(names: Iterable[tuple[Name, Market]]) -> bytes:
     """Return the detailed CSV. Its lines end with a comma."""
     rows = [(*_detailed_row(name, market), "") for name, market in names]
-    return _csv((*_DETAILED, ""), rows)
-
-
-def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue().encode()
+    return csv_file((*_DETAILED, ""), rows)
 
 
 def _contract_names(contract: Contract, part: str) -> tuple[str, str]:
     identity = contract.identity
-    expiry = date.fromisoformat(str(identity.expiry_date))
+    expiry = expiry_of(contract)
     underlying = str(identity.underlying_symbol)
     when = {"D": f"{expiry:%b%Y}", "C": f"{expiry:%d%b%Y}".upper(), "M": f"{expiry:%d%b%Y}"}[part]
     if identity.shape is Shape.FUTURE:

@@ -1,31 +1,30 @@
 """Dhan's REST routes over one account, and the doors to its two sockets."""
 
 import base64
-import hashlib
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from datetime import time
 
-import attrs
-
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialects.dhan import answers, candles, forms
-from onebroker.brokers.simulator.dialects.dhan.envelopes import (
+from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect, stream_base
+from onebroker.brokers.simulator.dialects.dhan import candles, forms, rows
+from onebroker.brokers.simulator.dialects.dhan.envelope import (
     BAD_INPUT,
     ORDER_ERROR,
-    Refused,
     bad_input,
     body_of,
     data_error,
     error,
+    refused,
 )
-from onebroker.brokers.simulator.dialects.dhan.feed import MarketSession, disconnect_packet
 from onebroker.brokers.simulator.dialects.dhan.login import LoginDesk
+from onebroker.brokers.simulator.dialects.dhan.market_socket import MarketSession, disconnect_packet
 from onebroker.brokers.simulator.dialects.dhan.naming import DhanNames, Name, compact_file, detailed_file
-from onebroker.brokers.simulator.dialects.dhan.order_stream import OrderSession
+from onebroker.brokers.simulator.dialects.dhan.order_socket import OrderSession
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
-from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
-from onebroker.brokers.simulator.dialects.tokens import Tokens
+from onebroker.brokers.simulator.dialects.facts import Row
+from onebroker.brokers.simulator.dialects.form import sliced
+from onebroker.brokers.simulator.dialects.rest import Refused, Route, as_csv, as_json
 from onebroker.brokers.simulator.world.model import Market, RefusalReason, SimFill, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
@@ -34,8 +33,6 @@ MARGIN_SEGMENTS = ("NSE_EQ", "NSE_FNO", "BSE_EQ", "BSE_FNO", "MCX_COMM")
 MARKET_SOCKET, ORDER_SOCKET = "/market-feed", "/order-update"
 MOST_SOCKETS = 5
 TOO_MANY_SOCKETS, TOKEN_EXPIRED = 805, 807
-_EXPIRY = time(3, 0)
-"""Expiry of tokens without a lifetime of their own. Each of Dhan's tokens gets a lifetime of one day."""
 
 _INPUT_REASONS = frozenset(
     {
@@ -48,39 +45,37 @@ _INPUT_REASONS = frozenset(
 )
 """The reasons that count as bad input. The others are refused orders."""
 
-_QUOTE_KINDS: Mapping[str, Callable[[Name, Market], answers.Row]] = {
-    "ltp": answers.ltp_row,
-    "ohlc": answers.ohlc_row,
-    "quote": answers.quote_row,
+_QUOTE_KINDS: Mapping[str, Callable[[Name, Market], Row]] = {
+    "ltp": rows.ltp_row,
+    "ohlc": rows.ohlc_row,
+    "quote": rows.quote_row,
 }
 
 
-class DhanDialect:
-    """DhanHQ for one account."""
+class DhanDialect(RestDialect[Name]):
+    """DhanHQ for one account. Each of its tokens gets a lifetime of one day, so the time of expiry counts for no token."""
 
     code = "dhan"
+    token_expiry, token_length = time(3, 0), 64
+    _names: DhanNames
 
     def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
-        self._account = account
-        self._clock = clock
-        self._tokens = Tokens(store, clock, f"dhan|{seed}", expiry=_EXPIRY, length=64)
-        digest = hashlib.sha256(f"dhan|{seed}".encode()).digest()
+        super().__init__(account, DhanNames(account), store, clock, seed)
+        digest = self._digest()
         self.credentials: Mapping[str, str] = {
             "client_id": account.client_id,
             "pin": f"{int.from_bytes(digest[:4]) % 1_000_000:06d}",
             "totp_secret": base64.b32encode(digest[4:24]).decode(),
         }
         self._login = LoginDesk(account, self._tokens, clock, self.credentials)
-        self._names = DhanNames(account)
         self._markets: list[weakref.ref[MarketSession]] = []
         """Oldest first."""
-        self._order_sockets: weakref.WeakSet[OrderSession] = weakref.WeakSet()
-        self._routes = self._table()
+        self._order_sockets: OpenSockets[OrderSession] = OpenSockets()
 
     # the host's side ------------------------------------------------------------------------------------------------
 
     def addresses(self, base: str) -> Mapping[str, str]:
-        stream = "ws" + base.removeprefix("http")
+        stream = stream_base(base)
         return {
             "rest_url": f"{base}/v2",
             "auth_url": f"{base}/auth",
@@ -93,40 +88,39 @@ class DhanDialect:
     def session(self) -> Mapping[str, str]:
         return {"accessToken": self._login.mint()}
 
-    def handle(self, request: DialectRequest) -> WireResponse:
-        try:
-            return answer(self._routes, request, self._login.check)
-        except NoRoute as missing:
-            return error(missing.status, BAD_INPUT, "No such resource")
-        except Refused as refused:
-            return refused.answer
-        except SimRefusal as refusal:
-            code = BAD_INPUT if refusal.reason in _INPUT_REASONS else ORDER_ERROR
-            return error(400, code, refusal.message)
-
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         if request.path.rstrip("/") == ORDER_SOCKET:
-            session = OrderSession(self._account, self._names, socket, self._login)
-            self._order_sockets.add(session)
-            return session
+            return self._order_sockets.keep(OrderSession(self._account, self._names, socket, self._login))
         if request.path.rstrip("/") == MARKET_SOCKET:
             return self._open_market(request, socket)
-        return error(404, BAD_INPUT, "No such resource")
-
-    def expire_session(self) -> None:
-        self._tokens.expire_all()
-        for session in self._living():
-            session.end(TOKEN_EXPIRED)
-        self._markets.clear()
-        for orders in list(self._order_sockets):
-            orders.end()
-        self._order_sockets.clear()
+        return self._no_route(404)
 
     def refusal_in_200(self) -> WireResponse:
         return error(200, ORDER_ERROR, "The request was refused.")
 
     def rate_limited(self) -> WireResponse:
         return error(429, "DH-904", "Too many requests on server from single user breaching rate limits.")
+
+    # what the base asks for ------------------------------------------------------------------------------------------
+
+    def _check(self, request: DialectRequest) -> None:
+        self._login.check(request)
+
+    def _no_route(self, status: int) -> WireResponse:
+        return error(status, BAD_INPUT, "No such resource")
+
+    def _refusal(self, refusal: SimRefusal) -> WireResponse:
+        return error(400, BAD_INPUT if refusal.reason in _INPUT_REASONS else ORDER_ERROR, refusal.message)
+
+    def _unknown_order(self) -> Refused:
+        return refused(ORDER_ERROR, "Order not found")
+
+    def _close_sockets(self) -> None:
+        for market in self._living():
+            market.end(TOKEN_EXPIRED)
+        self._markets.clear()
+        for orders in self._order_sockets.take_all():
+            orders.end()
 
     # sockets --------------------------------------------------------------------------------------------------------
 
@@ -179,35 +173,24 @@ class DhanDialect:
     # account --------------------------------------------------------------------------------------------------------
 
     def _funds(self, request: DialectRequest) -> WireResponse:
-        return as_json(200, answers.funds(self._account.funds(), self._account.client_id))
+        return as_json(200, rows.funds(self._account.funds(), self._account.client_id))
 
     def _order_margin(self, request: DialectRequest) -> WireResponse:
         body = self._own_body(request)
         if body.get("exchangeSegment") not in MARGIN_SEGMENTS:
             raise bad_input("exchangeSegment is invalid")
         blocked = self._account.margin(forms.margin_order(body, self._tradable(body)))
-        return as_json(200, answers.order_margin(blocked, self._account.funds()))
+        return as_json(200, rows.order_margin(blocked, self._account.funds()))
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
-        rows = [
-            answers.holding_row(each, self._names.by_id[each.instrument_id], self._account.market(each.instrument_id))
-            for each in self._account.holdings()
-        ]
-        if not rows:
-            raise Refused(error(400, "DH-1111", "No holdings available"))
-        return as_json(200, rows)
+        held = [rows.holding_row(*row) for row in self._holding_book()]
+        if not held:
+            raise refused("DH-1111", "No holdings available")
+        return as_json(200, held)
 
     def _positions(self, request: DialectRequest) -> WireResponse:
         client = self._account.client_id
-        return as_json(
-            200,
-            [
-                answers.position_row(
-                    each, self._names.by_id[each.instrument_id], self._account.market(each.instrument_id), client
-                )
-                for each in self._account.positions()
-            ],
-        )
+        return as_json(200, [rows.position_row(*row, client) for row in self._position_book()])
 
     def _orders(self, request: DialectRequest) -> WireResponse:
         return as_json(200, [self._order_row(order) for order in self._account.orders()])
@@ -222,50 +205,41 @@ class DhanDialect:
         return as_json(200, self._order_row(found[-1]))
 
     def _trades(self, request: DialectRequest) -> WireResponse:
-        return as_json(200, [self._trade_row(fill) for fill in self._account.fills()])
+        return as_json(200, [self._trade_row(fill) for fill in self._fills()])
 
     def _order_trades(self, request: DialectRequest, order_id: str) -> WireResponse:
         order = self._known(order_id)
-        return as_json(
-            200, [self._trade_row(fill) for fill in self._account.fills() if fill.order_id == order.order_id]
-        )
+        return as_json(200, [self._trade_row(fill) for fill in self._fills(order.order_id)])
 
-    def _known(self, order_id: str) -> SimOrder:
-        order = self._account.order(order_id)
-        if order is None:
-            raise Refused(error(400, ORDER_ERROR, "Order not found"))
-        return order
+    def _order_row(self, order: SimOrder) -> Row:
+        return rows.order_row(order, self._name(order.new.instrument_id), self._account.client_id)
 
-    def _order_row(self, order: SimOrder) -> answers.Row:
-        return answers.order_row(order, self._names.by_id[order.new.instrument_id], self._account.client_id)
-
-    def _trade_row(self, fill: SimFill) -> answers.Row:
-        name = self._names.by_id[fill.instrument_id]
-        return answers.trade_row(fill, self._known(fill.order_id), name, self._account.client_id)
+    def _trade_row(self, fill: SimFill) -> Row:
+        order, name = self._known(fill.order_id), self._name(fill.instrument_id)
+        return rows.trade_row(fill, order, name, self._account.client_id)
 
     # orders ---------------------------------------------------------------------------------------------------------
 
     def _place(self, request: DialectRequest) -> WireResponse:
         body = self._own_body(request)
         name = self._tradable(body)
-        return as_json(200, answers.accepted(self._account.place(forms.new_order(body, name))))
+        return as_json(200, rows.accepted(self._account.place(forms.new_order(body, name))))
 
     def _place_slices(self, request: DialectRequest) -> WireResponse:
         body = self._own_body(request)
         name = self._tradable(body)
         whole = forms.new_order(body, name)
-        most = name.contract.freeze_quantity or whole.quantity
-        parts = [most] * (whole.quantity // most) + [whole.quantity % most] * bool(whole.quantity % most)
-        placed = [self._account.place(attrs.evolve(whole, quantity=part)) for part in parts]
-        return as_json(200, [answers.accepted(order) for order in placed])
+        # A freeze quantity of zero is no limit.
+        placed = [self._account.place(part) for part in sliced(whole, name.contract.freeze_quantity or None)]
+        return as_json(200, [rows.accepted(order) for order in placed])
 
     def _modify(self, request: DialectRequest, order_id: str) -> WireResponse:
         body = self._own_body(request)
         order = self._known(order_id)
         if str(body.get("orderId", order_id)) != order_id:
             raise bad_input("orderId is invalid")
-        wanted = forms.changes(body, self._names.by_id[order.new.instrument_id])
-        return as_json(200, answers.accepted(self._account.modify(order.order_id, **wanted)))
+        wanted = forms.changes(body, self._name(order.new.instrument_id))
+        return as_json(200, rows.accepted(self._account.modify(order.order_id, **wanted)))
 
     def _cancel(self, request: DialectRequest, order_id: str) -> WireResponse:
         order = self._account.cancel(self._known(order_id).order_id)
@@ -302,11 +276,9 @@ class DhanDialect:
         return self._file(names, detailed=True)
 
     def _file(self, names: Sequence[Name], detailed: bool) -> WireResponse:
-        if detailed:
-            body = detailed_file([(name, self._account.market(name.contract.instrument_id)) for name in names])
-        else:
-            body = compact_file(names)
-        return WireResponse(status=200, headers={"content-type": "text/csv"}, body=body)
+        if not detailed:
+            return as_csv(compact_file(names))
+        return as_csv(detailed_file((name, self._market(name)) for name in names))
 
     def _quotes(self, request: DialectRequest, kind: str) -> WireResponse:
         """Answer quotes. Unknown ids are left out. The body carries the client id next to the lists."""
@@ -319,8 +291,7 @@ class DhanDialect:
             for security_id in ids:
                 name = self._names.by_key.get((segment, str(security_id)))
                 if name is not None:
-                    market = self._account.market(name.contract.instrument_id)
-                    found.setdefault(segment, {})[str(security_id)] = row(name, market)
+                    found.setdefault(segment, {})[str(security_id)] = row(name, self._market(name))
         return as_json(200, {"data": found, "status": "success"})
 
     def _daily_candles(self, request: DialectRequest) -> WireResponse:

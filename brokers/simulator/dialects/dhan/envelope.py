@@ -4,7 +4,7 @@ import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
-from onebroker.brokers.simulator.dialects.rest import as_json
+from onebroker.brokers.simulator.dialects.rest import Refused, as_json
 
 BAD_INPUT, ORDER_ERROR, NO_DATA = "DH-905", "DH-906", "DH-907"
 _TYPES = {
@@ -13,17 +13,13 @@ _TYPES = {
 }  # fmt: skip
 
 
-class Refused(Exception):
-    """A call answered with an error."""
-
-    def __init__(self, answer: WireResponse) -> None:
-        super().__init__(answer.status)
-        self.answer = answer
-
-
 def error(status: int, code: str, message: str) -> WireResponse:
     """Return the error of the trading and chart calls."""
     return as_json(status, {"errorType": _TYPES.get(code, "Other_Error"), "errorCode": code, "errorMessage": message})
+
+
+def refused(code: str, message: str) -> Refused:
+    return Refused(error(400, code, message))
 
 
 def data_error(status: int, code: str, message: str) -> WireResponse:
@@ -32,7 +28,7 @@ def data_error(status: int, code: str, message: str) -> WireResponse:
 
 
 def bad_input(message: str) -> Refused:
-    return Refused(error(400, BAD_INPUT, message))
+    return refused(BAD_INPUT, message)
 
 
 def body_of(request: DialectRequest) -> dict[str, object]:

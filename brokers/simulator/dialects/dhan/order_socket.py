@@ -2,10 +2,11 @@
 
 import msgspec
 
-from onebroker.brokers.simulator.dialects.dhan.answers import rupees, stamp
 from onebroker.brokers.simulator.dialects.dhan.login import INVALID, LoginDesk
 from onebroker.brokers.simulator.dialects.dhan.naming import DhanNames, Name
+from onebroker.brokers.simulator.dialects.dhan.rows import time_text
 from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.facts import rupees
 from onebroker.brokers.simulator.world.model import SimFill, SimOrder, SimStatus
 from onebroker.config.vocabulary import OrderType, Product
 
@@ -111,9 +112,9 @@ def order_alert(order: SimOrder, name: Name, client_id: str) -> dict[str, object
         "avgTradedPrice": rupees(order.average_price),
         "algoOrdNo": 0,
         "offMktFlag": "1" if order.new.after_market else "0",
-        "orderDateTime": stamp(order.placed_at),
-        "exchOrderTime": stamp(order.exchange_at),
-        "lastUpdatedTime": stamp(order.updated_at),
+        "orderDateTime": time_text(order.placed_at),
+        "exchOrderTime": time_text(order.exchange_at),
+        "lastUpdatedTime": time_text(order.updated_at),
         "remarks": "NR",
         "mktType": "NL",
         "reasonDescription": order.status_message or "CONFIRMED",

@@ -5,6 +5,15 @@ from datetime import datetime
 from decimal import Decimal
 
 from onebroker.brokers.simulator.dialects.dhan.naming import Name
+from onebroker.brokers.simulator.dialects.facts import (
+    Row,
+    day_change,
+    depth_rows,
+    four_places,
+    position_facts,
+    rupees,
+    stamp,
+)
 from onebroker.brokers.simulator.exchange.risk import Blocked
 from onebroker.brokers.simulator.world.model import (
     Level,
@@ -18,8 +27,6 @@ from onebroker.brokers.simulator.world.model import (
 )
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import OrderType, Product
-
-Row = dict[str, object]
 
 STATUSES: Mapping[SimStatus, str] = {
     SimStatus.AFTER_MARKET: "TRANSIT",
@@ -35,18 +42,12 @@ ORDER_TYPES = {
     OrderType.MARKET: "MARKET", OrderType.LIMIT: "LIMIT", OrderType.SL: "STOP_LOSS", OrderType.SL_M: "STOP_LOSS_MARKET",
 }  # fmt: skip
 NO_TIME = "0001-01-01 00:00:00"
-_DEPTH_LEVELS = 5
-_FOUR_PLACES = Decimal("0.0001")
+_EMPTY_LEVEL = {"quantity": 0, "orders": 0, "price": 0.0}
 
 
-def stamp(moment: datetime | None) -> str:
-    """Return a time as Dhan writes it: Indian time without an offset."""
-    return NO_TIME if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
-
-
-def rupees(value: Decimal | None) -> float:
-    """Return a price or sum as a JSON number; None is zero."""
-    return float(value or 0)
+def time_text(moment: datetime | None) -> str:
+    """Return a time as Dhan writes it: Indian time without an offset, and a placeholder for no time."""
+    return stamp(moment) or NO_TIME
 
 
 def status_word(order: SimOrder) -> str:
@@ -85,9 +86,9 @@ def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
         "boProfitValue": 0.0,
         "boStopLossValue": 0.0,
         "legName": None,
-        "createTime": stamp(order.placed_at),
-        "updateTime": stamp(order.updated_at),
-        "exchangeTime": stamp(order.exchange_at),
+        "createTime": time_text(order.placed_at),
+        "updateTime": time_text(order.updated_at),
+        "exchangeTime": time_text(order.exchange_at),
         **_contract_fields(name),
         "omsErrorCode": "0" if order.status is not SimStatus.REJECTED else "DH-906",
         "omsErrorDescription": order.status_message,
@@ -113,9 +114,9 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> Row
         "securityId": str(name.security_id),
         "tradedQuantity": fill.quantity // name.units,
         "tradedPrice": rupees(fill.price),
-        "createTime": stamp(order.placed_at),
+        "createTime": time_text(order.placed_at),
         "updateTime": NO_TIME,
-        "exchangeTime": stamp(fill.at),
+        "exchangeTime": time_text(fill.at),
         **_contract_fields(name),
     }
 
@@ -123,39 +124,33 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> Row
 def position_row(position: SimPosition, name: Name, market: Market, client_id: str) -> Row:
     """Return a row of the one list. Values are rupees; quantities are lots where Dhan counts in lots."""
     units = name.units
-    carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
-    bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
-    carried_buy_value, carried_sell_value = (each * position.overnight_price for each in (carried_buy, carried_sell))
-    buy_average = _average(carried_buy_value + position.day_buy_value, bought)
-    sell_average = _average(carried_sell_value + position.day_sell_value, sold)
-    quantity = position.quantity
-    held = buy_average if quantity > 0 else sell_average
-    closed = min(bought, sold)
+    facts = position_facts(position, market)
+    bought, sold = facts.bought.quantity // units, facts.sold.quantity // units
     return {
         "dhanClientId": client_id,
         "tradingSymbol": name.tradingsymbol,
         "securityId": str(name.security_id),
-        "positionType": "LONG" if quantity > 0 else "SHORT" if quantity < 0 else "CLOSED",
+        "positionType": "LONG" if facts.quantity > 0 else "SHORT" if facts.quantity < 0 else "CLOSED",
         "exchangeSegment": name.segment,
         "productType": PRODUCTS[position.product],
-        "buyAvg": rupees(buy_average),
-        "costPrice": rupees(held) if quantity else 0.0,
-        "buyQty": bought // units,
-        "sellAvg": rupees(sell_average),
-        "sellQty": sold // units,
-        "netQty": (bought // units) - (sold // units),
-        "realizedProfit": rupees(_places((sell_average - buy_average) * closed)),
-        "unrealizedProfit": rupees(_places((market.last_price - held) * quantity)),
+        "buyAvg": rupees(facts.bought.average),
+        "costPrice": rupees(facts.held_price),
+        "buyQty": bought,
+        "sellAvg": rupees(facts.sold.average),
+        "sellQty": sold,
+        "netQty": bought - sold,
+        "realizedProfit": rupees(four_places(facts.realized)),
+        "unrealizedProfit": rupees(four_places(facts.unrealized)),
         "rbiReferenceRate": 1.0,
         "multiplier": units,
-        "carryForwardBuyQty": carried_buy // units,
-        "carryForwardSellQty": carried_sell // units,
-        "carryForwardBuyValue": rupees(carried_buy_value),
-        "carryForwardSellValue": rupees(carried_sell_value),
-        "dayBuyQty": position.day_buy_quantity // units,
-        "daySellQty": position.day_sell_quantity // units,
-        "dayBuyValue": rupees(position.day_buy_value),
-        "daySellValue": rupees(position.day_sell_value),
+        "carryForwardBuyQty": facts.carried_buy.quantity // units,
+        "carryForwardSellQty": facts.carried_sell.quantity // units,
+        "carryForwardBuyValue": rupees(facts.carried_buy.value),
+        "carryForwardSellValue": rupees(facts.carried_sell.value),
+        "dayBuyQty": facts.day_buy.quantity // units,
+        "daySellQty": facts.day_sell.quantity // units,
+        "dayBuyValue": rupees(facts.day_buy.value),
+        "daySellValue": rupees(facts.day_sell.value),
         **_contract_fields(name),
         "crossCurrency": False,
     }
@@ -231,7 +226,7 @@ def quote_row(name: Name, market: Market) -> Row:
         "last_quantity": market.last_quantity // units,
         "last_trade_time": from_epoch(market.last_trade_time).strftime("%d/%m/%Y %H:%M:%S"),
         "lower_circuit_limit": rupees(market.lower_circuit),
-        "net_change": rupees(market.last_price - market.previous_close),
+        "net_change": rupees(day_change(market)),
         "ohlc": ohlc_row(name, market)["ohlc"],
         "oi": market.oi // units,
         "oi_day_high": market.oi_day_high // units,
@@ -250,17 +245,8 @@ def _contract_fields(name: Name) -> Row:
     }
 
 
-def _places(value: Decimal) -> Decimal:
-    return value.quantize(_FOUR_PLACES)
-
-
-def _average(value: Decimal, quantity: int) -> Decimal:
-    return _places(value / quantity) if quantity else Decimal(0)
-
-
 def _levels(levels: tuple[Level, ...], units: int) -> list[Row]:
-    rows: list[Row] = [
-        {"quantity": level.quantity // units, "orders": level.orders, "price": rupees(level.price)}
-        for level in levels[:_DEPTH_LEVELS]
-    ]
-    return rows + [{"quantity": 0, "orders": 0, "price": 0.0}] * (_DEPTH_LEVELS - len(rows))
+    def row(level: Level) -> Row:
+        return {"quantity": level.quantity // units, "orders": level.orders, "price": rupees(level.price)}
+
+    return depth_rows(levels, row, _EMPTY_LEVEL)
