@@ -47,7 +47,11 @@ def at(read: Callable[[object], T | None], *names: str) -> Callable[[Row], T | N
         return lambda row: read(row.get(name))
 
     def first(row: Row) -> T | None:
-        return next((value for name in names if (value := read(row.get(name))) is not None), None)
+        for name in names:
+            value = read(row.get(name))
+            if value is not None:
+                return value
+        return None
 
     return first
 
