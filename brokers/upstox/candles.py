@@ -10,7 +10,7 @@ from datetime import date
 from urllib.parse import quote
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.candle_rows import read_candles, word_and_spans
 from onebroker.brokers.codec.fields import epoch
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
@@ -21,26 +21,21 @@ MONTH, QUARTER, DECADE = 28, 90, 3650
 """Days of one call; the shortest month."""
 
 INTERVALS = {
-    **{f"{minutes}minute": ("minutes", minutes, MONTH) for minutes in (1, 2, 3, 4, 5, 10, 15)},
-    **{f"{minutes}minute": ("minutes", minutes, QUARTER) for minutes in (20, 25, 30, 45, 60, 120, 180, 240)},
-    "day": ("days", 1, DECADE),
+    **{f"{minutes}minute": (f"minutes/{minutes}", MONTH) for minutes in (1, 2, 3, 4, 5, 10, 15)},
+    **{f"{minutes}minute": (f"minutes/{minutes}", QUARTER) for minutes in (20, 25, 30, 45, 60, 120, 180, 240)},
+    "day": ("days/1", DECADE),
 }
-"""Our interval (rules 1.4.8) -> Upstox' unit and count, and the most days of one call."""
+"""Our interval (rules 1.4.8) -> Upstox' unit and count, two parts of the path, and the most days of one call."""
 
 
 def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
     """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that Upstox does not offer."""
-    if interval not in INTERVALS:
-        raise ValueError(f"upstox has no candles of {interval}")
-    unit, count, most_days = INTERVALS[interval]
+    word, calls = word_and_spans("upstox", INTERVALS, interval, first, last)
     without_login = Access(endpoints=access.endpoints, credentials=access.credentials, login=None)
-    requests = []
-    for start, end in spans(first, last, most_days):
-        path = f"{wire.HISTORICAL}/{quote(listing.broker_token, safe='')}/{unit}/{count}/{end}/{start}"
-        requests.append(wire.request(without_login, CallKind.HISTORY, "GET", path))
-    return tuple(requests)
+    path = f"{wire.HISTORICAL}/{quote(listing.broker_token, safe='')}/{word}"
+    return tuple(wire.request(without_login, CallKind.HISTORY, "GET", f"{path}/{end}/{start}") for start, end in calls)
 
 
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:

@@ -15,22 +15,20 @@ import msgspec
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
-from onebroker.brokers.codec.order_terms import wire_word
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.upstox import wire
-from onebroker.brokers.upstox.values import PRODUCT_TO_WIRE, SIDE_TO_WIRE
-from onebroker.config.vocabulary import Product, Side
+from onebroker.brokers.upstox.values import PRODUCTS, SIDES
 
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
     """Build the call for one order. Raises `NotSendable`."""
-    product = wire_word("upstox", PRODUCT_TO_WIRE, Product, ticket.product)
+    product = PRODUCTS.say(ticket.product)
     order = {
         "instrument_key": ticket.listing.broker_token,
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
-        "transaction_type": wire_word("upstox", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "transaction_type": SIDES.say(ticket.transaction_type),
         "product": product,
         "price": ticket.price or price,
     }

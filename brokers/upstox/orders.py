@@ -14,7 +14,7 @@ import msgspec
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.fields import text
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -24,13 +24,8 @@ from onebroker.brokers.requests import (
     WireResponse,
 )
 from onebroker.brokers.upstox import wire
-from onebroker.brokers.upstox.values import (
-    ORDER_TYPE_TO_WIRE,
-    PRODUCT_TO_WIRE,
-    SIDE_TO_WIRE,
-    VALIDITY_TO_WIRE,
-)
-from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.brokers.upstox.values import ORDER_TYPES, PRODUCTS, SIDES, VALIDITIES
+from onebroker.config.vocabulary import OrderType
 
 AUTOMATIC_PROTECTION = -1
 """market_protection left to the broker; it refuses MARKET and SL-M orders without market_protection (UDAPI1158)."""
@@ -45,14 +40,14 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     order_type = checked_type("upstox", ticket)
     fields: dict[str, object] = {
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
-        "product": wire_word("upstox", PRODUCT_TO_WIRE, Product, ticket.product),
-        "validity": wire_word("upstox", VALIDITY_TO_WIRE, Validity, ticket.validity),
+        "product": PRODUCTS.say(ticket.product),
+        "validity": VALIDITIES.say(ticket.validity),
         "price": ticket.price or _ZERO,
         "tag": _tag(ticket.token),
         "slice": False,
         "instrument_token": ticket.listing.broker_token,
-        "order_type": ORDER_TYPE_TO_WIRE[order_type],
-        "transaction_type": wire_word("upstox", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "order_type": ORDER_TYPES.say(order_type),
+        "transaction_type": SIDES.say(ticket.transaction_type),
         "disclosed_quantity": broker_quantity(ticket.disclosed_quantity, ticket.listing),
         "trigger_price": ticket.trigger_price or _ZERO,
         "is_amo": ticket.after_market,
@@ -72,9 +67,9 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     fields: dict[str, object] = {
         "order_id": row.order_id,
         "quantity": quantity_as_changed(change.quantity, row.quantity, change),
-        "validity": wire_word("upstox", VALIDITY_TO_WIRE, Validity, change.validity or row.validity),
+        "validity": VALIDITIES.say(change.validity or row.validity),
         "price": stands.price,
-        "order_type": ORDER_TYPE_TO_WIRE[stands.order_type],
+        "order_type": ORDER_TYPES.say(stands.order_type),
         "disclosed_quantity": quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change),
         "trigger_price": stands.trigger_price,
     }

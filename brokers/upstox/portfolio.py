@@ -173,10 +173,10 @@ def _value(reported: object, contracts: int, price: object, units: int) -> float
     The documents do not say whether values of contracts include the multiplier. The row's own quantity and price decide
     it.
     """
-    value, each = fields.number(reported), fields.price(price)
-    if value is None or units == 1 or each is None:
+    value, average = fields.number(reported), fields.price(price)
+    if value is None or units == 1 or average is None:
         return value
-    without = contracts * each
+    without = contracts * average
     return value if abs(value - without * units) <= abs(value - without) else value * units
 
 

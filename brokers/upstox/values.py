@@ -5,59 +5,62 @@ Source: documentation pages "Place Order V3", "Order Status" (appendix) and "Ins
 
 from collections.abc import Mapping
 
-from onebroker.brokers.codec.fields import listed_units, translated
+from onebroker.brokers.codec.fields import listed_units
+from onebroker.brokers.codec.words import Words
 from onebroker.brokers.records import Listing
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
-STATUSES: dict[str, OrderStatus] = {
-    "PUT ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "VALIDATION PENDING": OrderStatus.PENDING,
-    "OPEN PENDING": OrderStatus.PENDING,
-    "TRIGGER PENDING": OrderStatus.PENDING,
-    "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "MODIFY AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "OPEN": OrderStatus.OPEN,
-    "MODIFY PENDING": OrderStatus.OPEN,
-    "MODIFY VALIDATION PENDING": OrderStatus.OPEN,
-    "MODIFIED": OrderStatus.OPEN,
-    "NOT MODIFIED": OrderStatus.OPEN,
-    "CANCEL PENDING": OrderStatus.OPEN,
-    "NOT CANCELLED": OrderStatus.OPEN,
-    "COMPLETE": OrderStatus.COMPLETE,
-    "CANCELLED": OrderStatus.CANCELLED,
-    "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
-    "REJECTED": OrderStatus.REJECTED,
-}
-"""The broker writes them in lower case. It has no word for EXPIRED: an order that the exchange lets lapse is shown as cancelled."""
-STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
+STATUSES: Words[OrderStatus, str] = Words(
+    "upstox",
+    OrderStatus,
+    read_only={
+        "PUT ORDER REQ RECEIVED": OrderStatus.PENDING,
+        "VALIDATION PENDING": OrderStatus.PENDING,
+        "OPEN PENDING": OrderStatus.PENDING,
+        "TRIGGER PENDING": OrderStatus.PENDING,
+        "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+        "MODIFY AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+        "OPEN": OrderStatus.OPEN,
+        "MODIFY PENDING": OrderStatus.OPEN,
+        "MODIFY VALIDATION PENDING": OrderStatus.OPEN,
+        "MODIFIED": OrderStatus.OPEN,
+        "NOT MODIFIED": OrderStatus.OPEN,
+        "CANCEL PENDING": OrderStatus.OPEN,
+        "NOT CANCELLED": OrderStatus.OPEN,
+        "COMPLETE": OrderStatus.COMPLETE,
+        "CANCELLED": OrderStatus.CANCELLED,
+        "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
+        "REJECTED": OrderStatus.REJECTED,
+    },
+    unsupported={OrderStatus.EXPIRED},
+)
+"""Upstox writes them in lower case. An order that the exchange lets lapse is shown as cancelled."""
 
-SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
-SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL}
+SIDES = Words("upstox", Side, both={Side.BUY: "BUY", Side.SELL: "SELL"})
 
-PRODUCT_TO_WIRE = {Product.CNC: "D", Product.MIS: "I", Product.NRML: "D"}
-"""Delivery and overnight derivatives share one letter."""
 DELIVERY = "D"
-PRODUCT_FROM_WIRE = {"I": Product.MIS, "MTF": Product.MTF, "CO": Product.CO, "OCO": Product.BO}
-"""Without `D`, for which the segment decides (`product`)."""
-PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
-"""Upstox has no such product; CO, BO and MTF are read but never sent."""
+"""Delivery and overnight derivatives share one letter: `product` reads it by the segment."""
+PRODUCTS = Words(
+    "upstox",
+    Product,
+    both={Product.MIS: "I"},
+    read_only={"MTF": Product.MTF, "CO": Product.CO, "OCO": Product.BO},
+    send_only={Product.CNC: DELIVERY, Product.NRML: DELIVERY},
+    unsupported={Product.ARB},
+)
 
-ORDER_TYPE_TO_WIRE = {
-    OrderType.MARKET: "MARKET",
-    OrderType.LIMIT: "LIMIT",
-    OrderType.SL: "SL",
-    OrderType.SL_M: "SL-M",
-}
-ORDER_TYPE_FROM_WIRE = {
-    "MARKET": OrderType.MARKET,
-    "LIMIT": OrderType.LIMIT,
-    "SL": OrderType.SL,
-    "SL-M": OrderType.SL_M,
-}
+ORDER_TYPES = Words(
+    "upstox",
+    OrderType,
+    both={OrderType.MARKET: "MARKET", OrderType.LIMIT: "LIMIT", OrderType.SL: "SL", OrderType.SL_M: "SL-M"},
+)
 
-VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
-VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
-VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+VALIDITIES = Words(
+    "upstox",
+    Validity,
+    both={Validity.DAY: "DAY", Validity.IOC: "IOC"},
+    unsupported={Validity.GTT, Validity.GTC, Validity.GTD},
+)
 
 EXCHANGES = {
     "NSE_EQ": "nse", "NSE_FO": "nse", "NCD_FO": "nse", "NSE_COM": "nse", "NSE_INDEX": "nse",
@@ -79,28 +82,11 @@ def segment(broker_token: str) -> str:
     return broker_token.partition("|")[0]
 
 
-def status(word: object) -> str:
-    """Return our order status, or the broker's word in upper case when we have no word for it."""
-    return translated(STATUSES, word)
-
-
-def side(word: object) -> str:
-    return translated(SIDE_FROM_WIRE, word)
-
-
 def product(word: object, broker_token: str) -> str:
     """Return our product; `D` is CNC in a cash segment, NRML in every other."""
     if word == DELIVERY:
         return Product.CNC if segment(broker_token) in CASH_SEGMENTS else Product.NRML
-    return translated(PRODUCT_FROM_WIRE, word)
-
-
-def order_type(word: object) -> str:
-    return translated(ORDER_TYPE_FROM_WIRE, word)
-
-
-def validity(word: object) -> str:
-    return translated(VALIDITY_FROM_WIRE, word)
+    return PRODUCTS.read(word)
 
 
 def contract_units(broker_token: str, listings: Mapping[str, Listing]) -> int | None:

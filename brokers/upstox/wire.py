@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.codec.refusals import says_address
+from onebroker.brokers.codec.refusals import Refusals, by_code, by_status, by_words, says_address, server_failed
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -86,6 +86,13 @@ STATUS_REFUSALS = {
 }
 """HTTP statuses that are a refusal even without the envelope."""
 
+_KINDS = Refusals(
+    by_code(REFUSALS),
+    by_words(says_address, RefusalKind.ADDRESS_NOT_REGISTERED),
+    server_failed,
+    by_status(STATUS_REFUSALS),
+)
+
 
 def request(
     access: Access,
@@ -144,7 +151,7 @@ def refusal_in(envelope: Mapping[str, object], status: int) -> BrokerRefusal:
     codes = [error.get("error_code") or error.get("errorCode") for error in errors]
     code = next((str(code) for code in codes if code), None)
     message = "; ".join(messages) or code or f"HTTP {status} refused without a reason"
-    return BrokerRefusal(_kind(status, code, message), message, code=code)
+    return BrokerRefusal(_KINDS.kind(status, code, message), message, code=code)
 
 
 def error_envelope(response: WireResponse) -> dict[str, object] | None:
@@ -160,13 +167,3 @@ def is_error(envelope: Mapping[str, object]) -> bool:
     """Tell whether an envelope as a whole is a refusal."""
     status = envelope.get("status")
     return status == "error" or (bool(envelope.get("errors")) and status != "partial_success")
-
-
-def _kind(status: int, code: str | None, message: str) -> RefusalKind:
-    if code in REFUSALS:
-        return REFUSALS[code]
-    if says_address(message):
-        return RefusalKind.ADDRESS_NOT_REGISTERED
-    if status >= 500:
-        return RefusalKind.UNAVAILABLE
-    return STATUS_REFUSALS.get(status, RefusalKind.REFUSED)

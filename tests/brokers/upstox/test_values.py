@@ -10,12 +10,12 @@ from tests.support.every_case import every_case
 
 @pytest.mark.parametrize(("product", "key"), [("CNC", "NSE_EQ|X"), ("NRML", "NSE_FO|1"), ("MIS", "NSE_EQ|X")])
 def test_a_product_is_read_back_by_its_letter_and_the_segment(product, key):
-    assert values.product(values.PRODUCT_TO_WIRE[Product(product)], key) == product
+    assert values.product(values.PRODUCTS.say(product), key) == product
 
 
-def test_every_product_is_read_or_listed_as_unsupported():
+def test_what_the_table_does_not_read_back_is_read_by_the_segment():
     delivery = {values.product("D", "BSE_EQ|X"), values.product("D", "MCX_FO|1")}
-    assert set(values.PRODUCT_FROM_WIRE.values()) | delivery | values.PRODUCTS_UNSUPPORTED == set(Product)
+    assert set(values.PRODUCTS.reads.values()) | delivery | values.PRODUCTS.unsupported == set(Product)
     assert values.product("OCO", "NSE_EQ|X") == "BO"
     assert values.product("xyz", "NSE_EQ|X") == "XYZ"
 
@@ -32,7 +32,7 @@ def test_every_product_is_read_or_listed_as_unsupported():
     ],
 )  # fmt: skip
 def test_the_documented_statuses_in_lower_case_are_read_and_an_unknown_one_passes_through(word, ours):
-    assert values.status(word) == ours
+    assert values.STATUSES.read(word) == ours
 
 
 def test_contracts_of_an_unknown_size_have_no_units_and_cash_is_always_in_units():
