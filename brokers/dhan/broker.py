@@ -1,6 +1,10 @@
-"""Dhan as one value: `DHAN`."""
+"""Dhan as one value, `DHAN`: what it places and changes, and how often its data is read.
 
-from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
+Source: DhanHQ v2 documentation, "Orders", not re-read by us; cadence from architecture 13.
+"""
+
+from onebroker.brokers.broker import AccountField, Broker, Cadence, Capabilities, LoginKind, logged_in_user
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.dhan import (
     books,
     by_token,
@@ -15,7 +19,11 @@ from onebroker.brokers.dhan import (
     quotes,
     wire,
 )
-from onebroker.brokers.dhan.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+from onebroker.brokers.dhan.values import ORDER_TYPES, VALIDITIES
+
+_SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY, *CURRENCY), "mcx": COMMODITY}
+
+_ORDER_TYPES = ORDER_TYPES.sent
 
 DHAN = Broker(
     code="dhan",
@@ -24,12 +32,28 @@ DHAN = Broker(
     credential_keys=frozenset({"client_id", "pin", "totp_secret"}),
     other_credential_keys=(frozenset({"client_id", login.PASTED}),),
     endpoints=wire.ENDPOINTS,
-    capabilities=CAPABILITIES,
+    capabilities=Capabilities(
+        segments=offered(_SEGMENTS),
+        order_types={"equity": _ORDER_TYPES, "currency": _ORDER_TYPES, "commodity": _ORDER_TYPES},
+        products={
+            "equity": frozenset({"CNC", "MIS", "NRML"}),
+            "currency": frozenset({"MIS", "NRML"}),
+            "commodity": frozenset({"MIS", "NRML"}),
+        },
+        validities=VALIDITIES.sent,
+        after_market=True,
+        disclosed_quantity=True,
+        modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "validity", "disclosed_quantity"}),
+        asked_by_token=True,
+        # SL-M is offered only for shares: in derivatives Dhan refuses it under the exchanges' market price protection
+        # (seen by a public project).
+        refused_in_derivatives=frozenset({"SL-M"}),
+    ),
     order_windows=wire.ORDER_WINDOWS,
     call_windows=wire.CALL_WINDOWS,
     kind_windows=wire.KIND_WINDOWS,
-    cadence=CADENCE,
-    profile_seconds=PROFILE_SECONDS,
+    cadence=Cadence(orders=1.0, trades=2.0, positions=2.0, funds=5.0, holdings=60.0),
+    profile_seconds=60.0,
     login=login,
     orders=orders,
     books=books,

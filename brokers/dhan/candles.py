@@ -65,9 +65,14 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
     with_interest = _has_open_interest(listing)
     is_option = values.instrument(listing).startswith("OPT")
     return made_of(
-        lambda: read_candles([{"candles": _rows(each, with_interest)} for each in responses], units, number),
-        lambda read: [msgspec.structs.replace(each, oi=None) if is_option and not each.oi else each for each in read],
+        lambda: read_candles([{"candles": _rows(response, with_interest)} for response in responses], units, number),
+        lambda read: [_without_zero_interest(candle) for candle in read] if is_option else list(read),
     )
+
+
+def _without_zero_interest(candle: Candle) -> Candle:
+    """Return an option's candle; its oi is None where the row says zero."""
+    return candle if candle.oi else msgspec.structs.replace(candle, oi=None)
 
 
 def _has_open_interest(listing: Listing) -> bool:
@@ -96,7 +101,7 @@ def _rows(response: WireResponse, with_interest: bool) -> list[list[object]]:
         raise BadAnswer("candles whose columns differ in length")
     interest = answer.get(OPEN_INTEREST)
     if with_interest and isinstance(interest, list) and len(interest) == len(columns[0]):
-        return [[*row, each] for *row, each in zip(*columns, interest, strict=True)]
+        columns.append(interest)
     return [list(row) for row in zip(*columns, strict=True)]
 
 

@@ -280,8 +280,11 @@ def _messages(code: int, listings: Sequence[Listing]) -> list[bytes | str]:
 
 def _message(code: int, listings: Sequence[Listing]) -> str:
     instruments = [
-        {"ExchangeSegment": values.segment(each.broker_token), "SecurityId": values.security_id(each.broker_token)}
-        for each in listings
+        {
+            "ExchangeSegment": values.segment(listing.broker_token),
+            "SecurityId": values.security_id(listing.broker_token),
+        }
+        for listing in listings
     ]
     request = {"RequestCode": code, "InstrumentCount": len(instruments), "InstrumentList": instruments}
     return msgspec.json.encode(request).decode()

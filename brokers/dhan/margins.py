@@ -14,24 +14,22 @@ from decimal import Decimal
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
-from onebroker.brokers.codec.order_terms import wire_word
 from onebroker.brokers.dhan import values, wire
-from onebroker.brokers.dhan.values import PRODUCT_TO_WIRE, SIDE_TO_WIRE
+from onebroker.brokers.dhan.values import PRODUCTS, SIDES
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
-from onebroker.config.vocabulary import Product, Side
 
 _ZERO = Decimal(0)
 
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
-    product = wire_word("dhan", PRODUCT_TO_WIRE, Product, ticket.product)
+    product = PRODUCTS.say(ticket.product)
     token = ticket.listing.broker_token
     segment = values.segment(token)
     if segment in values.CURRENCY_SEGMENTS:
         raise NotSendable("dhan does not work out the margin of currency")
     order = {
         "exchangeSegment": segment,
-        "transactionType": wire_word("dhan", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "transactionType": SIDES.say(ticket.transaction_type),
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
         "productType": product,
         "securityId": values.security_id(token),

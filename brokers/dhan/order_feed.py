@@ -13,8 +13,10 @@ from datetime import datetime
 import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
-from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.fields import Row, message_of, number, part, required, text, whole
+from onebroker.brokers.codec.order_rows import Instrument, OrderFields, at
 from onebroker.brokers.dhan import books, values, wire
+from onebroker.brokers.dhan.values import ORDER_TYPES, PRODUCTS, SIDES, STATUSES, VALIDITIES
 from onebroker.brokers.events import (
     BooksMoved,
     BrokerEvent,
@@ -24,7 +26,7 @@ from onebroker.brokers.events import (
     SessionDead,
     StreamRefused,
 )
-from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, RefusalKind, StreamAddress
 from onebroker.config.vocabulary import OrderStatus
 
@@ -83,12 +85,12 @@ class OrderAlerts:
         """Decode one message. An alert that names no order is dropped; for an alert that does not say what was traded,
         the books are read."""
         try:
-            message = fields.message_of(frame)
+            message = message_of(frame)
             alert = _lowered(message)
             if alert.get("type") == ALERT:
-                row = _lowered(fields.part(alert, "data"))
-                order = _order_row(row, self._listings)
-                return [BooksMoved() if fields.number(row.get("tradedqty")) is None else OrderUpdate(order)]
+                row = _lowered(part(alert, "data"))
+                order = ORDERS.row(row, _instrument(row, self._listings))
+                return [BooksMoved() if number(row.get("tradedqty")) is None else OrderUpdate(order)]
         except BadAnswer as error:
             return [CorruptFrame(f"an update that cannot be read: {error}")]
         refusal = wire.refusal_in(message, 200)
@@ -98,50 +100,53 @@ class OrderAlerts:
         return [SessionDead(refusal.message) if dead else StreamRefused(refusal.message)]
 
 
-def _lowered(row: Mapping[str, object]) -> dict[str, object]:
+def _lowered(row: Row) -> dict[str, object]:
     return {str(name).lower(): value for name, value in row.items()}
 
 
-def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
-    """Return the order in the state that the alert gives; its keys are in small letters."""
-    parts = (fields.required(row, "exchange").upper(), fields.required(row, "segment").upper())
+def _standing(row: Row, status: str, order_type: str, quantity: int, filled: int) -> str:
+    """Return the status that counts. A partial trade is alerted as Traded too; an order that waits for its trigger or for
+    the market is PENDING."""
+    if status == OrderStatus.COMPLETE and filled < quantity:
+        status = OrderStatus.OPEN
+    elif values.waits_for_trigger(status, order_type, filled):
+        return OrderStatus.PENDING
+    after_market = text(row.get("offmktflag")) == _AFTER_MARKET
+    return OrderStatus.PENDING if values.waits_for_market(status, after_market, row.get("exchorderno")) else status
+
+
+def _status_message(row: Row) -> str | None:
+    return text(row.get("reasondescription")) if STATUSES.read(row.get("status")) in _TOLD else None
+
+
+ORDERS = OrderFields(
+    order_id="orderno",
+    status=STATUSES.required_at("status"),
+    standing=_standing,
+    transaction_type=SIDES.at("txntype"),
+    product=PRODUCTS.at("product"),
+    order_type=ORDER_TYPES.at("ordertype"),
+    validity=VALIDITIES.at("validity"),
+    quantity="quantity",
+    filled=lambda row, status: whole(row.get("tradedqty")),
+    disclosed="discquantity",
+    price="price",
+    trigger_price="triggerprice",
+    average_price="avgtradedprice",
+    exchange_order_id=at(values.exchange_order_id, "exchorderno"),
+    status_message=_status_message,
+    order_timestamp=at(values.order_time, "orderdatetime"),
+    exchange_timestamp=at(values.order_time, "exchordertime"),
+    tag=at(values.tag, "correlationid"),
+)
+"""Fields of an alert, in small letters."""
+
+
+def _instrument(row: Row, listings: Mapping[str, Listing]) -> Instrument:
+    parts = (required(row, "exchange").upper(), required(row, "segment").upper())
     segment = values.SEGMENT_PARTS.get(parts)
     if segment is None:
         raise BadAnswer(f"an order in the unknown segment {'/'.join(parts)}")
-    token = values.token(segment, fields.required(row, "securityid"))
+    token = values.token(segment, required(row, "securityid"))
     units = values.contract_units(token, listings)
-    scale = units or 1
-    quantity = fields.quantity(row, "quantity") * scale
-    filled = fields.whole(row.get("tradedqty")) * scale
-    order_type = values.order_type(row.get("ordertype"))
-    status = values.order_status(fields.required(row, "status"), order_type, filled)
-    if status == OrderStatus.COMPLETE and filled < quantity:
-        status = OrderStatus.OPEN  # a partial trade is also alerted as Traded
-    if values.waits_for_market(status, fields.text(row.get("offmktflag")) == _AFTER_MARKET, row.get("exchorderno")):
-        status = OrderStatus.PENDING
-    pending, cancelled = fields.unfilled(status, quantity, filled)
-    return OrderRow(
-        order_id=fields.required(row, "orderno"),
-        status=status,
-        transaction_type=values.side(row.get("txntype")),
-        product=values.product(row.get("product")),
-        order_type=order_type,
-        validity=values.validity(row.get("validity")),
-        instrument_token=token,
-        tradingsymbol=books.symbol(row, "symbol", token, listings),
-        exchange=segment,
-        quantity=quantity,
-        filled_quantity=filled,
-        pending_quantity=pending,
-        cancelled_quantity=cancelled,
-        disclosed_quantity=fields.whole(row.get("discquantity")) * scale,
-        price=fields.number(row.get("price")) or 0.0,
-        trigger_price=fields.number(row.get("triggerprice")) or 0.0,
-        average_price=fields.number(row.get("avgtradedprice")) or 0.0,
-        exchange_order_id=values.exchange_order_id(row.get("exchorderno")),
-        status_message=fields.text(row.get("reasondescription")) if status in _TOLD else None,
-        order_timestamp=values.order_time(row.get("orderdatetime")),
-        exchange_timestamp=values.order_time(row.get("exchordertime")),
-        tag=values.tag(row.get("correlationid")),
-        contract_units=units,
-    )
+    return Instrument(token, books.symbol(row, "symbol", token, listings), segment, units)

@@ -19,9 +19,9 @@ from onebroker.brokers.codec.order_messages import (
     not_refused,
     refused,
 )
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
 from onebroker.brokers.dhan import values, wire
-from onebroker.brokers.dhan.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
+from onebroker.brokers.dhan.values import ORDER_TYPES, PRODUCTS, SIDES, STATUSES, VALIDITIES
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -32,7 +32,7 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
-from onebroker.config.vocabulary import OrderStatus, Product, Side, Validity
+from onebroker.config.vocabulary import OrderStatus
 
 AT_THE_OPEN = "OPEN"
 """When an after-market order leaves; Dhan also offers half an hour and an hour later."""
@@ -47,11 +47,11 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     token = ticket.listing.broker_token
     fields: dict[str, object] = {
         "correlationId": _tag(ticket.token),
-        "transactionType": wire_word("dhan", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "transactionType": SIDES.say(ticket.transaction_type),
         "exchangeSegment": values.segment(token),
-        "productType": wire_word("dhan", PRODUCT_TO_WIRE, Product, ticket.product),
-        "orderType": ORDER_TYPE_TO_WIRE[order_type],
-        "validity": wire_word("dhan", VALIDITY_TO_WIRE, Validity, ticket.validity),
+        "productType": PRODUCTS.say(ticket.product),
+        "orderType": ORDER_TYPES.say(order_type),
+        "validity": VALIDITIES.say(ticket.validity),
         "securityId": values.security_id(token),
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
         "disclosedQuantity": broker_quantity(ticket.disclosed_quantity, ticket.listing),
@@ -76,13 +76,13 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     stands = as_changed("dhan", change)
     fields: dict[str, object] = {
         "orderId": row.order_id,
-        "orderType": ORDER_TYPE_TO_WIRE[stands.order_type],
+        "orderType": ORDER_TYPES.say(stands.order_type),
         "legName": "",
         "quantity": quantity_as_changed(change.quantity, row.quantity, change),
         "price": stands.price,
         "disclosedQuantity": quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change),
         "triggerPrice": stands.trigger_price,
-        "validity": wire_word("dhan", VALIDITY_TO_WIRE, Validity, change.validity or row.validity),
+        "validity": VALIDITIES.say(change.validity or row.validity),
     }
     return about_standing(row, wire.request(access, CallKind.ORDER, "PUT", _order_path(row), fields))
 
@@ -112,7 +112,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
         return refused(refusal, response, surely=surely)
     if order_id is None or not 200 <= response.status < 300:
         return not_refused(None, response)
-    if values.status(status) == OrderStatus.REJECTED:
+    if STATUSES.read(status) == OrderStatus.REJECTED:
         answer = refused(BrokerRefusal(RefusalKind.REFUSED, _reason(response)), response, surely=True)
         return attrs.evolve(answer, order_id=order_id, token=token)
     return not_refused(order_id, response, token=token)

@@ -106,7 +106,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     )
     bought, sold = fields.quantity(row, "buyQty"), fields.quantity(row, "sellQty")
     buy_average, sell_average = fields.price(row.get("buyAvg")), fields.price(row.get("sellAvg"))
-    product = values.product(row.get("productType"))
+    product = values.PRODUCTS.read(row.get("productType"))
     position = PositionRow(
         position_key=f"{token}:{product}",
         view="net",
@@ -147,7 +147,7 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     buy_value = _value(row, ("dayBuyValue",), bought, fields.price(row.get("buyAvg")), units)
     sell_value = _value(row, ("daySellValue",), sold, fields.price(row.get("sellAvg")), units)
     value, count = (buy_value, bought) if bought > sold else (sell_value, sold)
-    product = values.product(row.get("productType"))
+    product = values.PRODUCTS.read(row.get("productType"))
     position = PositionRow(
         position_key=f"{token}:{product}",
         view="day",
@@ -167,17 +167,19 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     return in_contracts(position) if known is None else position
 
 
-def _value(row: Mapping[str, object], names: Sequence[str], lots: int, each: float | None, units: int) -> float | None:
-    """Return the rupees of one side; None where the row does not give one of its legs.
+def _value(
+    row: Mapping[str, object], names: Sequence[str], lots: int, average: float | None, units: int
+) -> float | None:
+    """Return the rupees of one side; None where the row does not give all of its legs.
 
     The documents do not say whether values of contracts include the multiplier. The quantity and average of the side
     decide it.
     """
     legs = [fields.number(row.get(name)) for name in names]
     value = None if None in legs else fields.rupee_sum(legs)
-    if value is None or units == 1 or each is None:
+    if value is None or units == 1 or average is None:
         return value
-    without = lots * each
+    without = lots * average
     return value if abs(value - without * units) <= abs(value - without) else value * units
 
 

@@ -7,52 +7,67 @@ captures. That MCX and currency quantities are lots is inferred from the files (
 from collections.abc import Mapping
 from typing import Final
 
-from onebroker.brokers.codec.fields import iso_time, listed_units, text, translated
+from onebroker.brokers.codec.fields import iso_time, listed_units, text
+from onebroker.brokers.codec.words import Words
 from onebroker.brokers.records import Listing
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
-STATUSES: dict[str, OrderStatus] = {
-    "TRANSIT": OrderStatus.PENDING,  # not at the exchange yet
-    "PENDING": OrderStatus.OPEN,  # a stop that waits for its trigger is called this too: see `order_status`
-    "CONFIRM": OrderStatus.OPEN,
-    "MODIFIED": OrderStatus.OPEN,
-    "PART_TRADED": OrderStatus.OPEN,
-    "TRIGGERED": OrderStatus.OPEN,  # a leg of a super order
-    "TRADED": OrderStatus.COMPLETE,
-    "CLOSED": OrderStatus.COMPLETE,  # a super order with all its legs
-    "REJECTED": OrderStatus.REJECTED,
-    "CANCELLED": OrderStatus.CANCELLED,
-    "EXPIRED": OrderStatus.EXPIRED,
-}
+STATUSES: Words[OrderStatus, str] = Words(
+    "dhan",
+    OrderStatus,
+    read_only={
+        "TRANSIT": OrderStatus.PENDING,  # not at the exchange yet
+        "PENDING": OrderStatus.OPEN,  # a stop that waits for its trigger is called this too: see `waits_for_trigger`
+        "CONFIRM": OrderStatus.OPEN,
+        "MODIFIED": OrderStatus.OPEN,
+        "PART_TRADED": OrderStatus.OPEN,
+        "TRIGGERED": OrderStatus.OPEN,  # a leg of a super order
+        "TRADED": OrderStatus.COMPLETE,
+        "CLOSED": OrderStatus.COMPLETE,  # a super order with all its legs
+        "REJECTED": OrderStatus.REJECTED,
+        "CANCELLED": OrderStatus.CANCELLED,
+        "EXPIRED": OrderStatus.EXPIRED,
+    },
+)
 """Versions of the annexure differ in which of these they list; all are read. The stream writes some in title case."""
 
-SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
-SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL, "B": Side.BUY, "S": Side.SELL}
+SIDES = Words(
+    "dhan",
+    Side,
+    both={Side.BUY: "BUY", Side.SELL: "SELL"},
+    read_only={"B": Side.BUY, "S": Side.SELL},
+)
 """Single letters, here and below, are the order stream's."""
 
-PRODUCT_TO_WIRE = {Product.CNC: "CNC", Product.MIS: "INTRADAY", Product.NRML: "MARGIN"}
-PRODUCT_FROM_WIRE = {
-    "CNC": Product.CNC, "C": Product.CNC, "INTRADAY": Product.MIS, "I": Product.MIS, "MARGIN": Product.NRML,
-    "M": Product.NRML, "MTF": Product.MTF, "F": Product.MTF, "CO": Product.CO, "V": Product.CO, "BO": Product.BO,
-    "B": Product.BO,
-}  # fmt: skip
-PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
-"""Dhan has no such product; CO, BO and MTF are read but never sent."""
+PRODUCTS = Words(
+    "dhan",
+    Product,
+    both={Product.CNC: "CNC", Product.MIS: "INTRADAY", Product.NRML: "MARGIN"},
+    read_only={
+        "C": Product.CNC, "I": Product.MIS, "M": Product.NRML, "MTF": Product.MTF, "F": Product.MTF,
+        "CO": Product.CO, "V": Product.CO, "BO": Product.BO, "B": Product.BO,
+    },
+    unsupported={Product.ARB},
+)  # fmt: skip
 
-ORDER_TYPE_TO_WIRE = {
-    OrderType.MARKET: "MARKET",
-    OrderType.LIMIT: "LIMIT",
-    OrderType.SL: "STOP_LOSS",
-    OrderType.SL_M: "STOP_LOSS_MARKET",
-}
-ORDER_TYPE_FROM_WIRE = {
-    "MARKET": OrderType.MARKET, "MKT": OrderType.MARKET, "LIMIT": OrderType.LIMIT, "LMT": OrderType.LIMIT,
-    "STOP_LOSS": OrderType.SL, "SL": OrderType.SL, "STOP_LOSS_MARKET": OrderType.SL_M, "SLM": OrderType.SL_M,
-}  # fmt: skip
+ORDER_TYPES = Words(
+    "dhan",
+    OrderType,
+    both={
+        OrderType.MARKET: "MARKET",
+        OrderType.LIMIT: "LIMIT",
+        OrderType.SL: "STOP_LOSS",
+        OrderType.SL_M: "STOP_LOSS_MARKET",
+    },
+    read_only={"MKT": OrderType.MARKET, "LMT": OrderType.LIMIT, "SL": OrderType.SL, "SLM": OrderType.SL_M},
+)
 
-VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
-VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
-VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+VALIDITIES = Words(
+    "dhan",
+    Validity,
+    both={Validity.DAY: "DAY", Validity.IOC: "IOC"},
+    unsupported={Validity.GTT, Validity.GTC, Validity.GTD},
+)
 
 SEGMENT_CODES: Mapping[int, str] = {
     0: "IDX_I", 1: "NSE_EQ", 2: "NSE_FNO", 3: "NSE_CURRENCY", 4: "BSE_EQ", 5: "MCX_COMM", 7: "BSE_CURRENCY", 8: "BSE_FNO",
@@ -96,17 +111,11 @@ def instrument(listing: Listing) -> str:
     return listing.other_names or ("INDEX" if listing.exchange == INDEX_SEGMENT else "EQUITY")
 
 
-def status(word: object) -> str:
-    """Return our order status, or the broker's word in upper case when we have no word for it."""
-    return translated(STATUSES, word)
-
-
-def order_status(word: object, order_type: str, filled: int) -> str:
-    """Return our status of an order. A stop that has not traded counts as waiting for its trigger, so not working yet
-    (docs/decisions/0009-trigger-pending-is-pending.md): Dhan does not say when a stop was triggered."""
-    ours = status(word)
-    waits = ours == OrderStatus.OPEN and order_type in (OrderType.SL, OrderType.SL_M) and not filled
-    return OrderStatus.PENDING if waits else ours
+def waits_for_trigger(status: str, order_type: str, filled: int) -> bool:
+    """Tell whether an order counts as waiting for its trigger, so not working yet: a stop that has not traded
+    (docs/decisions/0009-trigger-pending-is-pending.md). Dhan does not say when a stop was triggered. `status` and
+    `order_type` are ours."""
+    return status == OrderStatus.OPEN and order_type in (OrderType.SL, OrderType.SL_M) and not filled
 
 
 def waits_for_market(status: str, after_market: bool, exchange_number: object) -> bool:
@@ -119,22 +128,6 @@ def tag(value: object) -> str | None:
     """Return our tag of an order; `NA` means no tag."""
     written = text(value)
     return None if written is None or written.strip().upper() == "NA" else written
-
-
-def side(word: object) -> str:
-    return translated(SIDE_FROM_WIRE, word)
-
-
-def product(word: object) -> str:
-    return translated(PRODUCT_FROM_WIRE, word)
-
-
-def order_type(word: object) -> str:
-    return translated(ORDER_TYPE_FROM_WIRE, word)
-
-
-def validity(word: object) -> str:
-    return translated(VALIDITY_FROM_WIRE, word)
 
 
 def contract_units(broker_token: str, listings: Mapping[str, Listing]) -> int | None:

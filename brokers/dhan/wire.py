@@ -13,7 +13,15 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.codec.fields import Row, rows_of, text
-from onebroker.brokers.codec.refusals import says_address, says_dead_token
+from onebroker.brokers.codec.refusals import (
+    Refusals,
+    by_code,
+    by_status,
+    by_words,
+    says_address,
+    says_dead_token,
+    server_failed,
+)
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -98,6 +106,14 @@ UNCLEAR_CODES = frozenset({"DH-908", "DH-909", "DH-910", "800"})
 STATUS_REFUSALS = {401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}
 """HTTP statuses that are a refusal even without a code."""
 
+_KINDS = Refusals(
+    by_words(says_address, RefusalKind.ADDRESS_NOT_REGISTERED),
+    by_words(says_dead_token, RefusalKind.SESSION_DEAD, codes=ORDER_RULES),
+    by_code(REFUSALS),
+    server_failed,
+    by_status(STATUS_REFUSALS),
+)
+
 _FAILED = frozenset({"failed", "failure", "error"})
 _DATA_CODE = re.compile(r"\d{3}")
 
@@ -158,7 +174,7 @@ def refusal_in(body: object, status: int) -> BrokerRefusal | None:
     code, message = _trading_error(body) or _data_error(body) or _bare_error(body) or (None, None)
     if message is None:
         return None
-    return BrokerRefusal(_kind(status, code, message), message, code=code)
+    return BrokerRefusal(_KINDS.kind(status, code, message), message, code=code)
 
 
 _JSON = msgspec.json.Encoder(decimal_format="number")
@@ -189,15 +205,3 @@ def _bare_error(body: Mapping[str, object]) -> tuple[str | None, str] | None:
         return None
     said = body.get("message") or body.get("remarks") or body.get("data")
     return None, text(said) or "refused without a reason"
-
-
-def _kind(status: int, code: str | None, message: str) -> RefusalKind:
-    if says_address(message):
-        return RefusalKind.ADDRESS_NOT_REGISTERED
-    if code in ORDER_RULES and says_dead_token(message):
-        return RefusalKind.SESSION_DEAD
-    if code in REFUSALS:
-        return REFUSALS[code]
-    if status >= 500:
-        return RefusalKind.UNAVAILABLE
-    return STATUS_REFUSALS.get(status, RefusalKind.REFUSED)

@@ -16,21 +16,21 @@ from tests.support.every_case import every_case
     ],
 )  # fmt: skip
 def test_the_documented_statuses_are_read_and_an_unknown_one_passes_through(word, ours):
-    assert values.status(word) == ours
+    assert values.STATUSES.read(word) == ours
 
 
 @every_case(
-    ("read", "long", "letter"),
+    ("words", "long", "letter"),
     [
-        (values.product, "CNC", "C"), (values.product, "INTRADAY", "I"), (values.product, "MARGIN", "M"),
-        (values.product, "MTF", "F"), (values.product, "CO", "V"), (values.product, "BO", "B"),
-        (values.order_type, "LIMIT", "LMT"), (values.order_type, "MARKET", "MKT"), (values.order_type, "STOP_LOSS", "SL"),
-        (values.order_type, "STOP_LOSS_MARKET", "SLM"), (values.side, "BUY", "B"), (values.side, "SELL", "S"),
+        (values.PRODUCTS, "CNC", "C"), (values.PRODUCTS, "INTRADAY", "I"), (values.PRODUCTS, "MARGIN", "M"),
+        (values.PRODUCTS, "MTF", "F"), (values.PRODUCTS, "CO", "V"), (values.PRODUCTS, "BO", "B"),
+        (values.ORDER_TYPES, "LIMIT", "LMT"), (values.ORDER_TYPES, "MARKET", "MKT"), (values.ORDER_TYPES, "STOP_LOSS", "SL"),
+        (values.ORDER_TYPES, "STOP_LOSS_MARKET", "SLM"), (values.SIDES, "BUY", "B"), (values.SIDES, "SELL", "S"),
     ],
 )  # fmt: skip
-def test_the_streams_letters_mean_what_the_books_words_mean(read, long, letter):
-    assert read(long) == read(letter)
-    assert read("xyz") == "XYZ"
+def test_the_streams_letters_mean_what_the_books_words_mean(words, long, letter):
+    assert words.read(long) == words.read(letter)
+    assert words.read("xyz") == "XYZ"
 
 
 def test_every_segment_has_a_feed_number_and_parts():
