@@ -1,6 +1,13 @@
-"""5paisa as one value: `FIVEPAISA`."""
+"""5paisa as one value, `FIVEPAISA`: what it places and changes, and how often its data is read.
 
-from onebroker.brokers.broker import AccountField, AlgoField, Broker, LoginKind, logged_in_user
+Source: docs/brokers/fivepaisa.md, section 4; cadence from architecture 13. The pages write an order "at market" as price
+0. But since the rules for orders of algos, the broker's risk check refuses every such order of an API key ("Market order
+with Algo Id not allowed"), stops included: observed live in August 2026, later than the pages. So MARKET and SL-M are not
+offered. If they were, each would be sent, refused, and use up one of 50 messages a minute.
+"""
+
+from onebroker.brokers.broker import AccountField, AlgoField, Broker, Cadence, Capabilities, LoginKind, logged_in_user
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.fivepaisa import (
     books,
     by_token,
@@ -14,7 +21,12 @@ from onebroker.brokers.fivepaisa import (
     quotes,
     wire,
 )
-from onebroker.brokers.fivepaisa.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+from onebroker.brokers.fivepaisa.values import ORDER_TYPES_SENT, VALIDITIES
+
+_SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY, *CURRENCY), "mcx": COMMODITY}
+"""NCDEX and the commodities of NSE and BSE occur only in positions and candles."""
+
+_ORDER_TYPES = frozenset(map(str, ORDER_TYPES_SENT))
 
 FIVEPAISA = Broker(
     code="fivepaisa",
@@ -27,11 +39,25 @@ FIVEPAISA = Broker(
         }
     ),
     endpoints=wire.ENDPOINTS,
-    capabilities=CAPABILITIES,
+    capabilities=Capabilities(
+        segments=offered(_SEGMENTS),
+        order_types={"equity": _ORDER_TYPES, "currency": _ORDER_TYPES, "commodity": _ORDER_TYPES},
+        products={
+            "equity": frozenset({"CNC", "MIS", "NRML"}),
+            "currency": frozenset({"MIS", "NRML"}),
+            "commodity": frozenset({"MIS", "NRML"}),
+        },
+        validities=VALIDITIES.sent,
+        after_market=True,
+        disclosed_quantity=True,
+        # A modify carries only prices and quantities.
+        modifiable=frozenset({"price", "trigger_price", "quantity", "disclosed_quantity"}),
+        asked_by_token=True,
+    ),
     order_windows=wire.ORDER_WINDOWS,
     call_windows=wire.CALL_WINDOWS,
-    cadence=CADENCE,
-    profile_seconds=PROFILE_SECONDS,
+    cadence=Cadence(orders=3.0, trades=6.0, positions=6.0, funds=15.0, holdings=60.0),
+    profile_seconds=60.0,
     login=login,
     orders=orders,
     books=books,

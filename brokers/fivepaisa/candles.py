@@ -9,11 +9,11 @@ from datetime import date
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.candle_rows import read_candles, word_and_spans
 from onebroker.brokers.codec.fields import epoch, row_of, text
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.records import Candle, Listing
-from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
+from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireRequest, WireResponse
 
 SIX_MONTHS, CENTURY = 180, 36500
 """Days of one call; six months have at least 181 days."""
@@ -29,9 +29,7 @@ def candle_requests(
     access: Access, listing: Listing, interval: str, first: date, last: date
 ) -> tuple[WireRequest, ...]:
     """Build the calls, both days inclusive, oldest first; raise ValueError for an interval that 5paisa does not offer."""
-    if interval not in INTERVALS:
-        raise ValueError(f"fivepaisa has no candles of {interval}")
-    word, most_days = INTERVALS[interval]
+    word, calls = word_and_spans("fivepaisa", INTERVALS, interval, first, last)
     base = access.endpoints.others["historical_url"]
     path = "/".join((*values.parts(listing.broker_token), word))
     headers = {"Accept": "application/json"}
@@ -44,7 +42,7 @@ def candle_requests(
             url=f"{wire.url(base, path)}?{urlencode({'from': start, 'end': end})}",
             headers=headers,
         )
-        for start, end in spans(first, last, most_days)
+        for start, end in calls
     )
 
 
@@ -67,5 +65,5 @@ def _data(response: WireResponse) -> dict[str, object]:
         return data
     status, message = text(answer.get("status")), text(answer.get("message"))
     if status is not None and status.lower() != "success":
-        raise BrokerRefusal(wire.kind_of(message or status, RefusalKind.REFUSED), message or status)
+        raise BrokerRefusal(wire.kind_of(message or status), message or status)
     raise BadAnswer(f"HTTP {response.status} without candles")

@@ -145,7 +145,7 @@ def _said(row: Mapping[str, object]) -> BrokerEvent:
     message = text(row.get("Message")) or text(row.get("message"))
     if message is None:
         return Heartbeat()
-    dead = row.get("Status") == wire.SESSION or wire.kind_of(message, RefusalKind.REFUSED) is RefusalKind.SESSION_DEAD
+    dead = row.get("Status") == wire.SESSION or wire.kind_of(message) is RefusalKind.SESSION_DEAD
     return SessionDead(message) if dead else StreamRefused(message)
 
 
@@ -161,7 +161,7 @@ def _messages(operation: str, access: Access, listings: Sequence[Listing]) -> li
     )
     messages: list[bytes | str] = []
     for method, concerns in wanted:
-        names = [_scrip(each.broker_token) for each in listings if concerns(each.broker_token)]
+        names = [_scrip(listing.broker_token) for listing in listings if concerns(listing.broker_token)]
         for at in range(0, len(names), wire.SCRIPS_PER_MESSAGE):
             portion = names[at : at + wire.SCRIPS_PER_MESSAGE]
             messages.append(

@@ -97,16 +97,16 @@ def _side(levels: list[Row], flag: int) -> Levels:
     for level in levels:
         if number(level.get("BbBuySellFlag")) != flag:
             continue
-        quantity, each = whole(level.get("Quantity")), price(level.get("Price"))
+        quantity, rate = whole(level.get("Quantity")), price(level.get("Price"))
         orders = whole(level.get("NumberOfOrders"))
-        if quantity < 0 or orders < 0 or (each is not None and each < 0):
+        if quantity < 0 or orders < 0 or (rate is not None and rate < 0):
             raise BadAnswer("a level below zero")
-        if quantity and each is not None:
-            side.append((each, quantity, orders))
+        if quantity and rate is not None:
+            side.append((rate, quantity, orders))
     return tuple(side)
 
 
 def _levels(side: Levels | None, units: int | None) -> tuple[DepthLevel, ...] | None:
     if side is None or units is None:
         return None
-    return tuple(DepthLevel(each, quantity * units, orders or None) for each, quantity, orders in side)
+    return tuple(DepthLevel(rate, quantity * units, orders or None) for rate, quantity, orders in side)

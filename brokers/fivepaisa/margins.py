@@ -12,17 +12,15 @@ from decimal import Decimal
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
-from onebroker.brokers.codec.order_terms import wire_word
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.orders import script_code
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
-from onebroker.config.vocabulary import Product, Side
 
 _NEW = "P"
 
 
 def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
-    intraday = wire_word("fivepaisa", values.INTRADAY, Product, ticket.product)
+    intraday = values.PRODUCTS.say(ticket.product)
     exchange, kind, code = values.parts(ticket.listing.broker_token)
     order = {
         "Exch": exchange,
@@ -30,9 +28,7 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
         "ScripCode": script_code(code),
         "ScripData": "",
         "PlaceModifyCancel": _NEW,
-        "OrderType": wire_word(
-            "fivepaisa", values.SIDE_TO_WIRE, Side, ticket.transaction_type
-        ),  # 5paisa's name for the side
+        "OrderType": values.SIDES.say(ticket.transaction_type),  # 5paisa's name for the side
         "Price": ticket.price or price,
         "Qty": broker_quantity(ticket.quantity, ticket.listing),
         "IsIntraday": intraday,

@@ -115,7 +115,7 @@ class OrderImages:
         scale = order.contract_units or 1
         filled = fields.quantity(row, "TotalTradedQty") * scale
         left = fields.whole(row.get("PendingQty")) * scale
-        status = values.status(row.get("Status") or "")
+        status = values.STATUSES.read(row.get("Status") or "")
         if not is_finished(status):
             status = OrderStatus.OPEN
         # The exchange's word for a partial fill is not documented; the quantities show it.

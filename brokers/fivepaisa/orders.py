@@ -12,13 +12,13 @@ import attrs
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.fields import number, text
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
-from onebroker.brokers.codec.order_terms import checked_type, quantity_as_changed, wire_word
+from onebroker.brokers.codec.order_terms import checked_type, quantity_as_changed
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.books import exchange_number
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, RefusalKind, WireRequest, WireResponse
 from onebroker.config.money import exact
-from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import OrderType
 
 NO_ALGO = 0
 _ZERO = Decimal(0)
@@ -38,9 +38,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         CallKind.ORDER,
         wire.PLACE,
         {
-            "OrderType": wire_word(
-                "fivepaisa", values.SIDE_TO_WIRE, Side, ticket.transaction_type
-            ),  # 5paisa's name for the side
+            "OrderType": values.SIDES.say(ticket.transaction_type),  # 5paisa's name for the side
             "Exchange": exchange,
             "ExchangeType": kind,
             "ScripCode": script_code(code),
@@ -48,8 +46,8 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
             "StopLossPrice": _trigger(order_type, ticket.trigger_price),
             "Qty": broker_quantity(ticket.quantity, ticket.listing),
             "DisQty": broker_quantity(ticket.disclosed_quantity, ticket.listing),
-            "IsIntraday": wire_word("fivepaisa", values.INTRADAY, Product, ticket.product),
-            "iOrderValidity": wire_word("fivepaisa", values.VALIDITY_TO_WIRE, Validity, ticket.validity),
+            "IsIntraday": values.PRODUCTS.say(ticket.product),
+            "iOrderValidity": values.VALIDITIES.say(ticket.validity),
             "AHPlaced": "Y" if ticket.after_market else "N",
             "RemoteOrderID": ticket.token,
             wire.ALGO_FIELD: int(access.algo_id or NO_ALGO),

@@ -176,10 +176,10 @@ class _Legs:
         The pages do not say whether values of contracts include the contract's size. The row's own quantity and average
         decide it.
         """
-        value, each = fields.number(self._row.get(f"{side}Value")), fields.price(self._row.get(f"{side}AvgRate"))
-        if value is None or self._units == 1 or each is None:
+        value, average = fields.number(self._row.get(f"{side}Value")), fields.price(self._row.get(f"{side}AvgRate"))
+        if value is None or self._units == 1 or average is None:
             return value
-        whole = quantity * each
+        whole = quantity * average
         return value if abs(value - whole) <= abs(value - whole / self._units) else value * self._units
 
     def _plus(self, value: float | None, carried: int) -> float | None:

@@ -48,7 +48,7 @@ def _about(row: Mapping[str, object], asked: Mapping[str, Listing]) -> Listing |
     exchange, kind = _first(row, "Exchange", "Exch"), _first(row, "ExchangeType", "ExchType")
     if exchange is None:
         return alike[0] if len(alike) == 1 else None
-    fitting = [each for each in alike if _fits(each.broker_token, exchange, kind)]
+    fitting = [listing for listing in alike if _fits(listing.broker_token, exchange, kind)]
     if alike and not fitting:
         raise BadAnswer(f"the quote of {code} is about exchange {exchange} {kind}")
     return fitting[0] if len(fitting) == 1 else None

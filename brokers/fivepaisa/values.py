@@ -6,41 +6,50 @@ Source: docs/brokers/fivepaisa.md, sections 4 and 5.
 import re
 from collections.abc import Mapping
 
-from onebroker.brokers.codec.fields import listed_units, milliseconds, number, translated
+from onebroker.brokers.codec.fields import listed_units, milliseconds, number
+from onebroker.brokers.codec.words import Words
 from onebroker.brokers.records import Listing
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
-STATUSES: dict[str, OrderStatus] = {
-    "XMITTED": OrderStatus.PENDING,  # sent, not confirmed; the pages leave open whether it may still be refused
-    "AH PLACED": OrderStatus.PENDING,
-    "AH MODIFIED": OrderStatus.PENDING,
-    "PENDING": OrderStatus.OPEN,  # part-filled orders too: there is no word of their own
-    "PLACED": OrderStatus.OPEN,
-    "MODIFIED": OrderStatus.OPEN,
-    "SL TRIGGERED": OrderStatus.OPEN,
-    "FULLY EXECUTED": OrderStatus.COMPLETE,
-    "CANCELLED": OrderStatus.CANCELLED,
-    "AH CANCELLED": OrderStatus.CANCELLED,
-    "REJECTED BY 5P": OrderStatus.REJECTED,
-    "REJECTED BY EXCH": OrderStatus.REJECTED,
-}
-STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
+STATUSES: Words[OrderStatus, str] = Words(
+    "fivepaisa",
+    OrderStatus,
+    read_only={
+        "XMITTED": OrderStatus.PENDING,  # sent, not confirmed; the pages leave open whether it may still be refused
+        "AH PLACED": OrderStatus.PENDING,
+        "AH MODIFIED": OrderStatus.PENDING,
+        "PENDING": OrderStatus.OPEN,  # part-filled orders too: there is no word of their own
+        "PLACED": OrderStatus.OPEN,
+        "MODIFIED": OrderStatus.OPEN,
+        "SL TRIGGERED": OrderStatus.OPEN,
+        "FULLY EXECUTED": OrderStatus.COMPLETE,
+        "CANCELLED": OrderStatus.CANCELLED,
+        "AH CANCELLED": OrderStatus.CANCELLED,
+        "REJECTED BY 5P": OrderStatus.REJECTED,
+        "REJECTED BY EXCH": OrderStatus.REJECTED,
+    },
+    unsupported={OrderStatus.EXPIRED},
+)
 """No word on the broker's page says that an order lapsed."""
 
-SIDE_TO_WIRE = {Side.BUY: "B", Side.SELL: "S"}
-SIDE_FROM_WIRE = {"B": Side.BUY, "S": Side.SELL}
+SIDES = Words("fivepaisa", Side, both={Side.BUY: "B", Side.SELL: "S"}, read_only={"BUY": Side.BUY, "SELL": Side.SELL})
+"""The pages spell a side `B` and, in one sample, `Buy`."""
 
-INTRADAY = {Product.CNC: False, Product.MIS: True, Product.NRML: False}
-"""`IsIntraday` of an order; delivery and carried derivatives have the same value."""
 DELIVERY = "D"
-PRODUCT_FROM_WIRE = {"I": Product.MIS, "S": Product.BO, "C": Product.CO}
-"""Without `D`, for which the segment decides (`product`)."""
-PRODUCTS_UNSUPPORTED = frozenset({Product.MTF, Product.ARB})
-"""Books have no word for margin trading (a flag of another call); CO and BO are read but never sent."""
+PRODUCTS = Words(
+    "fivepaisa",
+    Product,
+    # `IsIntraday` of an order; delivery and carried derivatives have the same value.
+    send_only={Product.CNC: False, Product.MIS: True, Product.NRML: False},
+    read_only={"I": Product.MIS, "S": Product.BO, "C": Product.CO},
+    unsupported={Product.MTF, Product.ARB},
+)
+"""Without `D`, for which the segment decides (`product`). Books have no word for margin trading (a flag of another call);
+CO and BO are read but never sent."""
 
 ORDER_TYPES_SENT = frozenset({OrderType.LIMIT, OrderType.SL})
-"""See `capabilities.py` for why no order goes out at price 0."""
+"""See `broker.py` for why no order goes out at price 0."""
 ORDER_TYPE_FROM_WIRE = {
     (False, False): OrderType.LIMIT,
     (False, True): OrderType.SL,
@@ -49,11 +58,15 @@ ORDER_TYPE_FROM_WIRE = {
 }
 """(at market, with a trigger) -> order type: 5paisa has no word for the type."""
 
-VALIDITY_TO_WIRE = {Validity.DAY: "0", Validity.IOC: "3"}
-VALIDITY_FROM_WIRE = {"0": Validity.DAY, "1": Validity.GTD, "2": Validity.GTC, "3": Validity.IOC}
-"""4 EOS, 5 VTD and 6 FOK are none of our words."""
+VALIDITIES = Words(
+    "fivepaisa",
+    Validity,
+    both={Validity.DAY: "0", Validity.IOC: "3"},
+    read_only={"1": Validity.GTD, "2": Validity.GTC},
+    unsupported={Validity.GTT},
+)
 VALIDITY_WORDS = {"4": "EOS", "5": "VTD", "6": "FOK"}
-VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT})
+"""Validities that are none of our words: the broker's number -> the word of its page."""
 
 EXCHANGES = {
     "N:C": "nse", "N:D": "nse", "N:U": "nse", "N:Y": "nse",
@@ -99,22 +112,16 @@ def is_index(token: str) -> bool:
     return segment_of(token) in CASH_SEGMENTS and code.isdecimal() and int(code) >= FIRST_INDEX
 
 
-def status(word: object) -> str:
-    """Return our order status, or the broker's word in upper case when we have no word for it."""
-    return translated(STATUSES, word)
-
-
 def side(word: object) -> str:
-    """Return BUY or SELL; the pages spell them `B` and, in one sample, `Buy`."""
-    spelled = str(word or "").strip().upper()
-    return translated(SIDE_FROM_WIRE, spelled[:1] if spelled in ("BUY", "SELL") else spelled)
+    """Return BUY or SELL; empty where the row gives no side."""
+    return SIDES.read(word or "")
 
 
 def product(word: object, where: str) -> str:
     """Return our product; `D` is CNC in a cash segment, NRML in every other."""
     if str(word or "").strip().upper() == DELIVERY:
         return Product.CNC if where in CASH_SEGMENTS else Product.NRML
-    return translated(PRODUCT_FROM_WIRE, word or "")
+    return PRODUCTS.read(word or "")
 
 
 def order_type(at_market: object, trigger: object) -> str:
@@ -124,8 +131,9 @@ def order_type(at_market: object, trigger: object) -> str:
 
 
 def validity(word: object) -> str:
-    spelled = str(word if word is not None else "0").strip()
-    return VALIDITY_FROM_WIRE.get(spelled) or VALIDITY_WORDS.get(spelled) or spelled.upper()
+    """Return our validity, or the broker's word; a row without a validity is an order for the day."""
+    read = VALIDITIES.read("0" if word is None else word)
+    return VALIDITY_WORDS.get(read, read)
 
 
 def contract_units(token: str, listings: Mapping[str, Listing]) -> int | None:

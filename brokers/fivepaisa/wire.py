@@ -12,7 +12,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.codec.fields import Row, number, rows_of, text
-from onebroker.brokers.codec.refusals import says_address
+from onebroker.brokers.codec.refusals import Refusals, by_code, by_status, by_words, says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -73,17 +73,28 @@ HEAD_KINDS = {
 }
 """`head.status` other than 0."""
 
-_WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
-    (re.compile(r"invalid (session|token)|authentication fail|session (has )?expired", re.I), RefusalKind.SESSION_DEAD),
-    (re.compile(r"too many (requests|calls)|rate limit|throttl", re.I), RefusalKind.RATE_LIMITED),
-)  # fmt: skip
-"""Words in a refusal's sentence, the first match counts. The session's words are from the broker's page; those of limits
-are guessed: none was seen."""
+_DEAD_SESSION = re.compile(r"invalid (session|token)|authentication fail|session (has )?expired", re.I)
+"""From the broker's page."""
+_TOO_MANY = re.compile(r"too many (requests|calls)|rate limit|throttl", re.I)
+"""Guessed: none was seen."""
+_BY_SENTENCE = (
+    by_words(says_address, RefusalKind.ADDRESS_NOT_REGISTERED),
+    by_words(_DEAD_SESSION.search, RefusalKind.SESSION_DEAD),
+    by_words(_TOO_MANY.search, RefusalKind.RATE_LIMITED),
+)
+"""The kinds that a refusal's sentence names."""
 _NOTHING_WORDS = re.compile(r"^\s*(success)?\s*$|\bno\b|\bnot found\b|\bempty\b", re.I)
 """Words that come with a truly empty list (list routes say nothing or `Success`, the broker's page names "no record" and
 "no orders"). Other words belong to a refusal, whose list is empty as well."""
-_STATUSES = {401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}
-"""HTTP statuses that are a refusal by themselves; nearly everything comes with 200. General knowledge, unchecked."""
+
+_IN_BODY = Refusals(by_code({str(SESSION): RefusalKind.SESSION_DEAD}), *_BY_SENTENCE)
+"""By `body.Status`, then by the sentence."""
+_IN_HEAD = Refusals(*_BY_SENTENCE, by_code(HEAD_KINDS))
+"""By the sentence, then by `head.status`."""
+_BARE = Refusals(by_status({401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}), *_BY_SENTENCE)
+"""For answers without head and body: by the HTTP status, then by the sentence. Nearly everything comes with 200; the two
+statuses are general knowledge, unchecked."""
+
 _LONGEST_TEXT = 200
 """A bare text longer than this is a page, not an answer."""
 
@@ -153,14 +164,14 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
     if not isinstance(envelope, dict):
         return _bare_refusal(response)
     head, body = envelope.get("head"), envelope.get("body")
-    by_head = _head_refusal(head) if isinstance(head, dict) else None
+    by_head = _head_refusal(response, head) if isinstance(head, dict) else None
     if isinstance(body, dict) and (status := number(body.get("Status"))) not in (None, OK):
-        by_body = _body_refusal(body, int(status or 0))
+        by_body = _body_refusal(response, body, int(status or 0))
         failed = by_head is not None and by_head.kind is RefusalKind.UNAVAILABLE
         return by_head if failed and by_body.kind is RefusalKind.REFUSED else by_body
     if by_head is not None:
         return by_head
-    return _by_status(response, text(envelope.get("message")) or text(envelope.get("Message")) or "")
+    return _without_envelope(response, text(envelope.get("message")) or text(envelope.get("Message")) or "")
 
 
 def is_clear(refusal: BrokerRefusal, status: int) -> bool:
@@ -168,24 +179,17 @@ def is_clear(refusal: BrokerRefusal, status: int) -> bool:
     return refusal.kind is not RefusalKind.RATE_LIMITED or status == 429
 
 
-def kind_of(message: str, otherwise: RefusalKind) -> RefusalKind:
-    """Return the kind of refusal that its sentence names."""
-    return _named(message) or otherwise
+def kind_of(message: str) -> RefusalKind:
+    """Return the kind of a refusal that is only a sentence: those of the stream and of the candles' host."""
+    return _IN_BODY.kind(200, None, message)
 
 
-def _named(message: str) -> RefusalKind | None:
-    if says_address(message):
-        return RefusalKind.ADDRESS_NOT_REGISTERED
-    return next((kind for words, kind in _WORDS if words.search(message)), None)
+def _body_refusal(response: WireResponse, body: Mapping[str, object], status: int) -> BrokerRefusal:
+    message, code = text(body.get("Message")) or f"refused with status {status}", str(status)
+    return BrokerRefusal(_IN_BODY.kind(response.status, code, message), message.strip(), code=code)
 
 
-def _body_refusal(body: Mapping[str, object], status: int) -> BrokerRefusal:
-    message = text(body.get("Message")) or f"refused with status {status}"
-    kind = RefusalKind.SESSION_DEAD if status == SESSION else kind_of(message, RefusalKind.REFUSED)
-    return BrokerRefusal(kind, message.strip(), code=str(status))
-
-
-def _head_refusal(head: Mapping[str, object]) -> BrokerRefusal | None:
+def _head_refusal(response: WireResponse, head: Mapping[str, object]) -> BrokerRefusal | None:
     """Read the head, which spells its fields in two ways, and its status as text or number."""
     status = text(head.get("status"))
     status = text(head.get("Status")) if status is None else status
@@ -193,19 +197,19 @@ def _head_refusal(head: Mapping[str, object]) -> BrokerRefusal | None:
         return None
     described = (head.get(name) for name in ("statusDescription", "StatusDescription", "Status_description"))
     message = next((word for word in map(text, described) if word is not None), f"refused with head status {status}")
-    kind = kind_of(message, HEAD_KINDS.get(str(status), RefusalKind.REFUSED))
+    kind = _IN_HEAD.kind(response.status, status, message)
     return BrokerRefusal(kind, message.strip(), code=f"head {status}")
 
 
 def _bare_refusal(response: WireResponse) -> BrokerRefusal | None:
     """Read a body without an envelope: some routes say `Invalid Token` in this bare form."""
     said = response.body[: _LONGEST_TEXT + 1].decode("utf-8", "replace").strip().strip('"')
-    return _by_status(response, said if len(said) <= _LONGEST_TEXT and "<" not in said else "")
+    return _without_envelope(response, said if len(said) <= _LONGEST_TEXT and "<" not in said else "")
 
 
-def _by_status(response: WireResponse, said: str) -> BrokerRefusal | None:
+def _without_envelope(response: WireResponse, said: str) -> BrokerRefusal | None:
     """Judge by the HTTP status and by words without an envelope; only the words we know make a refusal."""
-    kind = _STATUSES.get(response.status) or _named(said)
+    kind = _BARE.named(response.status, None, said)
     return None if kind is None else BrokerRefusal(kind, said or f"HTTP {response.status}", code=str(response.status))
 
 

@@ -1,39 +1,24 @@
-"""The value tables, in both directions and whole."""
+"""5paisa's words: beyond test_value_tables.py, words that a second field decides, spellings, dates, names and units."""
 
 from onebroker.brokers.fivepaisa import values
-from onebroker.config.vocabulary import (
-    SENDABLE_PRODUCTS,
-    SENDABLE_VALIDITIES,
-    OrderStatus,
-    OrderType,
-    Product,
-    Side,
-    Validity,
-)
+from onebroker.config.vocabulary import SENDABLE_PRODUCTS, SENDABLE_VALIDITIES, OrderType, Product
 from tests.support.every_case import every_case
 
 
-def test_both_directions_agree():
-    for ours, wire in values.SIDE_TO_WIRE.items():
-        assert values.side(wire) == ours
-    for ours, wire in values.VALIDITY_TO_WIRE.items():
+def test_both_directions_agree_where_a_second_field_decides():
+    for ours, wire in values.VALIDITIES.says.items():
         assert values.validity(wire) == values.validity(int(wire)) == ours
-    for ours, intraday in values.INTRADAY.items():
+    for ours, intraday in values.PRODUCTS.says.items():
         where = "N:C" if ours is Product.CNC else "N:D"
         assert values.product("I" if intraday else "D", where) == ours
     for (market, trigger), ours in values.ORDER_TYPE_FROM_WIRE.items():
         assert values.order_type("Y" if market else "N", 5.0 if trigger else 0) == ours
 
 
-def test_every_word_of_ours_is_mapped_or_listed_as_unsupported():
-    assert set(values.STATUSES.values()) | values.STATUSES_UNSUPPORTED == set(OrderStatus)
-    assert set(values.SIDE_TO_WIRE) == set(Side)
-    assert set(values.INTRADAY) == set(SENDABLE_PRODUCTS)
-    received = set(values.PRODUCT_FROM_WIRE.values()) | {Product.CNC, Product.NRML}
-    assert received | values.PRODUCTS_UNSUPPORTED == set(Product)
+def test_what_is_sent_is_what_callers_may_send():
+    assert set(values.PRODUCTS.says) == set(SENDABLE_PRODUCTS)
+    assert set(values.VALIDITIES.says) == set(SENDABLE_VALIDITIES)
     assert set(values.ORDER_TYPE_FROM_WIRE.values()) == set(OrderType)
-    assert set(values.VALIDITY_TO_WIRE) == set(SENDABLE_VALIDITIES)
-    assert set(values.VALIDITY_FROM_WIRE.values()) | values.VALIDITIES_UNSUPPORTED == set(Validity)
 
 
 @every_case(
@@ -44,13 +29,13 @@ def test_every_word_of_ours_is_mapped_or_listed_as_unsupported():
     ],
 )  # fmt: skip
 def test_statuses_are_read_whatever_their_case_and_blanks_and_unknown_ones_pass_through(word, status):
-    assert values.status(word) == status
+    assert values.STATUSES.read(word) == status
 
 
 def test_words_that_are_none_of_ours_pass_through_upper_cased():
     assert values.product("x", "N:C") == "X"
     assert values.side("Buy") == "BUY"
-    assert values.side("q") == "Q"
+    assert (values.side("q"), values.side(None)) == ("Q", "")
     assert (values.validity(6), values.validity("9"), values.validity(None)) == ("FOK", "9", "DAY")
 
 
