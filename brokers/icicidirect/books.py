@@ -13,13 +13,54 @@ from datetime import datetime
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.contained import order_names, read_rows
+from onebroker.brokers.codec.fields import Row
+from onebroker.brokers.codec.order_rows import Instrument, OrderFields, TradeFields, at
 from onebroker.brokers.icicidirect import naming, values, wire
+from onebroker.brokers.icicidirect.values import ORDER_TYPES, PRODUCTS, SIDES, STATUSES, VALIDITIES
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireRequest, WireResponse
 from onebroker.config.clock import IST
 
 _LISTS = len(values.ORDER_EXCHANGES)
 
+_FILLED, _TRADE = "filled", "trade"
+"""Fields that we write into a copy of a row, because the broker's rows do not have them: the filled quantity of an order,
+and the name of a trade."""
+
+
+def _word(row: Row) -> str:
+    return values.status_word(fields.required(row, "status"))
+
+
+ORDERS = OrderFields(
+    order_id="order_id",
+    status=lambda row: STATUSES.read(_word(row)),
+    transaction_type=SIDES.at("action"),
+    product=PRODUCTS.at("product_type"),
+    order_type=ORDER_TYPES.at("order_type"),
+    validity=VALIDITIES.at("validity"),
+    quantity="quantity",
+    filled=_FILLED,
+    disclosed="disclosed_quantity",
+    price="price",
+    trigger_price="stoploss",
+    average_price="average_price",
+    exchange_order_id="exchange_order_id",
+    parent_order_id="parent_order_id",
+    order_timestamp=at(values.iso_moment, "order_datetime"),
+    exchange_timestamp=at(values.iso_moment, "exchange_acknowledgement_date"),
+    tag="user_remark",
+)
+TRADES = TradeFields(
+    trade_id=_TRADE,
+    order_id="order_id",
+    transaction_type=SIDES.at("action"),
+    product=PRODUCTS.at("product_type"),
+    quantity="quantity",
+    price="average_cost",
+    trade_timestamp="trade_date",
+    exchange_timestamp="trade_date",
+)
 _NAME = order_names(("order_id",), ("user_remark",), fields.text)
 
 
@@ -54,15 +95,16 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     """Return the day's executed orders, one row each; the broker's trade book does not list single trades."""
     seen: dict[str, int] = {}
 
-    def trade(row: fields.Row) -> TradeRow:
+    def trade(row: Row) -> TradeRow:
         order_id = fields.required(row, "order_id")
         seen[order_id] = place = seen.get(order_id, 0) + 1
-        return _trade_row(row, order_id if place == 1 else f"{order_id}-{place}")
+        trade_id = order_id if place == 1 else f"{order_id}-{place}"
+        return TRADES.row({**row, _TRADE: trade_id}, _instrument(row))
 
     return read_rows(_listed_rows(responses), trade)
 
 
-def _asks_fills(row: Mapping[str, object]) -> bool:
+def _asks_fills(row: Row) -> bool:
     """Tell whether the fills of an order must be requested; not for an unreadable row, which parsing reports."""
     try:
         return _filled(row) is None
@@ -70,9 +112,12 @@ def _asks_fills(row: Mapping[str, object]) -> bool:
         return False
 
 
-def _order_of(row: Mapping[str, object], fills: WireResponse | None) -> OrderRow:
+def _order_of(row: Row, fills: WireResponse | None) -> OrderRow:
+    """Return one order. `fills`: the answer about its fills, None where it was not requested."""
     filled = _filled(row)
-    return _order_row(row, _executed(row, fills) if filled is None else filled)
+    if filled is None:
+        filled = _executed(row, fills)
+    return ORDERS.row({**row, _FILLED: filled}, _instrument(row))
 
 
 def _day_request(access: Access, path: str, exchange: str, now: datetime) -> WireRequest:
@@ -82,15 +127,15 @@ def _day_request(access: Access, path: str, exchange: str, now: datetime) -> Wir
     return wire.request(access, CallKind.READ, "GET", path, body)
 
 
-def _listed_rows(responses: Sequence[WireResponse]) -> list[fields.Row]:
+def _listed_rows(responses: Sequence[WireResponse]) -> list[Row]:
     """Return the rows of all exchanges; an identical row that another exchange showed before is dropped."""
-    listed: list[fields.Row] = []
+    listed: list[Row] = []
     for exchange, response in zip(values.ORDER_EXCHANGES, responses, strict=False):
         listed += [row for row in _rows(exchange, response) if row not in listed]
     return listed
 
 
-def _rows(exchange: str, response: WireResponse) -> list[fields.Row]:
+def _rows(exchange: str, response: WireResponse) -> list[Row]:
     try:
         return wire.rows(response)
     except BrokerRefusal as refusal:
@@ -99,11 +144,7 @@ def _rows(exchange: str, response: WireResponse) -> list[fields.Row]:
         raise
 
 
-def _word(row: Mapping[str, object]) -> str:
-    return values.status_word(fields.required(row, "status"))
-
-
-def _executed(row: Mapping[str, object], response: WireResponse | None) -> int:
+def _executed(row: Row, response: WireResponse | None) -> int:
     """Return the sum of an order's fills. Raise `BadAnswer` while an order said to be partly filled has no fills, and for
     fills of another order or instrument."""
     fills = [] if response is None else wire.rows(response)
@@ -115,7 +156,7 @@ def _executed(row: Mapping[str, object], response: WireResponse | None) -> int:
     return executed
 
 
-def _check_same(order: Mapping[str, object], fill: Mapping[str, object]) -> None:
+def _check_same(order: Row, fill: Row) -> None:
     """Raise `BadAnswer` for a fill that names another order or instrument than the requested order."""
     for name in ("order_id", "exchange_code", "stock_code"):
         asked, told = (str(row.get(name) or "").strip().upper() for row in (order, fill))
@@ -123,39 +164,7 @@ def _check_same(order: Mapping[str, object], fill: Mapping[str, object]) -> None
             raise BadAnswer(f"a fill of {name} {told}, which was not asked for")
 
 
-def _order_row(row: Mapping[str, object], filled: int) -> OrderRow:
-    name = naming.of_row(row)
-    status = fields.translated(values.STATUSES, _word(row))
-    quantity = fields.quantity(row, "quantity")
-    # Derived, so that a finished order has nothing pending, whatever its row says.
-    pending, cancelled = fields.unfilled(status, quantity, filled)
-    return OrderRow(
-        order_id=fields.required(row, "order_id"),
-        status=status,
-        transaction_type=values.side(row.get("action")),
-        product=values.product(row.get("product_type")),
-        order_type=values.order_type(row.get("order_type")),
-        validity=values.validity(row.get("validity")),
-        instrument_token=name.token,
-        tradingsymbol=name.symbol,
-        exchange=name.exchange,
-        quantity=quantity,
-        filled_quantity=filled,
-        pending_quantity=pending,
-        cancelled_quantity=cancelled,
-        disclosed_quantity=fields.whole(row.get("disclosed_quantity")),
-        price=fields.number(row.get("price")) or 0.0,
-        trigger_price=fields.number(row.get("stoploss")) or 0.0,
-        average_price=fields.number(row.get("average_price")) or 0.0,
-        exchange_order_id=fields.text(row.get("exchange_order_id")),
-        parent_order_id=fields.text(row.get("parent_order_id")),
-        order_timestamp=values.iso_moment(row.get("order_datetime")),
-        exchange_timestamp=values.iso_moment(row.get("exchange_acknowledgement_date")),
-        tag=fields.text(row.get("user_remark")),
-    )
-
-
-def _filled(row: Mapping[str, object]) -> int | None:
+def _filled(row: Row) -> int | None:
     """Return the executed quantity of an order; None where its row does not give it."""
     word, quantity = _word(row), fields.quantity(row, "quantity")
     if word in values.NOTHING_FILLED:
@@ -173,21 +182,6 @@ def _filled(row: Mapping[str, object]) -> int | None:
     return quantity - left
 
 
-def _trade_row(row: Mapping[str, object], trade_id: str) -> TradeRow:
+def _instrument(row: Row) -> Instrument:
     name = naming.of_row(row)
-    price = fields.price(row.get("average_cost"))
-    if price is None:
-        raise BadAnswer("a trade without a price")
-    return TradeRow(
-        trade_id=trade_id,
-        order_id=fields.required(row, "order_id"),
-        transaction_type=values.side(row.get("action")),
-        product=values.product(row.get("product_type")),
-        instrument_token=name.token,
-        tradingsymbol=name.symbol,
-        exchange=name.exchange,
-        quantity=fields.quantity(row, "quantity"),
-        price=price,
-        trade_timestamp=fields.text(row.get("trade_date")),
-        exchange_timestamp=fields.text(row.get("trade_date")),
-    )
+    return Instrument(name.token, name.symbol, name.exchange)

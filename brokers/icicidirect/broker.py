@@ -1,6 +1,13 @@
-"""ICICI Direct as one value: `ICICIDIRECT`."""
+"""ICICI Direct as one value, `ICICIDIRECT`: what it places and changes, and how often its data is read.
 
-from onebroker.brokers.broker import Broker, LoginKind
+Source: docs/brokers/icicidirect.md, sections 1, 4 and 9: the SDK's notes name NSE, BSE, NFO and BFO, the documentation is
+sure of NSE alone; currency is refused and commodities are not offered. Cadence from architecture 13.
+"""
+
+import math
+
+from onebroker.brokers.broker import Broker, Cadence, Capabilities, LoginKind
+from onebroker.brokers.codec.segments import CASH, EQUITY, offered
 from onebroker.brokers.icicidirect import (
     books,
     candles,
@@ -14,7 +21,9 @@ from onebroker.brokers.icicidirect import (
     quotes,
     wire,
 )
-from onebroker.brokers.icicidirect.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+from onebroker.brokers.icicidirect.values import ORDER_TYPES, VALIDITIES
+
+_SEGMENTS = {"nse": (*CASH, *EQUITY), "bse": (*CASH, *EQUITY)}
 
 ICICIDIRECT = Broker(
     code="icicidirect",
@@ -22,11 +31,31 @@ ICICIDIRECT = Broker(
     login_kind=LoginKind.ASSISTED,
     credential_keys=frozenset({"app_key", "secret_key"}),
     endpoints=wire.ENDPOINTS,
-    capabilities=CAPABILITIES,
+    capabilities=Capabilities(
+        segments=offered(_SEGMENTS),
+        order_types={"equity": ORDER_TYPES.sent, "currency": frozenset(), "commodity": frozenset()},
+        products={"equity": frozenset({"CNC", "NRML"}), "currency": frozenset(), "commodity": frozenset()},
+        validities=VALIDITIES.sent,
+        # No field marks an after-market order; an order sent after hours is queued (unchecked), one sent during hours would
+        # work at once.
+        after_market=False,
+        disclosed_quantity=True,
+        modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "validity", "disclosed_quantity"}),
+        asked_by_token=False,
+        order_time_seconds=60,
+    ),
     order_windows=wire.ORDER_WINDOWS,
     call_windows=wire.CALL_WINDOWS,
-    cadence=CADENCE,
-    profile_seconds=PROFILE_SECONDS,
+    cadence=Cadence(
+        orders=55.0,
+        trades=math.inf,  # only after an event
+        positions=55.0,
+        funds=55.0,
+        holdings=170.0,
+        closed=600.0,
+        closed_holdings=1800.0,
+    ),
+    profile_seconds=86_400.0,
     login=login,
     orders=orders,
     books=books,

@@ -15,13 +15,11 @@ from decimal import Decimal
 from onebroker.brokers.broker import Access, OrderTicket
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.order_messages import broker_quantity
-from onebroker.brokers.codec.order_terms import wire_word
 from onebroker.brokers.icicidirect import wire
 from onebroker.brokers.icicidirect.orders import name_of
-from onebroker.brokers.icicidirect.values import SIDE_TO_WIRE, day_text
+from onebroker.brokers.icicidirect.values import SIDES, day_text
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import exact, plain
-from onebroker.config.vocabulary import Side
 
 _NO_COVER = {
     "cover_order_flow": "N", "fresh_order_type": "N", "cover_limit_rate": "0", "cover_sltp_price": "0", "fresh_limit_rate": "0",
@@ -40,7 +38,7 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
         "expiry_date": day_text(name.expiry),
         "quantity": str(broker_quantity(ticket.quantity, ticket.listing)),
         "product": name.product,
-        "action": wire_word("icicidirect", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "action": SIDES.say(ticket.transaction_type),
         "price": plain(ticket.price or price),
         "stock_code": name.stock_code,
         **_NO_COVER,

@@ -15,6 +15,7 @@ from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.codec import fields
 from onebroker.brokers.events import BooksMoved, BrokerEvent, CorruptFrame, Heartbeat, OrderUpdate
 from onebroker.brokers.icicidirect import naming, socketio, values, wire
+from onebroker.brokers.icicidirect.values import ORDER_TYPES, PRODUCTS, SIDES, STATUSES, VALIDITIES
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import BadAnswer, StreamAddress
 
@@ -126,7 +127,7 @@ class OrderFrames:
     def _order(self, message: Sequence[object], at: Places) -> OrderRow:
         name = self._name(message, at)
         letter = str(message[at.status]).strip().upper()
-        status = fields.translated(values.STATUSES, values.STREAM_STATUSES.get(letter, letter))
+        status = STATUSES.read(values.STREAM_STATUSES.get(letter, letter))
         quantity, filled = fields.counted(message[at.quantity]), fields.counted(message[at.executed])
         pending, cancelled = fields.unfilled(status, quantity, filled)
         order_id = fields.text(message[at.order_id])
@@ -135,10 +136,10 @@ class OrderFrames:
         return OrderRow(
             order_id=order_id,
             status=status,
-            transaction_type=values.side(message[at.side]),
-            product=values.product(message[at.product]),
-            order_type=values.order_type(message[at.order_type]),
-            validity=values.validity(message[at.validity]),
+            transaction_type=SIDES.read(message[at.side]),
+            product=PRODUCTS.read(message[at.product]),
+            order_type=ORDER_TYPES.read(message[at.order_type]),
+            validity=VALIDITIES.read(message[at.validity]),
             instrument_token=name.token,
             tradingsymbol=name.symbol,
             exchange=name.exchange,
@@ -158,7 +159,7 @@ class OrderFrames:
         row = {"stock_code": message[STOCK]}
         if at.strike is None or at.expiry is None or at.right is None:
             return naming.made(exchange, row, None, None, None)
-        strike = values.strike(message[at.strike])
-        readings = [None] if strike is None else [strike / SCALE, strike]
-        names = [naming.made(exchange, row, message[at.expiry], each, message[at.right]) for each in readings]
+        written = values.strike(message[at.strike])
+        strikes = [None] if written is None else [written / SCALE, written]
+        names = [naming.made(exchange, row, message[at.expiry], strike, message[at.right]) for strike in strikes]
         return next((name for name in names if name.token in self._listings), names[0])

@@ -16,18 +16,12 @@ from onebroker.brokers.codec.order_messages import (
     not_refused,
     refused,
 )
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, wire_word
+from onebroker.brokers.codec.order_terms import as_changed, checked_type
 from onebroker.brokers.icicidirect import naming, wire
-from onebroker.brokers.icicidirect.values import (
-    DELIVERY_PRODUCTS,
-    ORDER_TYPE_TO_WIRE,
-    SIDE_TO_WIRE,
-    VALIDITY_TO_WIRE,
-)
+from onebroker.brokers.icicidirect.values import DELIVERY_PRODUCTS, ORDER_TYPES, SIDES, VALIDITIES
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import plain
-from onebroker.config.vocabulary import OrderType, Side, Validity
 
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
@@ -40,12 +34,12 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "stock_code": name.stock_code,
         "exchange_code": name.exchange,
         "product": name.product,
-        "action": wire_word("icicidirect", SIDE_TO_WIRE, Side, ticket.transaction_type),
-        "order_type": wire_word("icicidirect", ORDER_TYPE_TO_WIRE, OrderType, order_type),
+        "action": SIDES.say(ticket.transaction_type),
+        "order_type": ORDER_TYPES.say(order_type),
         "stoploss": _rupees(ticket.trigger_price if order_type.takes_trigger else None),
         "quantity": str(broker_quantity(ticket.quantity, ticket.listing)),
         "price": _rupees(ticket.price),
-        "validity": wire_word("icicidirect", VALIDITY_TO_WIRE, Validity, ticket.validity),
+        "validity": VALIDITIES.say(ticket.validity),
         "disclosed_quantity": str(broker_quantity(ticket.disclosed_quantity, ticket.listing)),
         **name.fields(),
         "user_remark": ticket.token,
@@ -73,7 +67,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     body = {"order_id": change.row.order_id, "exchange_code": change.row.exchange}
     if change.order_type is not None:
         stands = as_changed("icicidirect", change)
-        body["order_type"] = wire_word("icicidirect", ORDER_TYPE_TO_WIRE, OrderType, stands.order_type)
+        body["order_type"] = ORDER_TYPES.say(stands.order_type)
     if change.trigger_price is not None:
         body["stoploss"] = _rupees(change.trigger_price)
     if change.quantity is not None:
@@ -81,7 +75,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     if change.price is not None:
         body["price"] = _rupees(change.price)
     if change.validity is not None:
-        body["validity"] = wire_word("icicidirect", VALIDITY_TO_WIRE, Validity, change.validity)
+        body["validity"] = VALIDITIES.say(change.validity)
     if change.disclosed_quantity is not None:
         body["disclosed_quantity"] = str(broker_quantity(change.disclosed_quantity, change.listing))
     return about_standing(change.row, wire.request(access, CallKind.ORDER, "PUT", wire.ORDER, body, now=now))

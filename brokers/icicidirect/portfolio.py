@@ -11,7 +11,8 @@ from datetime import datetime
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.contained import made_of, read_rows, read_some
-from onebroker.brokers.icicidirect import naming, values, wire
+from onebroker.brokers.icicidirect import naming, wire
+from onebroker.brokers.icicidirect.values import PRODUCTS, SIDES
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.config.vocabulary import Product
@@ -64,8 +65,8 @@ def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
 
 def _position_row(row: Mapping[str, object]) -> PositionRow:
     name = naming.of_row(row)
-    product = values.product(row.get("product_type"))
-    action = values.side(row.get("action"))
+    product = PRODUCTS.read(row.get("product_type"))
+    action = SIDES.read(row.get("action"))
     units = fields.quantity(row, "quantity")
     signs = {"BUY": 1, "SELL": -1}
     if units and action not in signs:
@@ -93,7 +94,7 @@ def _placed(number: int, row: fields.Row) -> tuple[str, str, fields.Row] | None:
     """Return which part of a holding a row of either list is, and its stock; None for a row that is part of none."""
     if number == 0:
         return "demat", _stock(row), row
-    if values.product(row.get("product_type")) == Product.MTF:
+    if PRODUCTS.read(row.get("product_type")) == Product.MTF:
         return "margin", _stock(row), row
     return ("portfolio", _stock(row), row) if fields.text(row.get("expiry_date")) is None else None
 

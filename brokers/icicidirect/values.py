@@ -6,23 +6,29 @@ are in `naming.py`.
 
 from datetime import date, datetime, time
 
-from onebroker.brokers.codec.fields import number, price, text, translated
+from onebroker.brokers.codec.fields import number, price, text
+from onebroker.brokers.codec.words import Words
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
-STATUSES: dict[str, OrderStatus] = {
-    "REQUESTED": OrderStatus.PENDING,
-    "QUEUED": OrderStatus.PENDING,
-    "ORDERED": OrderStatus.OPEN,
-    "PARTIALLY EXECUTED": OrderStatus.OPEN,
-    "FREEZED": OrderStatus.OPEN,
-    "EXECUTED": OrderStatus.COMPLETE,
-    "CANCELLED": OrderStatus.CANCELLED,
-    "PARTIALLY EXECUTED AND CANCELLED": OrderStatus.CANCELLED,
-    "REJECTED": OrderStatus.REJECTED,
-    "EXPIRED": OrderStatus.EXPIRED,
-    "PARTIALLY EXECUTED AND EXPIRED": OrderStatus.EXPIRED,
-}
+STATUSES: Words[OrderStatus, str] = Words(
+    "icicidirect",
+    OrderStatus,
+    read_only={
+        "REQUESTED": OrderStatus.PENDING,
+        "QUEUED": OrderStatus.PENDING,
+        "ORDERED": OrderStatus.OPEN,
+        "PARTIALLY EXECUTED": OrderStatus.OPEN,
+        "FREEZED": OrderStatus.OPEN,
+        "EXECUTED": OrderStatus.COMPLETE,
+        "CANCELLED": OrderStatus.CANCELLED,
+        "PARTIALLY EXECUTED AND CANCELLED": OrderStatus.CANCELLED,
+        "REJECTED": OrderStatus.REJECTED,
+        "EXPIRED": OrderStatus.EXPIRED,
+        "PARTIALLY EXECUTED AND EXPIRED": OrderStatus.EXPIRED,
+    },
+)
+"""The words of the order book with single blanks (`status_word`)."""
 STREAM_STATUSES: dict[str, str] = {
     "R": "REQUESTED",
     "Q": "QUEUED",
@@ -46,8 +52,8 @@ ALL_FILLED = "EXECUTED"
 PARTLY_FILLED = frozenset({"PARTIALLY EXECUTED", "PARTIALLY EXECUTED AND CANCELLED", "PARTIALLY EXECUTED AND EXPIRED"})
 PART_EXPIRED = "PARTIALLY EXECUTED AND EXPIRED"
 
-SIDE_TO_WIRE = {Side.BUY: "buy", Side.SELL: "sell"}
-SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL, "B": Side.BUY, "S": Side.SELL}
+SIDES = Words("icicidirect", Side, both={Side.BUY: "buy", Side.SELL: "sell"}, read_only={"B": Side.BUY, "S": Side.SELL})
+"""Single letters, here and in the tables below, are those of the order stream."""
 
 FLAT = "NA"
 """`action` of a position that is closed."""
@@ -55,51 +61,47 @@ FLAT = "NA"
 CASH, FUTURES, OPTIONS = "cash", "futures", "options"
 DELIVERY_PRODUCTS = {CASH: Product.CNC, FUTURES: Product.NRML, OPTIONS: Product.NRML}
 """Our product for each of the broker's product words that can be placed: the kind of instrument decides, not the caller."""
-PRODUCT_FROM_WIRE = {
-    "CASH": Product.CNC,
-    "BTST": Product.CNC,
-    "MARGIN": Product.MIS,
-    "FUTURES": Product.NRML,
-    "FUTURE": Product.NRML,  # quotes drop the s
-    "OPTIONS": Product.NRML,
-    "MTF": Product.MTF,
-    "EATM": Product.MTF,
-    # Square-off products of the website; general knowledge, unchecked: an intraday future, an option with a stop.
-    "FUTUREPLUS": Product.MIS,
-    "OPTIONPLUS": Product.CO,
-    # Letters of the order stream.
-    "C": Product.CNC,
-    "B": Product.CNC,
-    "F": Product.NRML,
-    "O": Product.NRML,
-}
-PRODUCTS_UNSUPPORTED = frozenset({Product.BO, Product.ARB})
-"""No word of the broker's means these."""
-PRODUCTS_NOT_PLACED = frozenset({Product.MIS, Product.CO, Product.MTF})
-"""Read but never sent: margin and optionplus are prohibited over the API, and a caller may not send the other two."""
+PRODUCTS: Words[Product, str] = Words(
+    "icicidirect",
+    Product,
+    read_only={
+        "CASH": Product.CNC,
+        "BTST": Product.CNC,
+        "MARGIN": Product.MIS,
+        "FUTURES": Product.NRML,
+        "FUTURE": Product.NRML,  # quotes drop the s
+        "OPTIONS": Product.NRML,
+        "MTF": Product.MTF,
+        "EATM": Product.MTF,
+        # Square-off products of the website; general knowledge, unchecked: an intraday future, an option with a stop.
+        "FUTUREPLUS": Product.MIS,
+        "OPTIONPLUS": Product.CO,
+        "C": Product.CNC,
+        "B": Product.CNC,
+        "F": Product.NRML,
+        "O": Product.NRML,
+    },
+    unsupported={Product.BO, Product.ARB},
+)
+"""Only read: the kind of instrument decides which word is sent (`DELIVERY_PRODUCTS`). So MIS, CO and MTF are never sent:
+margin and optionplus are prohibited over the API, and a caller may not send the other two."""
 
-ORDER_TYPE_TO_WIRE = {OrderType.LIMIT: "limit", OrderType.SL: "stoploss"}
-ORDER_TYPE_FROM_WIRE = {
-    "LIMIT": OrderType.LIMIT,
-    "STOPLOSS": OrderType.SL,
-    "MARKET": OrderType.MARKET,
-    "L": OrderType.LIMIT,
-    "S": OrderType.SL,
-    "M": OrderType.MARKET,
-}
-ORDER_TYPES_UNSUPPORTED = frozenset({OrderType.MARKET, OrderType.SL_M})
+ORDER_TYPES = Words(
+    "icicidirect",
+    OrderType,
+    both={OrderType.LIMIT: "limit", OrderType.SL: "stoploss"},
+    read_only={"MARKET": OrderType.MARKET, "L": OrderType.LIMIT, "S": OrderType.SL, "M": OrderType.MARKET},
+    unsupported={OrderType.SL_M},
+)
 """The broker takes no order without a price; its SDK makes a limit price from a quote on the client's side."""
 
-VALIDITY_TO_WIRE = {Validity.DAY: "day", Validity.IOC: "ioc"}
-VALIDITY_FROM_WIRE = {
-    "DAY": Validity.DAY,
-    "IOC": Validity.IOC,
-    "VTC": Validity.GTC,
-    "T": Validity.DAY,
-    "I": Validity.IOC,
-    "V": Validity.GTC,
-}
-VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTD})
+VALIDITIES = Words(
+    "icicidirect",
+    Validity,
+    both={Validity.DAY: "day", Validity.IOC: "ioc"},
+    read_only={"VTC": Validity.GTC, "T": Validity.DAY, "I": Validity.IOC, "V": Validity.GTC},
+    unsupported={Validity.GTT, Validity.GTD},
+)
 """VTC (valid till cancelled) is read but never sent."""
 
 RIGHT_TO_WIRE = {"CE": "call", "PE": "put", None: "others"}
@@ -121,22 +123,6 @@ MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", 
 def status_word(word: object) -> str:
     """Return the broker's status in capitals and with single blanks."""
     return " ".join(str(word).upper().split())
-
-
-def side(word: object) -> str:
-    return translated(SIDE_FROM_WIRE, word)
-
-
-def product(word: object) -> str:
-    return translated(PRODUCT_FROM_WIRE, word)
-
-
-def order_type(word: object) -> str:
-    return translated(ORDER_TYPE_FROM_WIRE, word)
-
-
-def validity(word: object) -> str:
-    return translated(VALIDITY_FROM_WIRE, word)
 
 
 def right(word: object) -> str | None:

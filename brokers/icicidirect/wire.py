@@ -15,7 +15,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.codec import fields
-from onebroker.brokers.codec.refusals import says_address
+from onebroker.brokers.codec.refusals import Refusals, by_code, by_status, by_words, says_address, server_failed
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -83,6 +83,25 @@ _NOT_TRADED: Final = re.compile(
 )
 """The account, or the API, has no such exchange. Guessed as well. An account without F&O must be able to read its shares'
 orders; an error with other words still refuses the book."""
+
+
+def _spelled(message: str) -> str:
+    """Return an error in capitals, without its full stop."""
+    return message.upper().rstrip(". ")
+
+
+_KINDS: Final = Refusals(
+    by_code(dict.fromkeys(_RATE_CODES, RefusalKind.RATE_LIMITED)),
+    by_status({429: RefusalKind.RATE_LIMITED}),
+    by_words(lambda message: _spelled(message).startswith(_RATE_ERROR), RefusalKind.RATE_LIMITED),
+    by_words(lambda message: _spelled(message) in DEAD_SESSION, RefusalKind.SESSION_DEAD),
+    by_code({"401": RefusalKind.SESSION_DEAD}),
+    by_status({401: RefusalKind.SESSION_DEAD}),
+    by_words(says_address, RefusalKind.ADDRESS_NOT_REGISTERED),
+    server_failed,
+)
+"""By the status in the body (the code), by the HTTP status, and by the error's words. Status 500 in the body of an HTTP
+200 is the broker's word for any refusal."""
 
 _JSON: Final = msgspec.json.Encoder()
 
@@ -170,7 +189,7 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
         return None
     code = None if status is None else str(int(status))
     message = error or f"refused with status {code} and without a reason"
-    return BrokerRefusal(_kind(response.status, status, message), message, code=code)
+    return BrokerRefusal(_KINDS.kind(response.status, code, message), message, code=code)
 
 
 def envelope_of(response: WireResponse) -> dict[str, object] | None:
@@ -210,15 +229,3 @@ def _error(envelope: Mapping[str, object]) -> str:
 
 def _says_nothing_found(error: str) -> bool:
     return _NOTHING_FOUND.search(error) is not None and _NOT_SURE.search(error) is None
-
-
-def _kind(http_status: int, status: float | None, message: str) -> RefusalKind:
-    spelled = message.upper().rstrip(". ")
-    if status in (RATE_STATUS, 429) or http_status == 429 or spelled.startswith(_RATE_ERROR):
-        return RefusalKind.RATE_LIMITED
-    if spelled in DEAD_SESSION or 401 in (http_status, status):
-        return RefusalKind.SESSION_DEAD
-    if says_address(message):
-        return RefusalKind.ADDRESS_NOT_REGISTERED
-    # Status 500 in the body of an HTTP 200 is the broker's word for any refusal.
-    return RefusalKind.UNAVAILABLE if http_status >= 500 else RefusalKind.REFUSED

@@ -140,11 +140,11 @@ def same_order(row, told):
     cash = told["messageType"] in "45"
     assert row.order_id == told["orderReference"]
     assert row.exchange == told["orderExchangeCode"]
-    assert row.status == values.STATUSES.get(told["orderStatus"].upper(), told["orderStatus"])
-    assert row.transaction_type == values.side(told["orderFlow"])
-    assert row.order_type == values.order_type(told["limitMarketFlag"])
-    assert row.validity == values.validity(told["orderType"])
-    assert row.product == values.product(told["productType"])
+    assert row.status == values.STATUSES.reads.get(told["orderStatus"].upper(), told["orderStatus"])
+    assert row.transaction_type == values.SIDES.read(told["orderFlow"])
+    assert row.order_type == values.ORDER_TYPES.read(told["limitMarketFlag"])
+    assert row.validity == values.VALIDITIES.read(told["orderType"])
+    assert row.product == values.PRODUCTS.read(told["productType"])
     assert row.quantity == int(told["orderQuantity" if cash else "orderTotalQuantity"])
     assert row.filled_quantity == int(told["orderExecutedQuantity" if cash else "executedQuantity"])
     assert row.price == float(told["orderLimitRate" if cash else "limitRate"])

@@ -1,5 +1,4 @@
-"""ICICI Direct's words: both directions agree, every one of ours is mapped or listed, dates and names in all their
-spellings."""
+"""ICICI Direct's words: beyond test_value_tables.py, products and rights, dates and names in all their spellings."""
 
 from datetime import date, datetime
 
@@ -12,43 +11,35 @@ from onebroker.brokers.icicidirect.broker import ICICIDIRECT
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import IST
-from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import Product
 from tests.support.every_case import every_case
 
 
-def test_every_word_of_ours_is_mapped_or_listed():
-    assert set(values.STATUSES.values()) == set(OrderStatus)
-    assert set(values.SIDE_TO_WIRE) == set(Side)
-    assert set(values.PRODUCT_FROM_WIRE.values()) | values.PRODUCTS_UNSUPPORTED == set(Product)
-    assert set(values.DELIVERY_PRODUCTS.values()) | values.PRODUCTS_NOT_PLACED | values.PRODUCTS_UNSUPPORTED == set(
-        Product
-    )
-    assert values.ORDER_TYPE_TO_WIRE.keys() | values.ORDER_TYPES_UNSUPPORTED == set(OrderType)
-    assert values.VALIDITY_TO_WIRE.keys() | values.VALIDITIES_UNSUPPORTED | {Validity.GTC} == set(Validity)
-
-
-def test_both_directions_agree():
-    for table, read in (
-        (values.SIDE_TO_WIRE, values.side),
-        (values.ORDER_TYPE_TO_WIRE, values.order_type),
-        (values.VALIDITY_TO_WIRE, values.validity),
-    ):
-        assert {ours: read(theirs) for ours, theirs in table.items()} == {ours: ours for ours in table}
+def test_a_product_that_is_sent_is_read_back_and_all_others_are_only_read():
     for word, product in values.DELIVERY_PRODUCTS.items():
-        assert values.product(word) == product
+        assert values.PRODUCTS.read(word) == product
+    assert not values.PRODUCTS.says
+    assert set(values.PRODUCTS.reads.values()) - set(values.DELIVERY_PRODUCTS.values()) == {
+        Product.MIS,
+        Product.CO,
+        Product.MTF,
+    }
+
+
+def test_both_directions_of_an_options_right_agree():
     for ours, theirs in values.RIGHT_TO_WIRE.items():
         assert values.right(theirs) == ours
 
 
 def test_every_status_letter_of_the_stream_is_a_word_of_the_book():
-    assert set(values.STREAM_STATUSES.values()) == set(values.STATUSES)
-    assert values.STATUSES.keys() >= values.NOTHING_FILLED | {values.ALL_FILLED, values.PART_EXPIRED}
+    assert set(values.STREAM_STATUSES.values()) == set(values.STATUSES.reads)
+    assert values.STATUSES.reads.keys() >= values.NOTHING_FILLED | {values.ALL_FILLED, values.PART_EXPIRED}
 
 
 def test_unknown_words_pass_through_in_capitals():
-    assert values.product("Mystery") == "MYSTERY"
-    assert values.order_type(" odd ") == "ODD"
-    assert values.side("NA") == values.FLAT
+    assert values.PRODUCTS.read("Mystery") == "MYSTERY"
+    assert values.ORDER_TYPES.read(" odd ") == "ODD"
+    assert values.SIDES.read("NA") == values.FLAT
 
 
 @every_case(
