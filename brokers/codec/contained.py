@@ -83,10 +83,10 @@ def order_names(
     """Return a function that names an order's row: by the first filled field of `ids`, and by its tag, which `tag` reads."""
 
     def name(row: Mapping[str, object]) -> OddName:
-        given = next((row[one] for one in ids if row.get(one)), None)
+        given = next((row[field] for field in ids if row.get(field)), None)
         order_id = str(given) if isinstance(given, str | int) and not isinstance(given, bool) else None
-        told = [row[one] for one in tags if one in row]
-        plain = all(one is None or isinstance(one, str) for one in told)
+        told = [row[field] for field in tags if field in row]
+        plain = all(value is None or isinstance(value, str) for value in told)
         read = next(filter(None, map(tag, told)), "") if told and plain else None
         return OddName(order_id=order_id, tag=read)
 
@@ -107,7 +107,7 @@ def read_views(rows: Iterable[Row], read: Callable[[Row], Sequence[T]]) -> list[
     A row with one unreadable view is unreadable in all its views. Raise `OddRows` as `read_rows` does.
     """
     readable, odd = _read_each(rows, read)
-    views = [view for each in itertools.zip_longest(*readable) for view in each if view is not None]
+    views = [view for nth in itertools.zip_longest(*readable) for view in nth if view is not None]
     if odd:
         raise OddRows([why for _, why in odd], len(odd) + len(readable), views)
     return views
@@ -116,7 +116,7 @@ def read_views(rows: Iterable[Row], read: Callable[[Row], Sequence[T]]) -> list[
 def read_some(rows: Iterable[Row], read: Callable[[Row], T | None]) -> list[T]:
     """Read rows as `read_rows` does; rows for which `read` returns None are left out."""
     readable, odd = _read_each(rows, read)
-    kept = [each for each in readable if each is not None]
+    kept = [row for row in readable if row is not None]
     if odd:
         raise OddRows([why for _, why in odd], len(odd) + len(readable), kept)
     return kept

@@ -17,7 +17,7 @@ from onebroker.brokers.records import DepthLevel, Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import IST
 from onebroker.config.money import exact, paise, rupees
-from onebroker.config.vocabulary import OrderStatus, is_finished, pass_through
+from onebroker.config.vocabulary import OrderStatus, is_finished
 
 _DATE_LENGTH: Final = len("2026-11-20")
 _LATEST: Final = 4_102_444_800.0
@@ -126,15 +126,6 @@ def rupee_sum(figures: Iterable[object]) -> float | None:
     """Add rupee figures exactly, in any order; None when none of them is a number."""
     given = [figure for figure in map(number, figures) if figure is not None]
     return rupees(sum(map(paise, given))) if given else None
-
-
-def translated(table: Mapping[str, str], word: object) -> str:
-    """Return our word for a broker's word, or the broker's word in upper case when there is no such word (rules 2.2.1).
-
-    The words of `table` are in capitals; case and padding of `word` do not matter.
-    """
-    spelled = pass_through(word)
-    return table.get(spelled, spelled)
 
 
 # --- times -------------------------------------------------------------------------------------------------------------

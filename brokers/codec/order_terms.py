@@ -4,10 +4,8 @@ quantities.
 A term that the broker cannot express raises `NotSendable`: with a missing word or price, another order would go out.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
-from enum import StrEnum
-from typing import TypeVar
 
 import attrs
 
@@ -19,16 +17,6 @@ from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType
 
 _ZERO = Decimal(0)
-Ours = TypeVar("Ours", bound=StrEnum)
-Theirs = TypeVar("Theirs")
-
-
-def wire_word(broker: str, table: Mapping[Ours, Theirs], kind: type[Ours], word: str) -> Theirs:
-    """Return the broker's word for our word."""
-    try:
-        return table[kind(word)]
-    except (ValueError, KeyError):
-        raise NotSendable(f"{broker} has no word for {word}") from None
 
 
 def type_of(broker: str, word: str) -> OrderType:

@@ -80,7 +80,7 @@ def active_segments(access: Access) -> frozenset[str]:
     """Return the account's segments, from its profile at login. If the profile has a word that we do not know, or lists
     nothing, return all segments, so that no book is left out because of it."""
     listed = access.login.profile.get("active_segments") if access.login is not None else None
-    said = {str(each).upper() for each in listed} if isinstance(listed, list) else set()
+    said = {str(word).upper() for word in listed} if isinstance(listed, list) else set()
     known = frozenset(SEGMENTS)
     return frozenset(said) if said and said <= known else known
 

@@ -112,7 +112,7 @@ class Reader:
         """Read `subject sid [reply] bytes`, for HMSG `... header-bytes bytes`; None until the payload is whole."""
         sizes = 1 if word == b"MSG" else 2
         if not 2 + sizes <= len(arguments) <= 3 + sizes or not all(
-            each.isdigit() and len(each) <= MOST_DIGITS for each in arguments[-sizes:]
+            argument.isdigit() and len(argument) <= MOST_DIGITS for argument in arguments[-sizes:]
         ):
             raise _Broken("a message without its sizes")
         total = int(arguments[-1])

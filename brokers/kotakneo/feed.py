@@ -118,7 +118,7 @@ class SFeedDecoder:
     def subscribing(self, listings: Sequence[Listing]) -> None:
         """Learn the indices' names: they are subscribed by name, and whether their packets carry the file's number is not known."""
         self._indices |= {
-            wire_name(each).upper(): each.broker_token for each in listings if each.other_names is not None
+            wire_name(listing).upper(): listing.broker_token for listing in listings if listing.other_names is not None
         }
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
@@ -290,8 +290,8 @@ def _count(value: int, units: int | None) -> int | None:
 
 
 def _messages(verb: str, listings: Sequence[Listing]) -> list[bytes | str]:
-    indices = [wire_name(each) for each in listings if each.other_names is not None]
-    others = [each.broker_token for each in listings if each.other_names is None]
+    indices = [wire_name(listing) for listing in listings if listing.other_names is not None]
+    others = [listing.broker_token for listing in listings if listing.other_names is None]
     return [
         _text({"event": f"{verb}{what}", "inputtoken": ",".join(names[at : at + wire.KEYS_PER_MESSAGE])})
         for what, names in (("Depth", others), ("Indices", indices))

@@ -67,7 +67,7 @@ def count(value: object, units: Decimal | None) -> int | None:
 
 def _levels(fields: Fields, side: str, units: Decimal | None) -> tuple[DepthLevel, ...] | None:
     """Return one side without empty levels; None where the fields have no depth or it cannot be read in units."""
-    if units is None or not any(f"{each}q{n}" in fields for each in "bs" for n in range(1, LEVELS + 1)):
+    if units is None or not any(f"{side}q{n}" in fields for side in "bs" for n in range(1, LEVELS + 1)):
         return None
     levels = []
     for n in range(1, LEVELS + 1):

@@ -18,7 +18,9 @@ most_per_call = wire.QUOTES_PER_CALL
 
 def quote_request(access: Access, listings: Sequence[Listing]) -> WireRequest:
     """Build GET /quote for up to `most_per_call` instruments."""
-    return wire.request(access, CallKind.QUOTE, "GET", wire.QUOTE, query=[("i", _name(one)) for one in listings])
+    return wire.request(
+        access, CallKind.QUOTE, "GET", wire.QUOTE, query=[("i", _name(listing)) for listing in listings]
+    )
 
 
 def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:

@@ -105,12 +105,6 @@ def test_figures_of_which_none_is_given_have_no_sum():
     assert fields.rupee_sum(["0.1", 0.2, None]) == 0.3
 
 
-def test_a_word_is_read_in_any_case_and_an_unknown_one_passes_through_upper_cased():
-    table = {"OPEN PENDING": OrderStatus.PENDING}
-    assert fields.translated(table, " open pending ") == OrderStatus.PENDING
-    assert fields.translated(table, "half done") == "HALF DONE"
-
-
 # --- times -------------------------------------------------------------------------------------------------------------
 
 
