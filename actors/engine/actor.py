@@ -10,6 +10,7 @@ from typing import assert_never
 import attrs
 import trio
 
+from onebroker.actors.engine.admission import Admission, keep_answer
 from onebroker.actors.engine.context.context import EngineDoors
 from onebroker.actors.engine.context.lock import EngineLock
 from onebroker.actors.engine.context.messages import (
@@ -25,7 +26,6 @@ from onebroker.actors.engine.context.messages import (
     Place,
 )
 from onebroker.actors.engine.context.write_count import WriteCount
-from onebroker.actors.engine.intents import Intents, keep_answer
 from onebroker.actors.engine.lost_orders import (
     REPEATED_SECONDS,
     as_known,
@@ -75,7 +75,7 @@ class EngineActor:
         self._parents = Parents(
             self._doors, self._lock, crashes, engine=mailbox.name, keep_answer=partial(keep_answer, self._doors)
         )
-        self._intents = Intents(self._doors, self._lock, self._parents, engine=mailbox.name)
+        self._admission = Admission(self._doors, self._lock, self._parents, engine=mailbox.name)
         self._unread: frozenset[str] = frozenset()
         """After the store has lost writes: brokers whose books must still be read."""
         self._first_read: dict[str, float] = {}
@@ -165,7 +165,7 @@ class EngineActor:
                 self._show_running()
                 await ask_for_lost(self._doors, records)
                 self._doors.writes.all_read()
-                self._intents.repeated_until = self._clock.monotonic() + REPEATED_SECONDS
+                self._admission.repeated_until = self._clock.monotonic() + REPEATED_SECONDS
                 self._show_running()
 
     # --- messages ---------------------------------------------------------------------------------------------------
@@ -173,11 +173,11 @@ class EngineActor:
     async def _handle(self, message: EngineMessage, nursery: trio.Nursery) -> None:
         match message:
             case Place():
-                await self._intents.receive(message, nursery)
+                await self._admission.receive(message, nursery)
             case CancelLeg() | ModifyLeg() | CancelParent() | CancelPart() | ModifyPart():
                 self._parents.tell(message, nursery)
             case HaltParents():
-                await self._intents.end_resolving()
+                await self._admission.end_resolving()
                 self._parents.start_halt(message, nursery)
             case EndExits():
                 self._parents.start_ending_exits(message, nursery)

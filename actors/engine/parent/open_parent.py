@@ -11,8 +11,8 @@ from onebroker.actors.engine.orders.records import LegRecord, ParentRecord
 from onebroker.actors.engine.parent.cancelling import Cancelling
 from onebroker.actors.engine.parent.changing import Changing
 from onebroker.actors.engine.parent.first_answer import FirstAnswer
-from onebroker.actors.engine.parent.lost import LostOrders
-from onebroker.actors.engine.parent.reconciling import Reconciling
+from onebroker.actors.engine.parent.forgotten_orders import ForgottenOrders
+from onebroker.actors.engine.parent.reconciling import Reconciler
 from onebroker.actors.engine.parent.tasks import Tasks
 from onebroker.actors.engine.parent.trouble_notes import troubles_of
 from onebroker.actors.engine.parent.work import Work
@@ -48,10 +48,10 @@ class OpenParent:
         self.taken_up = trio.Event()
         """Set when the parent may continue after a restart: with all orders that the store had lost."""
         self.first_answer = FirstAnswer(self.recorder, doors)
-        self.lost = LostOrders(self.recorder, doors)
+        self.forgotten = ForgottenOrders(self.recorder, doors)
         shared = (self.recorder, doors, lock, self.traffic, self._leg_changed)
         self.cancelling, self.changing = Cancelling(*shared), Changing(*shared)
-        self.reconciling = Reconciling(self.recorder, doors, self.traffic, self._leg_changed, self._say)
+        self.reconciling = Reconciler(self.recorder, doors, self.traffic, self._leg_changed, self._say)
 
     @property
     def record(self) -> ParentRecord:
@@ -82,7 +82,7 @@ class OpenParent:
 
     def take_up_lost(self) -> None:
         """Take up orders of this parent that the store has lost, where there are any."""
-        if self.lost.take_up(self.work.newest()):
+        if self.forgotten.take_up(self.work.newest()):
             self.work.lost_found()
 
     # --- troubles ---------------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ class ParentActor:
         )
         self._stopping = Stopping(parent.recorder, self._doors, parent.traffic, parent.cancelling)
         self._following = Following(parent)
-        lost = parent.lost.take_up(record)
+        lost = parent.forgotten.take_up(record)
         for leg in parent.record.legs:
             self._doors.legs.note(parent.record, leg)
         parent.work = self._work_of(parent)

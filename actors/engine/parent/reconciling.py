@@ -35,7 +35,7 @@ ASK_AGAIN_SECONDS = 10.0
 """Shortest time between two such questions about one leg."""
 
 
-class Reconciling:
+class Reconciler:
     """The look-up of one parent's legs in its brokers' books. Times are monotonic seconds."""
 
     def __init__(

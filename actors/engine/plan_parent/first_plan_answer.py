@@ -13,9 +13,9 @@ from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.first_answer import ANSWER_BEFORE_DEADLINE_SECONDS
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.parts import OrderPart, walk
-from onebroker.actors.engine.plan_parent.holdings import Holdings
+from onebroker.actors.engine.plan_parent.holdings import PlanPositions
 from onebroker.actors.engine.plan_parent.looks import Looks
-from onebroker.actors.engine.plan_parent.new_legs import NewLegs
+from onebroker.actors.engine.plan_parent.new_orders import NewOrders
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
 from onebroker.actors.engine.plan_parent.waiting import WaitingExits
 from onebroker.actors.engine.shown.plan_answers import armed, combined, ended, unpriced
@@ -32,15 +32,15 @@ class FirstPlanAnswer:
         plan: OpenPlan,
         looks: Looks,
         waiting: WaitingExits,
-        new_legs: NewLegs,
-        holdings: Holdings,
+        new_orders: NewOrders,
+        positions: PlanPositions,
     ) -> None:
         self._parent = parent
         self._plan = plan
         self._looks = looks
         self._waiting = waiting
-        self._new_legs = new_legs
-        self._holdings = holdings
+        self._new_orders = new_orders
+        self._positions = positions
         self._clock = parent.clock
 
     # --- after a restart --------------------------------------------------------------------------------------------
@@ -89,21 +89,21 @@ class FirstPlanAnswer:
     def _has_started(self) -> bool:
         """Whether every order that the start sent has its result."""
         traffic = self._parent.traffic
-        if self._new_legs.on_their_way or self._holdings.closes_soon():
+        if self._new_orders.on_their_way or self._positions.closes_soon():
             return False
         return not any(leg.state.unsettled and traffic.busy(leg.leg_id) for leg in self._plan.record.legs)
 
     async def _answer(self, place: Place) -> None:
         looked, record, first_answer = self._looks.last, self._plan.record, self._parent.first_answer
         prepared_seconds = self._clock.monotonic() - place.routed
-        not_placed = self._new_legs.not_placed
+        not_placed = self._new_orders.not_placed
         if record.legs:
-            first = combined(record, self._plan.root, self._new_legs.results, prepared_seconds, not_placed, looked)
+            first = combined(record, self._plan.root, self._new_orders.results, prepared_seconds, not_placed, looked)
             if self._unsent_entries(record):
                 await self._write(first)
             first_answer.give(place, first)
             return
-        if not_placed is not None and not self._holdings.closes_soon():
+        if not_placed is not None and not self._positions.closes_soon():
             first_answer.refuse(place, not_placed)
             return
         if record.state in (ParentState.COMPLETED, ParentState.FAILED):

@@ -34,7 +34,7 @@ POSITIONS_SECONDS = 10.0
 """Positions that a condition looks at are asked for again when older than this (the condition takes none older than 30 s)."""
 
 
-class Holdings:
+class PlanPositions:
     """The positions that one plan closes or hedges. Only the plan's actor calls it."""
 
     def __init__(self, parent: OpenParent, plan: OpenPlan, looks: Looks) -> None:

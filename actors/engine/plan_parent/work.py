@@ -1,7 +1,7 @@
 """The work of a plan: it looks at the plan whenever something has changed, and does what the look asks for (order-engine 2.7).
 
 The decisions are in `plan.machine`, which is pure; the waiting, the writing and the sending are here. The parts: `open_plan.py` (tree and
-records), `looks.py`, `new_legs.py` and `placing.py` (orders), `steps.py` (changes and cancels), `holdings.py` (positions), `callers.py`
+records), `looks.py`, `new_orders.py` and `placing.py` (orders), `steps.py` (changes and cancels), `holdings.py` (positions), `callers.py`
 (requests) and `first_plan_answer.py` (the caller of the place).
 """
 
@@ -21,11 +21,11 @@ from onebroker.actors.engine.plan.machine.advance import advance
 from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
 from onebroker.actors.engine.plan_parent.callers import PlanCallers
 from onebroker.actors.engine.plan_parent.first_plan_answer import FirstPlanAnswer
-from onebroker.actors.engine.plan_parent.holdings import Holdings
+from onebroker.actors.engine.plan_parent.holdings import PlanPositions
 from onebroker.actors.engine.plan_parent.late_fills import ENDED_BY_OTHERS, left_unprotected, with_late_fill
 from onebroker.actors.engine.plan_parent.legs import event_of
 from onebroker.actors.engine.plan_parent.looks import Looks
-from onebroker.actors.engine.plan_parent.new_legs import NewLegs
+from onebroker.actors.engine.plan_parent.new_orders import NewOrders
 from onebroker.actors.engine.plan_parent.open_plan import SENDS, OpenPlan
 from onebroker.actors.engine.plan_parent.steps import LegSteps
 from onebroker.actors.engine.plan_parent.waiting import WaitingExits
@@ -46,10 +46,10 @@ class PlanWork:
         self._steps = steps = LegSteps(parent, plan)
         waiting = WaitingExits(parent.doors)
         self._looks = looks = Looks(parent, plan, steps, waiting)
-        self._new_legs = NewLegs(parent, plan, looks, waiting)
-        self._holdings = Holdings(parent, plan, looks)
+        self._new_orders = NewOrders(parent, plan, looks, waiting)
+        self._positions = PlanPositions(parent, plan, looks)
         self._callers = PlanCallers(parent, plan, steps, looks)
-        self._answer = FirstPlanAnswer(parent, plan, looks, waiting, self._new_legs, self._holdings)
+        self._answer = FirstPlanAnswer(parent, plan, looks, waiting, self._new_orders, self._positions)
 
     @property
     def _record(self) -> ParentRecord:
@@ -58,7 +58,7 @@ class PlanWork:
     # --- the look loop ----------------------------------------------------------------------------------------------
 
     def begin(self, place: Place | None) -> None:
-        self._new_legs.place_deadline = None if place is None else place.deadline
+        self._new_orders.place_deadline = None if place is None else place.deadline
         self._parent.tasks.nursery.start_soon(self._look_on)
 
     async def _look_on(self) -> None:
@@ -83,7 +83,7 @@ class PlanWork:
             follower.follow(())
             return math.inf
         looked = self._looks.look(self._start)
-        self._holdings.read_soon()
+        self._positions.read_soon()
         follower.follow(looked.watched)
         return looked.wake_at - self._clock.epoch()
 
@@ -105,7 +105,7 @@ class PlanWork:
         match action:
             case NewLeg():
                 self._looks.under_way.append(action)
-                start(self._new_legs.place, action)
+                start(self._new_orders.place, action)
             case ChangeLeg():
                 self._steps.begin_change(action.leg_id)
                 start(self._steps.change, action)
@@ -114,7 +114,7 @@ class PlanWork:
                 start(self._steps.end, action)
             case ReadRows():
                 self._looks.reading.add(action.part)
-                start(self._holdings.read, action.part)
+                start(self._positions.read, action.part)
 
     # --- what the actor hears ---------------------------------------------------------------------------------------
 
@@ -212,7 +212,7 @@ class PlanWork:
 
     async def end_exits(self, message: EndExits) -> None:
         try:
-            await self._holdings.end_exits(message.closing)
+            await self._positions.end_exits(message.closing)
             message.reply.answer(None)
         finally:
             message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered

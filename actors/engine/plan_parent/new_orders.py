@@ -18,7 +18,7 @@ from onebroker.actors.engine.shown.plan_answers import is_told
 from onebroker.actors.sessions.messages import Sent
 
 
-class NewLegs:
+class NewOrders:
     """The orders that one plan places. Only the plan's actor calls it."""
 
     def __init__(self, parent: OpenParent, plan: OpenPlan, looks: Looks, waiting: WaitingExits) -> None:

@@ -43,8 +43,8 @@ class _Turn:
     over: trio.Event = attrs.field(factory=trio.Event)
 
 
-class Intents:
-    """The intents that are being taken up. Only the engine's actor calls it."""
+class Admission:
+    """Takes intents up. Only the engine's actor calls it."""
 
     def __init__(self, doors: EngineDoors, lock: EngineLock, parents: Parents, *, engine: str) -> None:
         """`engine`: the engine's name in refusals."""

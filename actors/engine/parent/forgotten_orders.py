@@ -9,7 +9,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 
 
-class LostOrders:
+class ForgottenOrders:
     """The lost orders of one parent. Only the parent's actor calls it."""
 
     def __init__(self, recorder: Recorder, doors: EngineDoors) -> None:
