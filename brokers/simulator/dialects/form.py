@@ -20,6 +20,8 @@ _T = TypeVar("_T")
 _Word = TypeVar("_Word", bound=StrEnum)
 _UNBOUNDED = Decimal("Infinity")
 _ZERO = Decimal(0)
+_MOST_DIGITS = 4300
+"""Python makes no number of a text with more digits."""
 
 Refuse = Callable[[str, object], Exception]
 """(field, the value that was sent; None if absent) -> the exception to raise."""
@@ -61,7 +63,7 @@ class Form:
     def digits(self, field: str) -> int:
         """Return a whole number that is written as a text of digits only."""
         sent = self._read(field)
-        if not isinstance(sent, str) or not sent.isdecimal() or not self._within(int(sent)):
+        if not isinstance(sent, str) or not sent.isdecimal() or len(sent) > _MOST_DIGITS or not self._within(int(sent)):
             raise self._refuse(field, sent)
         return int(sent)
 

@@ -37,7 +37,7 @@ TAKEN = [
     ("day", "2026-11-23", datetime(2026, 11, 23, tzinfo=UTC).date()),
 ]
 REFUSED = [
-    *(("digits", sent) for sent in (None, "", "x", "-1", "1.5", 1, True, [])),
+    *(("digits", sent) for sent in (None, "", "x", "-1", "1.5", 1, True, [], "9" * 5000)),
     *(("digits_or_zero", sent) for sent in ("x", 0)),
     *(("decimal", sent) for sent in (None, "", "x", "-1", "NaN", "Infinity", True, [], {})),
     *(("decimal_or_zero", sent) for sent in ("x", "-1")),
