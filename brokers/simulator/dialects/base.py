@@ -46,6 +46,10 @@ class OpenSockets(Generic[_Session]):
         self._sessions.add(session)
         return session
 
+    def connected(self) -> int:
+        """Return the number of sockets whose client is connected."""
+        return sum(not session.socket.gone for session in self._sessions)
+
     def take_all(self) -> Sequence[_Session]:
         """Return the open sessions and forget them, for a broker that ends its sockets in its own way."""
         sessions = list(self._sessions)

@@ -111,5 +111,14 @@ def test_a_socket_whose_session_is_gone_is_forgotten():
     assert sockets.take_all() == []
 
 
+def test_a_socket_whose_client_is_gone_is_not_counted():
+    sockets = OpenSockets()
+    first, second = sockets.keep(Session()), sockets.keep(Session())
+    assert sockets.connected() == 2
+    first.socket.close(1000, "")
+    assert sockets.connected() == 1
+    assert second.socket.closed is None
+
+
 def test_socket_addresses():
     assert [stream_base(base) for base in ("http://h:1", "https://h")] == ["ws://h:1", "wss://h"]
