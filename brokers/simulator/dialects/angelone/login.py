@@ -1,23 +1,20 @@
 """SmartAPI's login: client code, PIN and one-time code for three tokens, their renewal, and the check of callers."""
 
-import base64
-import hmac
 from collections.abc import Mapping
 from datetime import time
 
-import msgspec
-
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialects.angelone.answers import stamp
-from onebroker.brokers.simulator.dialects.angelone.envelopes import Refused, body_of, success, word
+from onebroker.brokers.simulator.dialects.angelone.envelope import body_of, refused, success, word
+from onebroker.brokers.simulator.dialects.angelone.rows import time_text
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.logins import is_one_time_code, jwt_part, same
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.config.clock import Clock, next_time_of_day
 
 EXPIRY = time(5, 0)
 """Tokens end in the early morning."""
-_STEP_SECONDS = 30
-_DIGITS = 6
+_GOOD_STEPS = (0, -1)
+"""A one-time code is taken in its own half minute and in the next."""
 
 
 class LoginDesk:
@@ -33,10 +30,10 @@ class LoginDesk:
 
     def check_caller(self, request: DialectRequest) -> None:
         """Raise `Refused` for a call without the app's key, or without the headers that say who calls."""
-        if not _same(request.headers.get("x-privatekey", ""), self.credentials["api_key"]):
-            raise Refused("AG8004", "Invalid API Key", gateway=True)
+        if not same(request.headers.get("x-privatekey", ""), self.credentials["api_key"]):
+            raise refused("AG8004", "Invalid API Key", gateway=True)
         if request.headers.get("x-usertype", "").upper() != "USER":
-            raise Refused("AB1005", "User Type Must Be USER")
+            raise refused("AB1005", "User Type Must Be USER")
 
     def check(self, request: DialectRequest) -> None:
         """Raise `Refused` for a call without a live token, in each form in which the real SmartAPI was seen to refuse."""
@@ -45,12 +42,12 @@ class LoginDesk:
         if self.is_live(token):
             return
         if not token:
-            raise Refused("AG8003", "Token missing", status=401)
+            raise refused("AG8003", "Token missing", status=401)
         if "/order/" in request.path:
-            raise Refused("AG8001", "Invalid Token", gateway=True)
+            raise refused("AG8001", "Invalid Token", gateway=True)
         if "/portfolio/" in request.path:
-            raise Refused("AG8002", "Token Expired", status=403, gateway=True)
-        raise Refused("AG8001", "Invalid Token")
+            raise refused("AG8002", "Token Expired", status=403, gateway=True)
+        raise refused("AG8001", "Invalid Token")
 
     def is_live(self, jwt: str) -> bool:
         return self._tokens.is_live(jwt.rpartition(".")[2])
@@ -68,7 +65,7 @@ class LoginDesk:
             return "Auth token"
         if given["Client Code"].upper() != self._account.client_id:
             return "Client Code"
-        if not _same(given["API Key"], self.credentials["api_key"]):
+        if not same(given["API Key"], self.credentials["api_key"]):
             return "API Key"
         return None if self._tokens.is_live(given["Feed Token"].rpartition(".")[2][::-1]) else "Feed Token"
 
@@ -78,20 +75,19 @@ class LoginDesk:
         self.check_caller(request)
         body = body_of(request)
         if word(body, "clientcode").upper() != self._account.client_id:
-            raise Refused("AB1001", "Invalid Email Or Client Code")
-        if not _same(word(body, "password"), self.credentials["pin"]):
-            raise Refused("AB1000", "Invalid Email Or Password")
-        moment = int(self._clock.epoch())
-        good = [one_time_code(self.credentials["totp_secret"], moment - late) for late in (0, _STEP_SECONDS)]
-        if word(body, "totp") not in good:
-            raise Refused("AB1050", "Invalid totp")
+            raise refused("AB1001", "Invalid Email Or Client Code")
+        if not same(word(body, "password"), self.credentials["pin"]):
+            raise refused("AB1000", "Invalid Email Or Password")
+        secret = self.credentials["totp_secret"]
+        if not is_one_time_code(word(body, "totp"), secret, self._clock.epoch(), _GOOD_STEPS):
+            raise refused("AB1050", "Invalid totp")
         return success({**self.tokens(self._tokens.mint(Kind.ACCESS)), "state": body.get("state")})
 
     def renew(self, request: DialectRequest) -> WireResponse:
         """Answer with new tokens. A refresh token works once. The JWT sent with it may have ended."""
         self.check_caller(request)
         if not self._tokens.spend(Kind.REFRESH, word(body_of(request), "refreshToken")):
-            raise Refused("AB8050", "Invalid Refresh Token")
+            raise refused("AB8050", "Invalid Refresh Token")
         return success(self.tokens(self._tokens.mint(Kind.ACCESS)))
 
     def logout(self, request: DialectRequest) -> WireResponse:
@@ -107,7 +103,7 @@ class LoginDesk:
                 "mobileno": "",
                 "exchanges": ["nse_cm", "bse_cm", "nse_fo", "bse_fo", "cde_fo", "mcx_fo", "ncx_fo"],
                 "products": ["DELIVERY", "INTRADAY", "CARRYFORWARD"],
-                "lastlogintime": stamp(self._clock.now()),
+                "lastlogintime": time_text(self._clock.now()),
                 "brokerid": "",
             }
         )
@@ -123,31 +119,14 @@ class LoginDesk:
     def jwt(self, token: str) -> str:
         end = next_time_of_day(self._clock.now(), EXPIRY)
         claims = {"username": self._account.client_id, "exp": int(end.timestamp()), "products": ["TRADE"]}
-        return ".".join((_part({"alg": "HS512", "typ": "JWT"}), _part(claims), token))
+        return ".".join((jwt_part({"alg": "HS512", "typ": "JWT"}), jwt_part(claims), token))
 
 
 def feed_token(token: str) -> str:
-    return ".".join((_part({"alg": "HS512", "typ": "JWT"}), _part({"feed": "smart-stream"}), token[::-1]))
-
-
-def one_time_code(secret: str, moment: int) -> str:
-    """Return the RFC 6238 code of a base32 secret at `moment` (epoch seconds): SHA-1, six digits, 30 seconds."""
-    key = base64.b32decode(secret)
-    digest = hmac.new(key, (moment // _STEP_SECONDS).to_bytes(8, "big"), "sha1").digest()
-    offset = digest[19] % 16
-    number = int.from_bytes(digest[offset : offset + 4], "big") % 2**31
-    return str(number % 10**_DIGITS).zfill(_DIGITS)
-
-
-def _part(claims: Mapping[str, object]) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(claims)).decode().rstrip("=")
+    return ".".join((jwt_part({"alg": "HS512", "typ": "JWT"}), jwt_part({"feed": "smart-stream"}), token[::-1]))
 
 
 def _bearer(header: str) -> str:
     """Return the token of an Authorization header. The market socket also takes it without the word."""
     first, _, rest = header.strip().partition(" ")
     return rest.strip() if first.lower() == "bearer" else header.strip()
-
-
-def _same(given: str, good: str) -> bool:
-    return hmac.compare_digest(given.encode(), good.encode())

@@ -1,7 +1,6 @@
 """How SmartAPI names the exchange's contracts: exchange segments, tokens, trading symbols, the instrument file."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 from decimal import Decimal
 
 import attrs
@@ -9,9 +8,10 @@ import msgspec
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.dialects.symbols import MONTHS, expiry_of, units_of
 from onebroker.brokers.simulator.world.conventions import INDEX_SYMBOLS
 from onebroker.brokers.simulator.world.model import Contract
-from onebroker.config.instruments import Shape
+from onebroker.config.instruments import Shape, strike_text
 
 _CASH = {"nse": "NSE", "bse": "BSE"}
 _DERIVATIVES = {
@@ -33,7 +33,6 @@ _KINDS = {
     "commodity_futures": "FUTCOM", "commodity_options": "OPTFUT",
 }  # fmt: skip
 _FIRST_INDEX_TOKEN = 99_900_000
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _SHORT_NAMES = {symbol: short for short, symbol in INDEX_SYMBOLS.items()}
 
 
@@ -55,7 +54,7 @@ class Name:
     @property
     def units(self) -> int:
         """Units in one of SmartAPI's quantities: a lot for currency and commodity, one unit elsewhere."""
-        return self.contract.lot_size if self.contract.quoted_in_lots else 1
+        return units_of(self.contract)
 
     @property
     def short_name(self) -> str:
@@ -68,11 +67,10 @@ class Name:
     @property
     def expiry(self) -> str:
         """`30OCT2025`; blank for a contract without an expiry."""
-        text = self.contract.identity.expiry_date
-        if text is None:
+        if self.contract.identity.expiry_date is None:
             return ""
-        day = date.fromisoformat(text)
-        return f"{day.day:02d}{_MONTHS[day.month - 1]}{day.year}"
+        day = expiry_of(self.contract)
+        return f"{day.day:02d}{MONTHS[day.month - 1]}{day.year}"
 
     @property
     def is_cash(self) -> bool:
@@ -110,24 +108,6 @@ def instrument_file(names: Iterable[Name]) -> bytes:
     return msgspec.json.encode([_file_row(name) for name in names])
 
 
-def digits(value: Decimal | None, places: int = 2) -> str:
-    """Return a price or sum as SmartAPI's text, with at least `places` decimals. None is zero."""
-    whole = (value or Decimal(0)).quantize(Decimal("0.0001"))
-    text = f"{whole:f}"
-    head, _, tail = text.partition(".")
-    return f"{head}.{tail.rstrip('0').ljust(places, '0')}"
-
-
-def rupees(value: Decimal | None) -> float:
-    """Return a price or sum as a JSON number; None is zero."""
-    return float(value or 0)
-
-
-def lots(units: int, size: int) -> int:
-    """Return signed units in SmartAPI's count."""
-    return units // size if units >= 0 else -(-units // size)
-
-
 def _security(contract: Contract) -> Name | None:
     exchange = _CASH.get(contract.identity.exchange)
     if exchange is None:
@@ -153,15 +133,14 @@ def _security(contract: Contract) -> Name | None:
 
 
 def _derivative_symbol(contract: Contract) -> str:
-    identity = contract.identity
-    expiry = date.fromisoformat(str(identity.expiry_date))
-    month = _MONTHS[expiry.month - 1]
+    identity, expiry = contract.identity, expiry_of(contract)
+    month = MONTHS[expiry.month - 1]
     goods = contract.calendar in ("commodity", "currency")
     # Goods and currencies name the month, `CRUDEOIL25NOV5000CE`. All others name the day, `NIFTY30OCT2525000CE`.
     when = f"{expiry.year % 100:02d}{month}" if goods else f"{expiry.day:02d}{month}{expiry.year % 100:02d}"
     if identity.shape is Shape.FUTURE:
         return f"{identity.underlying_symbol}{when}FUT"
-    strike = digits(Decimal(repr(identity.strike_price)), 0).rstrip(".").replace(".", "")
+    strike = strike_text(identity.strike_price or 0.0).replace(".", "")
     return f"{identity.underlying_symbol}{when}{strike}{identity.option_type}"
 
 

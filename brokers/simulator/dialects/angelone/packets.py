@@ -35,7 +35,7 @@ def _quote(name: Name, market: Market) -> bytes:
         market.volume // units,
         float(market.buy_quantity // units),
         float(market.sell_quantity // units),
-        *(_price(name, each) for each in (market.open, market.high, market.low, market.previous_close)),
+        *(_price(name, price) for price in (market.open, market.high, market.low, market.previous_close)),
     )
 
 
@@ -52,7 +52,7 @@ def _snap(name: Name, market: Market) -> bytes:
         struct.pack("<qq", int(market.last_trade_time), market.oi // name.units)
         + struct.pack("<d", 0.0)
         + five
-        + struct.pack("<qqqq", *(_price(name, each) for each in limits))
+        + struct.pack("<qqqq", *(_price(name, limit) for limit in limits))
     )
 
 

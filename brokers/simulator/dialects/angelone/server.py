@@ -1,45 +1,38 @@
 """SmartAPI's REST routes over one account, and the doors to its two sockets."""
 
 import base64
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialects.angelone import answers, forms
-from onebroker.brokers.simulator.dialects.angelone.envelopes import (
-    Refused,
+from onebroker.brokers.simulator.dialects.angelone import candles, forms, rows
+from onebroker.brokers.simulator.dialects.angelone.envelope import (
     body_of,
     error,
     not_found,
+    refused,
     success,
     too_many_calls,
     word,
 )
 from onebroker.brokers.simulator.dialects.angelone.login import EXPIRY, LoginDesk
 from onebroker.brokers.simulator.dialects.angelone.naming import Name, SmartNames, instrument_file
-from onebroker.brokers.simulator.dialects.angelone.sockets import MARKET_SOCKET, ORDER_SOCKET, SocketDesk
+from onebroker.brokers.simulator.dialects.angelone.socket_desk import MARKET_SOCKET, ORDER_SOCKET, SocketDesk
+from onebroker.brokers.simulator.dialects.base import RestDialect, stream_base
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
-from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer
-from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
+from onebroker.brokers.simulator.dialects.facts import Row
+from onebroker.brokers.simulator.dialects.rest import Refused, Route
+from onebroker.brokers.simulator.dialects.tokens import Kind
 from onebroker.brokers.simulator.exchange.risk import NOTHING
 from onebroker.brokers.simulator.world.model import Market, RefusalReason, SimOrder, SimRefusal
-from onebroker.config.clock import IST, Clock, from_epoch
-
-INTERVALS = {
-    "ONE_MINUTE": ("1minute", 30), "THREE_MINUTE": ("3minute", 60), "FIVE_MINUTE": ("5minute", 100),
-    "TEN_MINUTE": ("10minute", 100), "FIFTEEN_MINUTE": ("15minute", 200), "THIRTY_MINUTE": ("30minute", 200),
-    "ONE_HOUR": ("60minute", 400), "ONE_DAY": ("day", 2000),
-}  # fmt: skip
-"""SmartAPI's interval -> the exchange's interval, and the most days of one call."""
+from onebroker.config.clock import Clock
 
 MOST_QUOTES = 50
 MOST_FOUND = 50
 
-_QUOTES: Mapping[str, Callable[[Name, Market], answers.Row]] = {
-    "FULL": answers.full_quote,
-    "OHLC": answers.ohlc_quote,
-    "LTP": answers.ltp_quote,
+_QUOTES: Mapping[str, Callable[[Name, Market], Row]] = {
+    "FULL": rows.full_quote,
+    "OHLC": rows.ohlc_quote,
+    "LTP": rows.ltp_quote,
 }
 
 _REFUSALS: Mapping[RefusalReason, str] = {
@@ -53,17 +46,16 @@ _REFUSALS: Mapping[RefusalReason, str] = {
 _AUTH, _SECURE = "/rest/auth/angelbroking", "/rest/secure/angelbroking"
 
 
-class AngelOneDialect:
+class AngelOneDialect(RestDialect[Name]):
     """SmartAPI for one account."""
 
     code = "angelone"
+    token_expiry, token_length = EXPIRY, 64
+    _names: SmartNames
 
     def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
-        self._account = account
-        self._tokens = Tokens(store, clock, f"angelone|{seed}", expiry=EXPIRY, length=64)
-        key, pin, secret = (
-            hashlib.sha256(f"angelone|{each}|{seed}".encode()).digest() for each in ("key", "pin", "totp")
-        )
+        super().__init__(account, SmartNames(account), store, clock, seed)
+        key, pin, secret = map(self._digest, ("key", "pin", "totp"))
         self.credentials: Mapping[str, str] = {
             "api_key": key.hex()[:8],
             "client_code": account.client_id,
@@ -71,14 +63,12 @@ class AngelOneDialect:
             "totp_secret": base64.b32encode(secret[:16]).decode().rstrip("=")[:24],
         }
         self._login = LoginDesk(account, self._tokens, clock, self.credentials)
-        self._names = SmartNames(account)
         self._sockets = SocketDesk(account, self._names, self._login)
-        self._routes = self._table()
 
     # the host's side ------------------------------------------------------------------------------------------------
 
     def addresses(self, base: str) -> Mapping[str, str]:
-        stream = "ws" + base.removeprefix("http")
+        stream = stream_base(base)
         return {
             "rest_url": base,
             "login_url": f"{base}/publisher-login",
@@ -90,28 +80,31 @@ class AngelOneDialect:
     def session(self) -> Mapping[str, str]:
         return self._login.tokens(self._tokens.newest(Kind.ACCESS))
 
-    def handle(self, request: DialectRequest) -> WireResponse:
-        try:
-            return answer(self._routes, request, self._login.check)
-        except NoRoute as missing:
-            return not_found(missing.status)
-        except Refused as refused:
-            return refused.answer
-        except SimRefusal as refusal:
-            return error(_REFUSALS.get(refusal.reason, ""), refusal.message)
-
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         return self._sockets.open(request, socket)
-
-    def expire_session(self) -> None:
-        self._tokens.expire_all()
-        self._sockets.close_all()
 
     def refusal_in_200(self) -> WireResponse:
         return error("AB1018", "Failed to Get Symbol Details")
 
     def rate_limited(self) -> WireResponse:
         return too_many_calls()
+
+    # what the base asks for ------------------------------------------------------------------------------------------
+
+    def _check(self, request: DialectRequest) -> None:
+        self._login.check(request)
+
+    def _no_route(self, status: int) -> WireResponse:
+        return not_found(status)
+
+    def _refusal(self, refusal: SimRefusal) -> WireResponse:
+        return error(_REFUSALS.get(refusal.reason, ""), refusal.message)
+
+    def _unknown_order(self) -> Refused:
+        return refused("AB1013", "Order not found")
+
+    def _close_sockets(self) -> None:
+        self._sockets.close_all()
 
     # routes ---------------------------------------------------------------------------------------------------------
 
@@ -144,55 +137,40 @@ class AngelOneDialect:
     # account --------------------------------------------------------------------------------------------------------
 
     def _rms(self, request: DialectRequest) -> WireResponse:
-        return success(answers.rms(self._account.funds()))
+        return success(rows.rms(self._account.funds()))
 
     def _order_margins(self, request: DialectRequest) -> WireResponse:
         needed = []
         for position in forms.positions(body_of(request)):
             name = self._names.by_key.get((word(position, "exchange"), word(position, "token")))
             if name is None or not name.tradable:
-                raise Refused("AB1009", "Symbol Not Found")
+                raise refused("AB1009", "Symbol Not Found")
             needed.append(self._account.margin(forms.margin_order(position, name)))
-        return success(answers.order_margins(sum(needed, NOTHING)))
+        return success(rows.order_margins(sum(needed, NOTHING)))
 
     def _positions(self, request: DialectRequest) -> WireResponse:
-        names = self._names.by_id
-        rows = [
-            answers.position_row(each, names[each.instrument_id], self._account.market(each.instrument_id))
-            for each in self._account.positions()
-            if each.instrument_id in names  # an expired contract is settled and no longer shown
-        ]
-        return success(rows or None)
-
-    def _holding_rows(self) -> list[answers.Row]:
-        names = self._names.by_id
-        return [
-            answers.holding_row(each, names[each.instrument_id], self._account.market(each.instrument_id))
-            for each in self._account.holdings()
-        ]
+        return success([rows.position_row(*row) for row in self._position_book()] or None)
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
-        return success(self._holding_rows() or None)
+        return success([rows.holding_row(*row) for row in self._holding_book()] or None)
 
     def _all_holdings(self, request: DialectRequest) -> WireResponse:
-        held = [(each, self._account.market(each.instrument_id)) for each in self._account.holdings()]
-        return success(answers.all_holdings(self._holding_rows(), held))
+        return success(rows.all_holdings(self._holding_book()))
 
     def _orders(self, request: DialectRequest) -> WireResponse:
         return success([self._order_row(order) for order in self._account.orders()] or None)
 
     def _trades(self, request: DialectRequest) -> WireResponse:
-        names = self._names.by_id
-        return success([answers.trade_row(fill, names[fill.instrument_id]) for fill in self._account.fills()] or None)
+        return success([rows.trade_row(fill, self._name(fill.instrument_id)) for fill in self._fills()] or None)
 
     def _details(self, request: DialectRequest, unique_id: str) -> WireResponse:
         for order in self._account.orders():
-            if answers.unique_id(order) == unique_id:
+            if rows.unique_id(order) == unique_id:
                 return success(self._order_row(order))
-        raise Refused("AB1013", "Order not found")
+        raise self._unknown_order()
 
-    def _order_row(self, order: SimOrder) -> answers.Row:
-        return answers.order_row(order, self._names.by_id[order.new.instrument_id])
+    def _order_row(self, order: SimOrder) -> Row:
+        return rows.order_row(order, self._name(order.new.instrument_id))
 
     # orders ---------------------------------------------------------------------------------------------------------
 
@@ -204,29 +182,27 @@ class AngelOneDialect:
 
     def _modify(self, request: DialectRequest) -> WireResponse:
         body = body_of(request)
-        order = self._known(body)
-        name = self._names.by_id[order.new.instrument_id]
+        order = self._named_order(body)
+        name = self._name(order.new.instrument_id)
         if (word(body, "exchange"), word(body, "symboltoken")) != name.key:
-            raise Refused("AB1009", "Symbol Not Found")
+            raise refused("AB1009", "Symbol Not Found")
         return _taken(self._account.modify(order.order_id, **forms.changes(body, name)))
 
     def _cancel(self, request: DialectRequest) -> WireResponse:
-        return _taken(self._account.cancel(self._known(body_of(request)).order_id))
+        return _taken(self._account.cancel(self._named_order(body_of(request)).order_id))
 
-    def _known(self, body: dict[str, object]) -> SimOrder:
+    def _named_order(self, body: dict[str, object]) -> SimOrder:
         """Return the order that a body names, under the variety with which it was placed. Finds orders that a late book does not show."""
         variety = forms.variety_of(body)
-        states = self._account.order_history(word(body, "orderid"))
-        if not states:
-            raise Refused("AB1013", "Order not found")
-        if answers.variety(states[-1]) != variety:
-            raise Refused("AB1008", "Invalid Order Variety")
-        return states[-1]
+        order = self._known(word(body, "orderid"))
+        if rows.variety(order) != variety:
+            raise refused("AB1008", "Invalid Order Variety")
+        return order
 
     def _tradable(self, body: dict[str, object]) -> Name:
         name = self._names.by_key.get((word(body, "exchange"), word(body, "symboltoken")))
         if name is None or not name.tradable or name.tradingsymbol != word(body, "tradingsymbol"):
-            raise Refused("AB1009", "Symbol Not Found")
+            raise refused("AB1009", "Symbol Not Found")
         return name
 
     # market data ----------------------------------------------------------------------------------------------------
@@ -240,7 +216,7 @@ class AngelOneDialect:
         body = body_of(request)
         row, wanted = _QUOTES.get(word(body, "mode")), body.get("exchangeTokens")
         if row is None or not isinstance(wanted, dict):
-            raise Refused("", "Invalid mode or exchangeTokens")
+            raise refused("", "Invalid mode or exchangeTokens")
         keys = [
             (exchange, str(token))
             for exchange, tokens in wanted.items()
@@ -248,11 +224,9 @@ class AngelOneDialect:
             for token in tokens
         ]
         if len(keys) > MOST_QUOTES:
-            raise Refused("", f"At most {MOST_QUOTES} tokens are allowed")
+            raise refused("", f"At most {MOST_QUOTES} tokens are allowed")
         by_key = self._names.by_key
-        fetched = [
-            row(by_key[key], self._account.market(by_key[key].contract.instrument_id)) for key in keys if key in by_key
-        ]
+        fetched = [row(by_key[key], self._market(by_key[key])) for key in keys if key in by_key]
         unfetched = [
             {"exchange": exchange, "symbolToken": token, "message": "Symbol token not found", "errorCode": "AB4018"}
             for exchange, token in keys
@@ -261,9 +235,8 @@ class AngelOneDialect:
         return success({"fetched": fetched, "unfetched": unfetched})
 
     def _ltp(self, request: DialectRequest) -> WireResponse:
-        body = body_of(request)
-        name = self._named(body)
-        return success(answers.single_ltp(name, self._account.market(name.contract.instrument_id)))
+        name = self._named(body_of(request))
+        return success(rows.single_ltp(name, self._market(name)))
 
     def _search(self, request: DialectRequest) -> WireResponse:
         body = body_of(request)
@@ -276,37 +249,17 @@ class AngelOneDialect:
         return success(found[:MOST_FOUND] or None)
 
     def _candles(self, request: DialectRequest) -> WireResponse:
-        name, rows = self._rows(request)
-        return success(
-            [
-                [_iso(start), open_, high, low, close, volume // name.units]
-                for start, open_, high, low, close, volume, _ in rows
-            ]
-            or None
-        )
+        body = body_of(request)
+        return success(candles.candle_rows(self._account, self._named(body), body) or None)
 
     def _interest(self, request: DialectRequest) -> WireResponse:
-        name, rows = self._rows(request)
-        return success([{"time": _iso(row[0]), "oi": row[6] // name.units} for row in rows] or None)
-
-    def _rows(self, request: DialectRequest) -> tuple[Name, list[tuple[float, float, float, float, float, int, int]]]:
-        """Return the instrument and the candles between a body's two moments. Raise `Refused`."""
         body = body_of(request)
-        name = self._named(body)
-        known = INTERVALS.get(word(body, "interval"))
-        if known is None:
-            raise Refused("", "Invalid interval")
-        interval, most_days = known
-        first, last = _moment(word(body, "fromdate")), _moment(word(body, "todate"))
-        if first > last or (last.date() - first.date()).days >= most_days:
-            raise Refused("", "Invalid date range")
-        candles = self._account.candles(name.contract.instrument_id, interval, first.date(), last.date())
-        return name, [row for row in candles if first.timestamp() <= row[0] <= last.timestamp()]
+        return success(candles.interest_rows(self._account, self._named(body), body) or None)
 
     def _named(self, body: dict[str, object]) -> Name:
         name = self._names.by_key.get((word(body, "exchange"), word(body, "symboltoken")))
         if name is None:
-            raise Refused("AB1018", "Failed to Get Symbol Details")
+            raise refused("AB1018", "Failed to Get Symbol Details")
         return name
 
 
@@ -316,15 +269,4 @@ def build(account: AccountView, tokens: TokenStore, clock: Clock, seed: int) -> 
 
 
 def _taken(order: SimOrder, **more: object) -> WireResponse:
-    return success({**more, "orderid": order.order_id, "uniqueorderid": answers.unique_id(order)})
-
-
-def _iso(start: float) -> str:
-    return from_epoch(start).isoformat(timespec="seconds")
-
-
-def _moment(text: str) -> datetime:
-    try:
-        return datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=IST)
-    except ValueError as failure:
-        raise Refused("", "Invalid date format") from failure
+    return success({**more, "orderid": order.order_id, "uniqueorderid": rows.unique_id(order)})

@@ -68,8 +68,8 @@ def test_the_shorter_quotes_are_parts_of_the_full_one(angel, mode):
 
 def test_the_older_calls_for_one_price_and_for_symbols_answer(angel):
     share = angel.listed("equities")
-    one = angel.asked("POST", "/order/v1/getLtpData", {"exchange": "NSE", "symboltoken": share.token})["data"]
-    assert one["ltp"] == float(angel.account.market(share.contract.instrument_id).last_price)
+    quote = angel.asked("POST", "/order/v1/getLtpData", {"exchange": "NSE", "symboltoken": share.token})["data"]
+    assert quote["ltp"] == float(angel.account.market(share.contract.instrument_id).last_price)
     found = angel.asked(
         "POST", "/order/v1/searchScrip", {"exchange": "NSE", "searchscrip": share.tradingsymbol.lower()}
     )
@@ -85,9 +85,9 @@ def test_candles_are_oldest_first_and_in_units(angel, interval, days):
     requests = candles.candle_requests(angel.access, angel.listing(name), interval, last - timedelta(days=days), last)
     rows = candles.parse_candles([angel.send(request) for request in requests], angel.listing(name))
     truth = angel.account.candles(name.contract.instrument_id, interval, last - timedelta(days=days), last)
-    assert [row.start for row in rows] == [each[0] for each in truth]
-    assert [row.close for row in rows] == [each[4] for each in truth]
-    assert [row.volume for row in rows] == [each[5] // name.units * name.units for each in truth]
+    assert [row.start for row in rows] == [candle[0] for candle in truth]
+    assert [row.close for row in rows] == [candle[4] for candle in truth]
+    assert [row.volume for row in rows] == [candle[5] // name.units * name.units for candle in truth]
 
 
 def test_open_interest_is_a_call_of_its_own(angel):

@@ -5,7 +5,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.simulator.dialects.angelone.naming import Name, digits, lots, rupees
+from onebroker.brokers.simulator.dialects.angelone.naming import Name
+from onebroker.brokers.simulator.dialects.facts import (
+    FOUR_PLACES,
+    Leg,
+    Row,
+    day_change,
+    depth_rows,
+    in_lots,
+    percent,
+    position_facts,
+    rupees,
+)
 from onebroker.brokers.simulator.exchange.risk import Blocked
 from onebroker.brokers.simulator.world.model import (
     Level,
@@ -19,8 +30,6 @@ from onebroker.brokers.simulator.world.model import (
 )
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import OrderType, Product
-
-Row = dict[str, object]
 
 RECEIVED = ("AB09", "open pending")
 STATUSES: Mapping[SimStatus, tuple[str, str]] = {
@@ -39,16 +48,21 @@ ORDER_TYPES = {
     OrderType.SL: "STOPLOSS_LIMIT",
     OrderType.SL_M: "STOPLOSS_MARKET",
 }
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DEPTH_LEVELS = 5
+_TWO_PLACES = Decimal("0.01")
+_EMPTY_LEVEL = {"price": 0.0, "quantity": 0, "orders": 0}
 _NAMESPACE = uuid.UUID("5a1c8c0e-90f7-4a4e-9d0b-0f6f6a7a3c11")
 
 
-def stamp(moment: datetime | None) -> str:
+def time_text(moment: datetime | None) -> str:
     """Return a time as SmartAPI writes it: `20-Oct-2020 13:10:59`, Indian time."""
-    if moment is None:
-        return ""
-    return f"{moment.day:02d}-{_MONTHS[moment.month - 1]}-{moment.year} {moment:%H:%M:%S}"
+    return "" if moment is None else f"{moment:%d-%b-%Y %H:%M:%S}"
+
+
+def digits(value: Decimal | None, places: int = 2) -> str:
+    """Return a price or sum as SmartAPI's text, with at least `places` decimals. None is zero."""
+    whole = (value or Decimal(0)).quantize(FOUR_PLACES)
+    head, _, tail = f"{whole:f}".partition(".")
+    return f"{head}.{tail.rstrip('0').ljust(places, '0')}"
 
 
 def unique_id(order: SimOrder) -> str:
@@ -99,9 +113,9 @@ def order_row(order: SimOrder, name: Name) -> Row:
         "text": order.status_message or "",
         "status": word,
         "orderstatus": word,
-        "updatetime": stamp(order.updated_at),
-        "exchtime": stamp(order.exchange_at),
-        "exchorderupdatetime": stamp(order.exchange_at),
+        "updatetime": time_text(order.updated_at),
+        "exchtime": time_text(order.exchange_at),
+        "exchorderupdatetime": time_text(order.exchange_at),
         "fillid": "",
         "filltime": "",
         "parentorderid": "",
@@ -161,19 +175,9 @@ def trade_row(fill: SimFill, name: Name) -> Row:
 
 def position_row(position: SimPosition, name: Name, market: Market) -> Row:
     """Return a row of the one list. Its buy and sell sides include the carried leg, which the cf fields also show separately."""
-    units = name.units
-    carried = position.overnight_quantity
-    cf_buy, cf_sell = max(carried, 0), max(-carried, 0)
-    cf_buy_amount, cf_sell_amount = (each * position.overnight_price for each in (cf_buy, cf_sell))
-    bought, sold = cf_buy + position.day_buy_quantity, cf_sell + position.day_sell_quantity
-    bought_for, sold_for = cf_buy_amount + position.day_buy_value, cf_sell_amount + position.day_sell_value
-    buy_average, sell_average = _average(bought_for, bought), _average(sold_for, sold)
-    quantity = position.quantity
-    value = sold_for - bought_for
-    closed = min(bought, sold)
-    realised = (sell_average - buy_average) * closed if closed else Decimal(0)
-    held = buy_average if quantity > 0 else sell_average
-    unrealised = (market.last_price - held) * quantity
+    units, facts = name.units, position_facts(position, market)
+    bought, sold, value = facts.bought, facts.sold, facts.value
+    net_price = Leg(abs(facts.quantity), abs(value), FOUR_PLACES).average
     return {
         "exchange": name.exchange,
         "symboltoken": name.token,
@@ -188,41 +192,37 @@ def position_row(position: SimPosition, name: Name, market: Market) -> Row:
         "precision": "4" if name.exchange == "CDS" else "2",
         "multiplier": "-1",
         "boardlotsize": "1",
-        "buyqty": str(bought // units),
-        "sellqty": str(sold // units),
-        "buyamount": digits(bought_for),
-        "sellamount": digits(sold_for),
+        "buyqty": str(bought.quantity // units),
+        "sellqty": str(sold.quantity // units),
+        "buyamount": digits(bought.value),
+        "sellamount": digits(sold.value),
         "symbolgroup": name.contract.series or "XX",
         "strikeprice": str(_contract(name)["strikeprice"]),
         "optiontype": name.contract.identity.option_type or "",
         "expirydate": name.expiry,
         "lotsize": str(name.contract.lot_size if name.exchange != "CDS" else 1),
-        "cfbuyqty": str(cf_buy // units),
-        "cfsellqty": str(cf_sell // units),
-        "cfbuyamount": digits(cf_buy_amount),
-        "cfsellamount": digits(cf_sell_amount),
-        "buyavgprice": digits(buy_average),
-        "sellavgprice": digits(sell_average),
-        "avgnetprice": digits(_average(abs(value), abs(quantity))),
+        "cfbuyqty": str(facts.carried_buy.quantity // units),
+        "cfsellqty": str(facts.carried_sell.quantity // units),
+        "cfbuyamount": digits(facts.carried_buy.value),
+        "cfsellamount": digits(facts.carried_sell.value),
+        "buyavgprice": digits(bought.average),
+        "sellavgprice": digits(sold.average),
+        "avgnetprice": digits(net_price),
         "netvalue": f"{'-' if value < 0 else ''} {digits(abs(value))}".strip(),
-        "netqty": str(lots(quantity, units)),
-        "totalbuyvalue": digits(bought_for),
-        "totalsellvalue": digits(sold_for),
-        "cfbuyavgprice": digits(position.overnight_price if cf_buy else None),
-        "cfsellavgprice": digits(position.overnight_price if cf_sell else None),
-        "totalbuyavgprice": digits(buy_average),
-        "totalsellavgprice": digits(sell_average),
-        "netprice": digits(_average(abs(value), abs(quantity))),
-        "realised": digits(realised),
-        "unrealised": digits(unrealised),
+        "netqty": str(in_lots(facts.quantity, units)),
+        "totalbuyvalue": digits(bought.value),
+        "totalsellvalue": digits(sold.value),
+        "cfbuyavgprice": digits(facts.carried_buy.average),
+        "cfsellavgprice": digits(facts.carried_sell.average),
+        "totalbuyavgprice": digits(bought.average),
+        "totalsellavgprice": digits(sold.average),
+        "netprice": digits(net_price),
+        "realised": digits(facts.realized),
+        "unrealised": digits(facts.unrealized),
         "ltp": digits(market.last_price),
         "close": digits(market.previous_close),
-        "pnl": digits(realised + unrealised),
+        "pnl": digits(facts.realized + facts.unrealized),
     }
-
-
-def _average(value: Decimal, quantity: int) -> Decimal:
-    return (value / quantity).quantize(Decimal("0.0001")) if quantity else Decimal(0)
 
 
 def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
@@ -245,22 +245,22 @@ def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
         "ltp": rupees(market.last_price),
         "symboltoken": name.token,
         "close": rupees(market.previous_close),
-        "profitandloss": rupees(gain.quantize(Decimal("0.01"))),
-        "pnlpercentage": rupees((gain * 100 / cost).quantize(Decimal("0.01"))) if cost else 0.0,
+        "profitandloss": rupees(gain.quantize(_TWO_PLACES)),
+        "pnlpercentage": rupees(percent(gain, cost, _TWO_PLACES)),
     }
 
 
-def all_holdings(rows: Sequence[Row], held: Sequence[tuple[SimHolding, Market]]) -> Row:
+def all_holdings(held: Sequence[tuple[SimHolding, Name, Market]]) -> Row:
     """Return the holdings and their totals."""
-    now = sum((market.last_price * holding.total_quantity for holding, market in held), Decimal(0))
-    paid = sum((holding.average_price * holding.total_quantity for holding, _ in held), Decimal(0))
+    now = sum((market.last_price * holding.total_quantity for holding, _, market in held), Decimal(0))
+    paid = sum((holding.average_price * holding.total_quantity for holding, _, _ in held), Decimal(0))
     return {
-        "holdings": list(rows),
+        "holdings": [holding_row(*row) for row in held],
         "totalholding": {
             "totalholdingvalue": rupees(now),
             "totalinvvalue": rupees(paid),
             "totalprofitandloss": rupees(now - paid),
-            "totalpnlpercentage": rupees(((now - paid) * 100 / paid).quantize(Decimal("0.01"))) if paid else 0.0,
+            "totalpnlpercentage": rupees(percent(now - paid, paid, _TWO_PLACES)),
         },
     }
 
@@ -309,10 +309,10 @@ def full_quote(name: Name, market: Market) -> Row:
     return {
         **ohlc_quote(name, market),
         "lastTradeQty": market.last_quantity // units,
-        "exchFeedTime": stamp(from_epoch(market.exchange_time)),
-        "exchTradeTime": stamp(from_epoch(market.last_trade_time) if market.last_trade_time else None),
-        "netChange": rupees(market.last_price - market.previous_close),
-        "percentChange": _percent(market),
+        "exchFeedTime": time_text(from_epoch(market.exchange_time)),
+        "exchTradeTime": time_text(from_epoch(market.last_trade_time) if market.last_trade_time else None),
+        "netChange": rupees(day_change(market)),
+        "percentChange": rupees(percent(day_change(market), market.previous_close, _TWO_PLACES)),
         "avgPrice": rupees(market.average_price),
         "tradeVolume": market.volume // units,
         "opnInterest": market.oi // units,
@@ -360,16 +360,8 @@ def _day(market: Market) -> Row:
     }
 
 
-def _percent(market: Market) -> float:
-    if not market.previous_close:
-        return 0.0
-    change = (market.last_price - market.previous_close) * 100 / market.previous_close
-    return rupees(change.quantize(Decimal("0.01")))
-
-
 def _levels(levels: tuple[Level, ...], units: int) -> list[Row]:
-    rows: list[Row] = [
-        {"price": rupees(level.price), "quantity": level.quantity // units, "orders": level.orders}
-        for level in levels[:_DEPTH_LEVELS]
-    ]
-    return rows + [{"price": 0.0, "quantity": 0, "orders": 0}] * (_DEPTH_LEVELS - len(rows))
+    def row(level: Level) -> Row:
+        return {"price": rupees(level.price), "quantity": level.quantity // units, "orders": level.orders}
+
+    return depth_rows(levels, row, _EMPTY_LEVEL)

@@ -4,15 +4,7 @@ import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
-from onebroker.brokers.simulator.dialects.rest import as_json
-
-
-class Refused(Exception):
-    """A call answered with the service's envelope, mostly with HTTP 200, or with the gateway's."""
-
-    def __init__(self, code: str, message: str, *, status: int = 200, gateway: bool = False) -> None:
-        super().__init__(message)
-        self.answer = from_gateway(status, code, message) if gateway else error(code, message, status)
+from onebroker.brokers.simulator.dialects.rest import Refused, as_json
 
 
 def success(data: object) -> WireResponse:
@@ -21,6 +13,11 @@ def success(data: object) -> WireResponse:
 
 def error(code: str, message: str, status: int = 200) -> WireResponse:
     return as_json(status, {"status": False, "message": message, "errorcode": code, "data": None})
+
+
+def refused(code: str, message: str, *, status: int = 200, gateway: bool = False) -> Refused:
+    """Return a refusal in the service's envelope, mostly with HTTP 200, or in the gateway's."""
+    return Refused(from_gateway(status, code, message) if gateway else error(code, message, status))
 
 
 def from_gateway(status: int, code: str, message: str) -> WireResponse:
@@ -44,7 +41,7 @@ def body_of(request: DialectRequest) -> dict[str, object]:
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
-        raise Refused("", "Request body is not readable") from failure
+        raise refused("", "Request body is not readable") from failure
 
 
 def word(body: dict[str, object], name: str) -> str:
