@@ -81,10 +81,11 @@ def as_csv(body: bytes) -> WireResponse:
     return WireResponse(status=200, headers={"content-type": "text/csv"}, body=body)
 
 
-def csv_file(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Return a CSV file with its header; lines end with a line feed."""
+def csv_file(header: Sequence[str] | None, rows: Iterable[Sequence[object]]) -> bytes:
+    """Return a CSV file; None = a file without a header. Lines end with a line feed."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
+    if header is not None:
+        writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue().encode()

@@ -4,7 +4,7 @@ import pytest
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
-from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json, form_of
+from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json, csv_file, form_of
 
 
 class Shut(Exception):
@@ -71,3 +71,8 @@ def test_of_a_repeated_field_the_last_counts_and_an_empty_one_is_kept():
 def test_a_json_answer_says_that_it_is_one():
     sent = as_json(201, {"a": None})
     assert (sent.status, sent.headers["content-type"], sent.body) == (201, "application/json", b'{"a":null}')
+
+
+def test_a_csv_file_may_have_no_header():
+    assert csv_file(("a", "b"), [(1, "x,y")]) == b'a,b\n1,"x,y"\n'
+    assert csv_file(None, [(1, "x,y")]) == b'1,"x,y"\n'
