@@ -6,19 +6,11 @@ import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
-from onebroker.brokers.simulator.dialects.rest import as_json
+from onebroker.brokers.simulator.dialects.rest import Refused, as_json
 
 BAD_INPUT, BAD_ORDER, BAD_SYMBOL, REFUSED_BY_RISK, BAD_APP = -50, -51, -300, -99, -352
 BAD_AUTH_CODE, BAD_REFRESH_TOKEN = -437, -501
 NO_TOKEN, NOT_AUTHENTICATED, RATE_LIMIT = -15, -16, -429
-
-
-class Refused(Exception):
-    """A call answered with Fyers' error envelope."""
-
-    def __init__(self, status: int, code: int, message: str) -> None:
-        super().__init__(message)
-        self.answer = error(status, code, message)
 
 
 def success(code: int = 200, message: str = "", **payload: object) -> WireResponse:
@@ -33,9 +25,13 @@ def error(status: int, code: int, message: str) -> WireResponse:
     return as_json(status, {"s": "error", "code": code, "message": message})
 
 
+def refused(code: int, message: str, status: int = 400) -> Refused:
+    return Refused(error(status, code, message))
+
+
 def body_of(request: DialectRequest) -> dict[str, object]:
     """Return the JSON object that a call carries. Raise `Refused` if there is none."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError) as failure:
-        raise Refused(400, BAD_INPUT, "Invalid input") from failure
+        raise refused(BAD_INPUT, "Invalid input") from failure

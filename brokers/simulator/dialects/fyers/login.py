@@ -6,7 +6,6 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from datetime import time
-from urllib.parse import urlencode
 
 import msgspec
 
@@ -19,10 +18,11 @@ from onebroker.brokers.simulator.dialects.fyers.envelope import (
     BAD_REFRESH_TOKEN,
     NO_TOKEN,
     NOT_AUTHENTICATED,
-    Refused,
     body_of,
+    refused,
     success,
 )
+from onebroker.brokers.simulator.dialects.logins import jwt_part, jwt_text, redirect, same
 from onebroker.brokers.simulator.dialects.tokens import ONE_TIME_SECONDS, Kind, Tokens
 from onebroker.config.clock import Clock, next_time_of_day
 
@@ -55,8 +55,8 @@ class LoginDesk:
         if (bare or app_id == self._credentials["app_id"]) and self.is_live(token):
             return
         if request.path.startswith(DATA_PREFIX):
-            raise Refused(401, NO_TOKEN, "Please provide valid token")
-        raise Refused(401, NOT_AUTHENTICATED, "Could not authenticate the user")
+            raise refused(NO_TOKEN, "Please provide valid token", 401)
+        raise refused(NOT_AUTHENTICATED, "Could not authenticate the user", 401)
 
     def is_live(self, token: str) -> bool:
         """Tell whether a JWT is an access token of ours that has not ended."""
@@ -66,7 +66,7 @@ class LoginDesk:
     def is_live_key(self, key: str) -> bool:
         """Tell whether a key of the data socket belongs to a live access token."""
         minted, mark = key[:-_MARK], key[-_MARK:]
-        return hmac.compare_digest(mark.encode(), self._mark(minted).encode()) and self._tokens.is_live(minted)
+        return same(mark, self._mark(minted)) and self._tokens.is_live(minted)
 
     # what is handed out ---------------------------------------------------------------------------------------------
 
@@ -108,17 +108,17 @@ class LoginDesk:
     def page(self, request: DialectRequest) -> WireResponse:
         """Stand in for the page where a person logs in: redirect at once to the app's registered address."""
         if request.first("client_id") != self._credentials["app_id"]:
-            raise Refused(400, BAD_APP, "invalid app id")
+            raise refused(BAD_APP, "invalid app id")
         if request.first("redirect_uri") != REGISTERED_REDIRECT or request.first("response_type") != "code":
-            raise Refused(400, BAD_INPUT, "invalid redirect uri or response type")
+            raise refused(BAD_INPUT, "invalid redirect uri or response type")
         code = self._tokens.mint(Kind.ONE_TIME, ONE_TIME_SECONDS)
         query = {"s": "ok", "code": "200", "auth_code": code, "state": request.first("state") or "None"}
-        return WireResponse(status=302, headers={"location": f"{REGISTERED_REDIRECT}?{urlencode(query)}"})
+        return redirect(REGISTERED_REDIRECT, query)
 
     def exchange(self, request: DialectRequest) -> WireResponse:
         fields = self._checked(request, "authorization_code")
         if not self._tokens.spend(Kind.ONE_TIME, str(fields.get("code"))):
-            raise Refused(400, BAD_AUTH_CODE, "invalid auth code")
+            raise refused(BAD_AUTH_CODE, "invalid auth code")
         return success(access_token=self._new_access_token(), refresh_token=self.refresh_token())
 
     def renew(self, request: DialectRequest) -> WireResponse:
@@ -126,9 +126,9 @@ class LoginDesk:
         fields = self._checked(request, "refresh_token")
         claims = self._read(str(fields.get("refresh_token")))
         if claims.get("sub") != "refresh_token":
-            raise Refused(400, BAD_REFRESH_TOKEN, "Please provide valid refresh token")
+            raise refused(BAD_REFRESH_TOKEN, "Please provide valid refresh token")
         if str(fields.get("pin")) != self._credentials["pin"]:
-            raise Refused(400, BAD_REFRESH_TOKEN, "Please provide valid pin")
+            raise refused(BAD_REFRESH_TOKEN, "Please provide valid pin")
         return success(access_token=self._new_access_token())
 
     def logout(self, request: DialectRequest) -> WireResponse:
@@ -160,11 +160,11 @@ class LoginDesk:
     def _checked(self, request: DialectRequest, grant: str) -> dict[str, object]:
         fields = body_of(request)
         if fields.get("grant_type") != grant:
-            raise Refused(400, BAD_INPUT, "invalid grant type")
+            raise refused(BAD_INPUT, "invalid grant type")
         app = f"{self._credentials['app_id']}:{self._credentials['secret']}"
         good = hashlib.sha256(app.encode()).hexdigest()
-        if not hmac.compare_digest(str(fields.get("appIdHash")).encode(), good.encode()):
-            raise Refused(400, BAD_APP, "invalid app id hash")
+        if not same(str(fields.get("appIdHash")), good):
+            raise refused(BAD_APP, "invalid app id hash")
         return fields
 
     def _new_access_token(self) -> str:
@@ -174,16 +174,16 @@ class LoginDesk:
         return hmac.new(self._signing_key, minted.encode(), hashlib.sha256).hexdigest()[:_MARK]
 
     def _signed(self, claims: Mapping[str, object]) -> str:
-        head = ".".join(_base64(msgspec.json.encode(part)) for part in (_HEADER, claims))
+        head = ".".join(jwt_part(part) for part in (_HEADER, claims))
         return f"{head}.{self._signature(head)}"
 
     def _signature(self, head: str) -> str:
-        return _base64(hmac.new(self._signing_key, head.encode(), hashlib.sha256).digest())
+        return jwt_text(hmac.new(self._signing_key, head.encode(), hashlib.sha256).digest())
 
     def _read(self, token: str) -> dict[str, object]:
         """Return the claims of a JWT that we signed and that has not ended; otherwise an empty dict."""
         head, _, signature = token.rpartition(".")
-        if not hmac.compare_digest(self._signature(head).encode(), signature.encode()):
+        if not same(signature, self._signature(head)):
             return {}
         try:
             payload = head.partition(".")[2]
@@ -193,7 +193,3 @@ class LoginDesk:
             return {}
         ends = claims.get("exp")
         return claims if isinstance(ends, int) and ends > self._clock.epoch() else {}
-
-
-def _base64(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

@@ -1,16 +1,15 @@
 """How Fyers names the exchange's contracts: numbers of segments, tickers, fyTokens, topics, the symbol masters."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from datetime import date, datetime, time
 
 import attrs
 import msgspec
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.dialects.rest import csv_file
+from onebroker.brokers.simulator.dialects.symbols import compact_symbol, expiry_of, units_of
 from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Shape, strike_text
@@ -52,8 +51,6 @@ _DERIVATIVE_TYPES = {
     "commodity_futures": 30,
     "commodity_options": 31,
 }
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_WEEKLY_MONTHS = "123456789OND"
 _CLOSES = {"equity": time(15, 30), "currency": time(12, 30), "commodity": time(23, 30)}
 _SITTINGS = {"equity": "0915-1530|1815-1915:", "currency": "0900-1700|1815-1915:", "commodity": "0900-2330|1815-1915:"}
 
@@ -69,8 +66,7 @@ class Name:
 
     @property
     def fy_token(self) -> str:
-        expiry = self.contract.identity.expiry_date
-        day = "000000" if expiry is None else f"{date.fromisoformat(expiry):%y%m%d}"
+        day = "000000" if self.contract.identity.expiry_date is None else f"{expiry_of(self.contract):%y%m%d}"
         return f"{self.exchange}{self.segment}{day}{self.contract.exchange_token}"
 
     @property
@@ -88,7 +84,7 @@ class Name:
     @property
     def units(self) -> int:
         """Units in one of Fyers' quantities: a lot for currency and commodity contracts, one unit elsewhere."""
-        return self.contract.lot_size if self.contract.quoted_in_lots else 1
+        return units_of(self.contract)
 
     @property
     def precision(self) -> int:
@@ -119,14 +115,14 @@ def name_of(contract: Contract) -> Name | None:
     segment = _SEGMENTS[contract.calendar]
     if (number, segment) not in _MASTERS:
         return None
-    return Name(contract=contract, exchange=number, segment=segment, ticker=f"{word}:{_derivative_symbol(contract)}")
+    # Equity and currency options may expire weekly.
+    symbol = compact_symbol(contract, has_weeklies=contract.calendar != "commodity")
+    return Name(contract=contract, exchange=number, segment=segment, ticker=f"{word}:{symbol}")
 
 
 def csv_master(names: Iterable[Name], day: date) -> bytes:
     """Return the CSV of these instruments. It has no header."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(_csv_row(name, day) for name in names)
-    return out.getvalue().encode()
+    return csv_file(None, (_csv_row(name, day) for name in names))
 
 
 def json_master(names: Iterable[Name], day: date) -> bytes:
@@ -143,44 +139,22 @@ def master_of(name: Name) -> str:
     return _MASTERS[name.exchange, name.segment]
 
 
-def rupees(value: Decimal | None) -> float:
-    """Return a price or sum as Fyers' JSON number; None is zero."""
-    return float(value or 0)
-
-
-def _derivative_symbol(contract: Contract) -> str:
-    identity = contract.identity
-    expiry = date.fromisoformat(str(identity.expiry_date))
-    year, month = f"{expiry.year % 100:02d}", _MONTHS[expiry.month - 1]
-    if identity.shape is Shape.FUTURE:
-        return f"{identity.underlying_symbol}{year}{month}FUT"
-    # Equity and currency options may expire weekly. The last weekly expiry of a month carries the month's name.
-    weekly = contract.calendar != "commodity" and (expiry + timedelta(days=7)).month == expiry.month
-    when = f"{_WEEKLY_MONTHS[expiry.month - 1]}{expiry.day:02d}" if weekly else month
-    return f"{identity.underlying_symbol}{year}{when}{strike_text(identity.strike_price or 0.0)}{identity.option_type}"
-
-
 def _details(name: Name) -> str:
     """The readable name: the company's name, or `NIFTY 29 Sep 26 FUT`."""
     contract, identity = name.contract, name.contract.identity
     if identity.shape is Shape.SECURITY:
         return name.ticker.partition(":")[2] if contract.is_index else contract.name.upper()
-    expiry = date.fromisoformat(str(identity.expiry_date))
-    day = f"{expiry.day:02d} {_MONTHS[expiry.month - 1].title()} {expiry.year % 100:02d}"
-    kind = (
-        "FUT"
-        if identity.shape is Shape.FUTURE
-        else f"{strike_text(identity.strike_price or 0.0)} {identity.option_type}"
-    )
-    return f"{identity.underlying_symbol} {day} {kind}"
+    strike = strike_text(identity.strike_price or 0.0)
+    kind = "FUT" if identity.shape is Shape.FUTURE else f"{strike} {identity.option_type}"
+    return f"{identity.underlying_symbol} {expiry_of(contract):%d %b %y} {kind}"
 
 
 def _expiry(name: Name) -> int | None:
     """The expiry day's closing time, in epoch seconds; None for a contract without an expiry."""
-    day = name.contract.identity.expiry_date
-    if day is None:
+    contract = name.contract
+    if contract.identity.expiry_date is None:
         return None
-    return int(datetime.combine(date.fromisoformat(day), _CLOSES[name.contract.calendar], IST).timestamp())
+    return int(datetime.combine(expiry_of(contract), _CLOSES[contract.calendar], IST).timestamp())
 
 
 def _csv_row(name: Name, day: date) -> Sequence[object]:

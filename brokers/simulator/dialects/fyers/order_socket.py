@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import msgspec
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
-from onebroker.brokers.simulator.dialects.fyers.answers import PRODUCTS, SIDES, STATUSES, TYPES, position_row, stamp
-from onebroker.brokers.simulator.dialects.fyers.naming import FyersNames, Name, rupees
+from onebroker.brokers.simulator.dialects.facts import rupees
+from onebroker.brokers.simulator.dialects.fyers.naming import FyersNames, Name
+from onebroker.brokers.simulator.dialects.fyers.rows import PRODUCTS, SIDES, STATUSES, TYPES, position_row, time_text
 from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 
 KINDS = frozenset({"orders", "trades", "positions", "edis", "pricealerts", "login"})
@@ -104,11 +105,11 @@ def order_fields(order: SimOrder, name: Name, client_id: str) -> dict[str, objec
         "symbol": name.ticker,
         "tick_size": rupees(name.contract.tick_size),
         "time_epoch_oms": int(order.placed_at.timestamp()),
-        "time_exch": "NA" if order.exchange_at is None else stamp(order.exchange_at),
-        "time_oms": stamp(order.placed_at),
+        "time_exch": "NA" if order.exchange_at is None else time_text(order.exchange_at),
+        "time_oms": time_text(order.placed_at),
         "tran_side": SIDES[order.new.side],
         "update_time_epoch_oms": int(order.updated_at.timestamp()),
-        "update_time_exch": "01-Jan-1970 05:30:00" if order.exchange_at is None else stamp(order.exchange_at),
+        "update_time_exch": "01-Jan-1970 05:30:00" if order.exchange_at is None else time_text(order.exchange_at),
         "validity": order.validity.value,
     }
     if order.price is not None:
@@ -138,7 +139,7 @@ def trade_fields(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> 
         "ord_type": TYPES[order.order_type],
         "tran_side": SIDES[fill.side],
         "symbol": name.ticker,
-        "fill_time": stamp(fill.at),
+        "fill_time": time_text(fill.at),
         "fy_token": name.fy_token,
         "exchange": name.exchange,
         "segment": name.segment,

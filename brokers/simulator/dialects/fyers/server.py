@@ -1,26 +1,26 @@
 """Fyers' REST routes over one account, and the doors to its two sockets. Both REST hosts are here, told apart by their paths."""
 
-import hashlib
-import weakref
 from collections.abc import Mapping, Sequence
 
 from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect, stream_base
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
-from onebroker.brokers.simulator.dialects.fyers import answers, forms, history
-from onebroker.brokers.simulator.dialects.fyers.data_socket import DataSession
+from onebroker.brokers.simulator.dialects.facts import Row
+from onebroker.brokers.simulator.dialects.fyers import candles, forms, rows
 from onebroker.brokers.simulator.dialects.fyers.envelope import (
     BAD_INPUT,
     BAD_ORDER,
     BAD_SYMBOL,
     RATE_LIMIT,
     REFUSED_BY_RISK,
-    Refused,
     body_of,
     error,
+    refused,
     success,
     success_of,
 )
 from onebroker.brokers.simulator.dialects.fyers.login import EXPIRY, REGISTERED_REDIRECT, LoginDesk
+from onebroker.brokers.simulator.dialects.fyers.market_socket import MarketSession
 from onebroker.brokers.simulator.dialects.fyers.naming import (
     MASTERS,
     FyersNames,
@@ -31,13 +31,13 @@ from onebroker.brokers.simulator.dialects.fyers.naming import (
     master_of,
 )
 from onebroker.brokers.simulator.dialects.fyers.order_socket import OrderSession
-from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer
-from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
+from onebroker.brokers.simulator.dialects.rest import Refused, Route, as_csv
+from onebroker.brokers.simulator.dialects.tokens import Kind
 from onebroker.brokers.simulator.exchange.risk import NOTHING
-from onebroker.brokers.simulator.world.model import RefusalReason, SimOrder, SimRefusal
+from onebroker.brokers.simulator.world.model import RefusalReason, SimFill, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
-DATA_SOCKET, ORDER_SOCKET = "/hsm/v1-5/prod", "/trade/v3"
+MARKET_SOCKET, ORDER_SOCKET = "/hsm/v1-5/prod", "/trade/v3"
 TRADING, DATA, FILES = "/api/v3", "/data", "/sym_details"
 MOST_QUOTES, MOST_TOKENS = 50, 500
 
@@ -61,37 +61,36 @@ _REFUSALS: Mapping[RefusalReason, int] = {
 _PLACED, _MODIFIED, _CANCELLED = 1101, 1102, 1103
 
 
-class FyersDialect:
+class FyersDialect(RestDialect[Name]):
     """Fyers for one account."""
 
     code = "fyers"
+    token_expiry, token_length = EXPIRY, 32
+    _names: FyersNames
     uncounted_paths = (f"{FILES}/",)
     """The masters are on a separate host, which is open to everybody and counts no calls."""
 
     def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
-        self._account, self._clock = account, clock
-        self._tokens = Tokens(store, clock, f"fyers|{seed}", expiry=EXPIRY, length=32)
-        made = {word: hashlib.sha256(f"fyers|{word}|{seed}".encode()).hexdigest() for word in ("app", "secret", "sign")}
+        super().__init__(account, FyersNames(account), store, clock, seed)
+        app, secret, sign = (self._digest(word).hex() for word in ("app", "secret", "sign"))
         self.credentials: Mapping[str, str] = {
-            "app_id": f"{made['app'][:10].upper()}-100",
-            "secret": made["secret"][:10].upper(),
+            "app_id": f"{app[:10].upper()}-100",
+            "secret": secret[:10].upper(),
             "redirect_url": REGISTERED_REDIRECT,
-            "pin": f"{int(made['secret'][10:16], 16) % 10_000:04d}",
+            "pin": f"{int(secret[10:16], 16) % 10_000:04d}",
         }
-        self._login = LoginDesk(account, self._tokens, clock, self.credentials, made["sign"].encode())
-        self._names = FyersNames(account)
-        self._sessions: weakref.WeakSet[DataSession | OrderSession] = weakref.WeakSet()
-        self._routes = self._table()
+        self._login = LoginDesk(account, self._tokens, clock, self.credentials, sign.encode())
+        self._sockets: OpenSockets[MarketSession | OrderSession] = OpenSockets()
 
     # the host's side ------------------------------------------------------------------------------------------------
 
     def addresses(self, base: str) -> Mapping[str, str]:
-        stream = "ws" + base.removeprefix("http")
+        stream = stream_base(base)
         return {
             "rest_url": f"{base}{TRADING}",
             "data_url": f"{base}{DATA}",
             "login_url": f"{base}{TRADING}/generate-authcode",
-            "stream_url": f"{stream}{DATA_SOCKET}",
+            "stream_url": f"{stream}{MARKET_SOCKET}",
             "order_stream_url": f"{stream}{ORDER_SOCKET}",
             "instruments_url": f"{base}{FILES}",
         }
@@ -103,48 +102,44 @@ class FyersDialect:
             "auth_code": self._tokens.mint(Kind.ONE_TIME),
         }
 
-    def handle(self, request: DialectRequest) -> WireResponse:
-        try:
-            return answer(self._routes, request, self._login.check)
-        except NoRoute as missing:
-            return error(missing.status, BAD_INPUT, "Bad request")
-        except Refused as refused:
-            return refused.answer
-        except forms.BadField as bad:
-            return error(400, BAD_INPUT, bad.message)
-        except SimRefusal as refusal:
-            return error(400, _REFUSALS[refusal.reason], refusal.message)
-
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         """Open a socket. The order socket is refused at the handshake, with an empty body. The data socket asks for its key later."""
-        session: DataSession | OrderSession
-        if request.path == DATA_SOCKET:
-            session = DataSession(self._account, self._names, socket, self._login.is_live_key)
-        elif request.path == ORDER_SOCKET:
-            try:
-                self._login.check(request)
-            except Refused:
-                return WireResponse(status=403)
-            session = OrderSession(self._account, self._names, socket)
-        else:
+        if request.path == MARKET_SOCKET:
+            is_live_key = self._login.is_live_key
+            return self._sockets.keep(MarketSession(self._account, self._names, socket, is_live_key))
+        if request.path != ORDER_SOCKET:
             return WireResponse(status=404)
-        self._sessions.add(session)
-        return session
-
-    def expire_session(self) -> None:
-        self._tokens.expire_all()
-        for session in list(self._sessions):
-            session.socket.close(1008, "token expired")
-        self._sessions.clear()
+        try:
+            self._login.check(request)
+        except Refused:
+            return WireResponse(status=403)
+        return self._sockets.keep(OrderSession(self._account, self._names, socket))
 
     def refusal_in_200(self) -> WireResponse:
         return error(200, REFUSED_BY_RISK, "The request was refused.")
 
     def rate_limited(self) -> WireResponse:
-        refused = error(429, RATE_LIMIT, "request limit reached")
+        answer = error(429, RATE_LIMIT, "request limit reached")
         return WireResponse(
-            status=429, headers={**refused.headers, "retry-after": "1", "x-retry-after-ms": "1000"}, body=refused.body
+            status=429, headers={**answer.headers, "retry-after": "1", "x-retry-after-ms": "1000"}, body=answer.body
         )
+
+    # what the base asks for ------------------------------------------------------------------------------------------
+
+    def _check(self, request: DialectRequest) -> None:
+        self._login.check(request)
+
+    def _no_route(self, status: int) -> WireResponse:
+        return error(status, BAD_INPUT, "Bad request")
+
+    def _refusal(self, refusal: SimRefusal) -> WireResponse:
+        return error(400, _REFUSALS[refusal.reason], refusal.message)
+
+    def _unknown_order(self) -> Refused:
+        return refused(BAD_ORDER, "Invalid order id")
+
+    def _close_sockets(self) -> None:
+        self._sockets.close_all(1008, "token expired")
 
     # routes ---------------------------------------------------------------------------------------------------------
 
@@ -177,53 +172,35 @@ class FyersDialect:
     # account --------------------------------------------------------------------------------------------------------
 
     def _funds(self, request: DialectRequest) -> WireResponse:
-        return success(fund_limit=answers.funds(self._account.funds()))
+        return success(fund_limit=rows.funds(self._account.funds()))
 
     def _order_margins(self, request: DialectRequest) -> WireResponse:
-        asked = forms.margin_bodies(body_of(request))
-        needed = sum((self._account.margin(forms.margin_order(each, self._tradable(each))) for each in asked), NOTHING)
-        return success(data=answers.order_margins(needed, self._account.funds()))
+        bodies = forms.margin_bodies(body_of(request))
+        needed = sum((self._account.margin(forms.margin_order(body, self._tradable(body))) for body in bodies), NOTHING)
+        return success(data=rows.order_margins(needed, self._account.funds()))
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
-        names = self._names.by_id
-        held = [
-            (each, names[each.instrument_id], self._account.market(each.instrument_id))
-            for each in self._account.holdings()
-        ]
-        return success_of(answers.holding_rows(held))
+        return success_of(rows.holdings(self._holding_book()))
 
     def _positions(self, request: DialectRequest) -> WireResponse:
-        names = self._names.by_id
-        rows = [
-            answers.position_row(each, names[each.instrument_id], self._account.market(each.instrument_id), place)
-            for place, each in enumerate(self._account.positions())
-            if each.instrument_id in names  # an expired contract is settled and no longer shown
-        ]
-        return success_of(answers.positions(rows))
+        book = self._position_book()
+        return success_of(rows.positions([rows.position_row(*row, place) for place, row in enumerate(book)]))
 
     def _orders(self, request: DialectRequest) -> WireResponse:
         """Return all orders of the day, or those with an id or a tag."""
         wanted, tag = request.first("id"), request.first("order_tag")
         orders = self._account.orders() if tag is None else self._account.tagged(tag.removeprefix("1:"))
-        rows = [self._order_row(order) for order in orders if wanted in (None, order.order_id)]
-        return success(orderBook=rows)
+        return success(orderBook=[self._order_row(order) for order in orders if wanted in (None, order.order_id)])
 
     def _trades(self, request: DialectRequest) -> WireResponse:
-        rows = []
-        for fill in self._account.fills():
-            order = self._known(fill.order_id)
-            rows.append(answers.trade_row(fill, order, self._names.by_id[fill.instrument_id], self._account.client_id))
-        return success(tradeBook=rows)
+        return success(tradeBook=[self._trade_row(fill) for fill in self._fills()])
 
-    def _order_row(self, order: SimOrder) -> answers.Row:
-        return answers.order_row(order, self._names.by_id[order.new.instrument_id], self._account.client_id)
+    def _order_row(self, order: SimOrder) -> Row:
+        return rows.order_row(order, self._name(order.new.instrument_id), self._account.client_id)
 
-    def _known(self, order_id: object) -> SimOrder:
-        """Return an order in its present state, even if a late book does not show it yet."""
-        states = self._account.order_history(order_id) if isinstance(order_id, str) else ()
-        if not states:
-            raise Refused(400, BAD_ORDER, "Invalid order id")
-        return states[-1]
+    def _trade_row(self, fill: SimFill) -> Row:
+        order, name = self._known(fill.order_id), self._name(fill.instrument_id)
+        return rows.trade_row(fill, order, name, self._account.client_id)
 
     # orders ---------------------------------------------------------------------------------------------------------
 
@@ -237,16 +214,15 @@ class FyersDialect:
         ticker = body.get("symbol")
         name = self._names.by_ticker.get(ticker) if isinstance(ticker, str) else None
         if name is None or not name.tradable:
-            raise Refused(400, BAD_SYMBOL, "Please provide a valid symbol")
+            raise refused(BAD_SYMBOL, "Please provide a valid symbol")
         return name
 
     def _modify(self, request: DialectRequest) -> WireResponse:
         body = body_of(request)
         order = self._known(body.get("id"))
-        wanted = forms.changes(body, self._names.by_id[order.new.instrument_id])
-        return success(
-            _MODIFIED, "Successfully modified order", id=self._account.modify(order.order_id, **wanted).order_id
-        )
+        wanted = forms.changes(body, self._name(order.new.instrument_id))
+        changed = self._account.modify(order.order_id, **wanted)
+        return success(_MODIFIED, "Successfully modified order", id=changed.order_id)
 
     def _cancel(self, request: DialectRequest) -> WireResponse:
         order = self._known(body_of(request).get("id"))
@@ -255,9 +231,7 @@ class FyersDialect:
     # market data ----------------------------------------------------------------------------------------------------
 
     def _csv(self, request: DialectRequest, master: str) -> WireResponse:
-        names = self._of_master(master)
-        body = csv_master(names, self._clock.today())
-        return WireResponse(status=200, headers={"content-type": "text/csv"}, body=body)
+        return as_csv(csv_master(self._of_master(master), self._clock.today()))
 
     def _json(self, request: DialectRequest, master: str) -> WireResponse:
         body = json_master(self._of_master(master), self._clock.today())
@@ -269,54 +243,53 @@ class FyersDialect:
 
     def _of_master(self, master: str) -> list[Name]:
         if master not in MASTERS:
-            raise Refused(404, BAD_INPUT, "Not found")
+            raise refused(BAD_INPUT, "Not found", 404)
         return [name for name in self._names.by_id.values() if master_of(name) == master]
 
     def _quotes(self, request: DialectRequest) -> WireResponse:
         """Answer quotes. A bad symbol is refused inside the answer."""
         asked = [ticker for ticker in (request.first("symbols") or "").split(",") if ticker]
         if not 0 < len(asked) <= MOST_QUOTES:
-            raise Refused(400, BAD_INPUT, f"Please provide up to {MOST_QUOTES} symbols")
+            raise refused(BAD_INPUT, f"Please provide up to {MOST_QUOTES} symbols")
         by_ticker = self._names.by_ticker
         return success(
             d=[
-                answers.quote_row(by_ticker[ticker], self._account.market(by_ticker[ticker].contract.instrument_id))
+                rows.quote_row(by_ticker[ticker], self._market(by_ticker[ticker]))
                 if ticker in by_ticker
-                else answers.unknown_quote(ticker)
+                else rows.unknown_quote(ticker)
                 for ticker in asked
             ]
         )
 
     def _depth(self, request: DialectRequest) -> WireResponse:
         name = self._listed(request.first("symbol"))
-        market = self._account.market(name.contract.instrument_id)
-        row = answers.depth_row(name, market, with_day=request.first("ohlcv_flag") == "1")
+        row = rows.depth_row(name, self._market(name), with_day=request.first("ohlcv_flag") == "1")
         return success(d={name.ticker: row})
 
     def _history(self, request: DialectRequest) -> WireResponse:
-        return history.candles(self._account, self._listed(request.first("symbol")), request)
+        return candles.history(self._account, self._listed(request.first("symbol")), request)
 
     def _market_status(self, request: DialectRequest) -> WireResponse:
         places = {(name.exchange, name.segment) for name in self._names.by_id.values()}
-        rows = [
+        markets = [
             {"exchange": exchange, "segment": segment, "market_type": "NORMAL", "status": "OPEN"}
             for exchange, segment in sorted(places)
         ]
-        return success(marketStatus=rows)
+        return success(marketStatus=markets)
 
     def _symbol_tokens(self, request: DialectRequest) -> WireResponse:
         asked = body_of(request).get("symbols")
         if not isinstance(asked, list) or len(asked) > MOST_TOKENS:
-            raise Refused(400, BAD_INPUT, "Invalid input")
+            raise refused(BAD_INPUT, "Invalid input")
         by_ticker = self._names.by_ticker
-        tickers = [each for each in asked if isinstance(each, str)]
+        tickers = [ticker for ticker in asked if isinstance(ticker, str)]
         known = {ticker: by_ticker[ticker].fy_token for ticker in tickers if ticker in by_ticker}
         return success(validSymbol=known, invalidSymbol=[ticker for ticker in tickers if ticker not in known])
 
     def _listed(self, ticker: str | None) -> Name:
         name = self._names.by_ticker.get(ticker or "")
         if name is None:
-            raise Refused(400, BAD_SYMBOL, "Please provide a valid symbol")
+            raise refused(BAD_SYMBOL, "Please provide a valid symbol")
         return name
 
 

@@ -63,8 +63,8 @@ async def test_the_server_sees_its_frames_acknowledged(day, alone, listen, autoj
         await alone.until_live()
         await alone.watch(day.equity())
         await heard.until([day.equity()])
-        sessions = list(day.simulator.gateways[CODE].dialect._sessions)
-        await day.until(lambda: any(getattr(each, "acknowledged", 0) for each in sessions), 120)
+        sessions = list(day.simulator.gateways[CODE].dialect._sockets._sessions)
+        await day.until(lambda: any(getattr(session, "acknowledged", 0) for session in sessions), 120)
 
 
 async def test_a_quiet_order_socket_is_kept_alive_by_pings_and_a_mute_one_is_opened_anew(day, alone, autojump_clock):

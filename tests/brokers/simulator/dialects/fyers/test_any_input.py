@@ -69,9 +69,9 @@ def test_no_message_whatever_makes_a_socket_raise(message, flips):
     spoiled = bytearray(hsm.topics_message(hsm.Kind.SUBSCRIBE, ["sf|nse_cm|1001", "dp|nse_cm|1001"]))
     for place in flips:
         spoiled[place % len(spoiled)] ^= 0xFF
-    for each in (message, bytes(spoiled)):
-        session.received(each)
-        updates.received(each)
+    for frame in (message, bytes(spoiled)):
+        session.received(frame)
+        updates.received(frame)
     assert wire.frames
 
 

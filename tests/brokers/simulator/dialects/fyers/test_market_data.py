@@ -81,8 +81,10 @@ def test_candles_are_the_exchanges_in_units_and_begin_where_every_brokers_do(fye
     requests = candles.candle_requests(fyers.access, fyers.listing(name), interval, first, last)
     rows = candles.parse_candles(fyers.send_all(requests), fyers.listing(name))
     truth = fyers.account.candles(name.contract.instrument_id, interval, first, last)
-    assert [(row.start, row.open, row.high, row.low, row.close) for row in rows] == [tuple(each[:5]) for each in truth]
-    assert [row.volume for row in rows] == [each[5] // name.units * name.units for each in truth]
+    assert [(row.start, row.open, row.high, row.low, row.close) for row in rows] == [
+        tuple(candle[:5]) for candle in truth
+    ]
+    assert [row.volume for row in rows] == [candle[5] // name.units * name.units for candle in truth]
     assert all(row.oi is not None for row in rows)
 
 

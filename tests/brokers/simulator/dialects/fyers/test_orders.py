@@ -182,16 +182,16 @@ def test_prices_leave_with_the_digits_of_the_tick(fyers):
 def test_what_orders_need_is_told_by_themselves_and_with_what_is_used(fyers):
     """The official SDK has no method for it."""
     name = fyers.listed("commodity_futures", "mcx")
-    one = {
+    order = {
         "symbol": name.ticker, "qty": 1, "side": -1, "type": 2, "productType": "MARGIN", "limitPrice": 0.0, "stopLoss": 0.0,
         "stopPrice": 0.0, "takeProfit": 0.0,
     }  # fmt: skip
-    status, answer = fyers.post("/api/v3/multiorder/margin", {"data": [one]})
+    status, answer = fyers.post("/api/v3/multiorder/margin", {"data": [order]})
     told = answer["data"]
     assert (status, answer["s"]) == (200, "ok")
     funds = fyers.account.funds()
     assert told["margin_new_order"] - told["margin_total"] == pytest.approx(float(funds.used))
-    _, two = fyers.post("/api/v3/multiorder/margin", {"data": [one, one]})
+    _, two = fyers.post("/api/v3/multiorder/margin", {"data": [order, order]})
     assert two["data"]["margin_total"] == pytest.approx(2 * told["margin_total"]) != 0
 
 

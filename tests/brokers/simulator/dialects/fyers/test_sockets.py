@@ -4,7 +4,7 @@ import struct
 
 from onebroker.brokers.events import Heartbeat, Ready, Reply, StreamRefused, Ticks
 from onebroker.brokers.fyers import feed, hsm
-from onebroker.brokers.simulator.dialects.fyers import data_socket
+from onebroker.brokers.simulator.dialects.fyers import market_socket
 from onebroker.brokers.simulator.dialects.fyers.naming import name_of
 
 
@@ -101,10 +101,10 @@ def test_more_topics_than_the_plan_allows_are_refused_in_a_message_of_their_own(
     wire, session, decoder = fyers.open_market()
     every = [name for name in map(name_of, fyers.account.contracts()) if name is not None]
     topics = [topic for name in every for topic in name.topics]
-    monkeypatch.setattr(data_socket, "MOST_TOPICS", len(topics))
+    monkeypatch.setattr(market_socket, "MOST_TOPICS", len(topics))
     session.received(hsm.topics_message(hsm.Kind.SUBSCRIBE, topics))
     session.received(hsm.topics_message(hsm.Kind.SUBSCRIBE, topics[:5]))
-    assert not [each for each in map(decoder.receive, wire.frames) if isinstance(each[-1], StreamRefused)]
+    assert not [read for read in map(decoder.receive, wire.frames) if isinstance(read[-1], StreamRefused)]
     session.received(hsm.topics_message(hsm.Kind.SUBSCRIBE, ["sf|nse_cm|0"]))
     (event,) = decoder.receive(wire.frames[-1])
     assert isinstance(event, StreamRefused)

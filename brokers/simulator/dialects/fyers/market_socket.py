@@ -40,8 +40,8 @@ class _Unreadable(Exception):
     """A message that ends too early."""
 
 
-class DataSession:
-    """One open socket."""
+class MarketSession:
+    """One open data socket."""
 
     def __init__(
         self, account: AccountView, names: FyersNames, socket: Socket, is_live_key: Callable[[str], bool]
@@ -165,7 +165,7 @@ def feed_frame(number: int, records: Sequence[bytes]) -> bytes:
 def snapshot(number: int, topic: str, values: Sequence[int], name: Name) -> bytes:
     """Return the record that begins a topic."""
     _, segment, tail = topic.split("|", 2)
-    texts = b"".join(_text(each) for each in (segment, tail, name.ticker.partition(":")[2]))
+    texts = b"".join(_text(part) for part in (segment, tail, name.ticker.partition(":")[2]))
     return (
         struct.pack("<BH", SNAPSHOT_RECORD, number)
         + _text(topic)

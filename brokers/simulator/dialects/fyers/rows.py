@@ -1,10 +1,19 @@
 """Fyers' JSON rows, made from the exchange's truth."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.simulator.dialects.fyers.naming import Name, rupees
+from onebroker.brokers.simulator.dialects.facts import (
+    Row,
+    day_change,
+    depth_rows,
+    four_places,
+    percent,
+    position_facts,
+    rupees,
+)
+from onebroker.brokers.simulator.dialects.fyers.naming import Name
 from onebroker.brokers.simulator.exchange.risk import Blocked
 from onebroker.brokers.simulator.world.model import (
     Level,
@@ -18,8 +27,6 @@ from onebroker.brokers.simulator.world.model import (
 )
 from onebroker.config.vocabulary import OrderType, Product, Side
 
-Row = dict[str, object]
-
 STATUSES: Mapping[SimStatus, int] = {
     SimStatus.AFTER_MARKET: 6,
     SimStatus.TRIGGER_PENDING: 6,
@@ -32,14 +39,12 @@ STATUSES: Mapping[SimStatus, int] = {
 TYPES = {OrderType.LIMIT: 1, OrderType.MARKET: 2, OrderType.SL_M: 3, OrderType.SL: 4}
 SIDES = {Side.BUY: 1, Side.SELL: -1}
 PRODUCTS = {Product.CNC: "CNC", Product.MIS: "INTRADAY", Product.NRML: "MARGIN"}
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DEPTH_LEVELS = 5
-_FOUR_PLACES = Decimal("0.0001")
+_EMPTY_LEVEL = {"price": 0, "volume": 0, "ord": 0}
 
 
-def stamp(moment: datetime) -> str:
+def time_text(moment: datetime) -> str:
     """Return a time as Fyers writes it: Indian time, with the month's name."""
-    return f"{moment.day:02d}-{_MONTHS[moment.month - 1]}-{moment.year} {moment:%H:%M:%S}"
+    return f"{moment:%d-%b-%Y %H:%M:%S}"
 
 
 def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
@@ -70,7 +75,7 @@ def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
         "ex_sym": name.contract.identity.symbol or name.contract.identity.underlying_symbol,
         "description": name.contract.name.upper(),
         "offlineOrder": order.new.after_market,
-        "orderDateTime": stamp(order.placed_at),
+        "orderDateTime": time_text(order.placed_at),
         "orderValidity": order.validity.value,
         "productType": PRODUCTS[order.new.product],
         "side": SIDES[order.new.side],
@@ -89,7 +94,7 @@ def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
 def trade_row(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> Row:
     return {
         "clientId": client_id,
-        "orderDateTime": stamp(fill.at),
+        "orderDateTime": time_text(fill.at),
         "orderNumber": fill.order_id,
         "exchangeOrderNo": fill.exchange_order_id,
         "exchange": name.exchange,
@@ -110,52 +115,43 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> Row
 
 def position_row(position: SimPosition, name: Name, market: Market, place: int) -> Row:
     """Return a row of the one list. Buy and sell sides include the carried leg."""
-    units = name.units
-    carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
-    bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
-    buy_value = carried_buy * position.overnight_price + position.day_buy_value
-    sell_value = carried_sell * position.overnight_price + position.day_sell_value
-    buy_average, sell_average = _average(buy_value, bought), _average(sell_value, sold)
-    quantity = bought - sold
-    held = buy_average if quantity > 0 else sell_average if quantity < 0 else Decimal(0)
-    closed = min(bought, sold)
-    realized = (sell_average - buy_average) * closed
-    unrealized = (market.last_price - held) * quantity
-    product = PRODUCTS[position.product]
+    units, facts, product = name.units, position_facts(position, market), PRODUCTS[position.product]
+    bought, sold, quantity = facts.bought.quantity // units, facts.sold.quantity // units, facts.quantity
     return {
         "symbol": name.ticker,
         "id": f"{name.ticker}-{product}",
-        "buyAvg": rupees(buy_average),
-        "buyQty": bought // units,
-        "buyVal": rupees(buy_value),
-        "sellAvg": rupees(sell_average),
-        "sellQty": sold // units,
-        "sellVal": rupees(sell_value),
-        "netAvg": rupees(held),
-        "avgPrice": rupees(held),
-        "netQty": (bought // units) - (sold // units),
+        "buyAvg": rupees(facts.bought.average),
+        "buyQty": bought,
+        "buyVal": rupees(facts.bought.value),
+        "sellAvg": rupees(facts.sold.average),
+        "sellQty": sold,
+        "sellVal": rupees(facts.sold.value),
+        "netAvg": rupees(facts.held_price),
+        "avgPrice": rupees(facts.held_price),
+        "netQty": bought - sold,
         "side": (quantity > 0) - (quantity < 0),
         "qty": abs(quantity) // units,
         "productType": product,
-        "realized_profit": rupees(realized.quantize(_FOUR_PLACES)),
-        "unrealized_profit": rupees(unrealized.quantize(_FOUR_PLACES)),
-        "pl": rupees((realized + unrealized).quantize(_FOUR_PLACES)),
+        "realized_profit": rupees(four_places(facts.realized)),
+        "unrealized_profit": rupees(four_places(facts.unrealized)),
+        "pl": rupees(four_places(facts.realized + facts.unrealized)),
         "ltp": rupees(market.last_price),
         "crossCurrency": "",
         "rbiRefRate": 1,
         "fyToken": name.fy_token,
         "exchange": name.exchange,
         "segment": name.segment,
-        "dayBuyQty": position.day_buy_quantity // units,
-        "daySellQty": position.day_sell_quantity // units,
-        "cfBuyQty": carried_buy // units,
-        "cfSellQty": carried_sell // units,
+        "dayBuyQty": facts.day_buy.quantity // units,
+        "daySellQty": facts.day_sell.quantity // units,
+        "cfBuyQty": facts.carried_buy.quantity // units,
+        "cfSellQty": facts.carried_sell.quantity // units,
         "qtyMulti_com": units,
         "slNo": place,
     }
 
 
-def positions(rows: list[Row]) -> dict[str, object]:
+def positions(rows: list[Row]) -> Row:
+    """Return the list of positions, and the totals of its rows."""
     overall = {
         "count_total": len(rows),
         "count_open": sum(bool(row["netQty"]) for row in rows),
@@ -166,7 +162,7 @@ def positions(rows: list[Row]) -> dict[str, object]:
     return {"netPositions": rows, "overall": overall}
 
 
-def holding_rows(held: list[tuple[SimHolding, Name, Market]]) -> dict[str, object]:
+def holdings(held: Sequence[tuple[SimHolding, Name, Market]]) -> Row:
     """Return the holdings: a row for settled and pledged units, then a separate row for units bought yesterday."""
     rows: list[Row] = []
     for holding, name, market in held:
@@ -177,14 +173,14 @@ def holding_rows(held: list[tuple[SimHolding, Name, Market]]) -> dict[str, objec
             rows.append(_holding_row("T1", holding.t1_quantity, holding, name, market))
     for place, row in enumerate(rows):
         row["id"] = place
-    invested = sum((each.average_price * each.total_quantity for each, _, _ in held), Decimal(0))
-    current = sum((market.last_price * each.total_quantity for each, _, market in held), Decimal(0))
+    invested = sum((holding.average_price * holding.total_quantity for holding, _, _ in held), Decimal(0))
+    current = sum((market.last_price * holding.total_quantity for holding, _, market in held), Decimal(0))
     overall = {
         "count_total": len(rows),
         "total_investment": rupees(invested),
         "total_current_value": rupees(current),
         "total_pl": rupees(current - invested),
-        "pnl_perc": rupees(((current - invested) * 100 / invested).quantize(_FOUR_PLACES)) if invested else 0.0,
+        "pnl_perc": rupees(percent(current - invested, invested)),
     }
     return {"holdings": rows, "overall": overall}
 
@@ -241,11 +237,11 @@ def order_margins(needed: Blocked, funds: SimFunds) -> Row:
 
 
 def quote_row(name: Name, market: Market) -> Row:
-    change = market.last_price - market.previous_close
+    change = day_change(market)
     best_ask, best_bid = _best(market.sell), _best(market.buy)
     quote = {
         "ch": rupees(change),
-        "chp": _percent(change, market.previous_close),
+        "chp": rupees(percent(change, market.previous_close)),
         "lp": rupees(market.last_price),
         "spread": rupees(best_ask - best_bid),
         "ask": rupees(best_ask),
@@ -282,13 +278,13 @@ def depth_row(name: Name, market: Market, *, with_day: bool) -> Row:
     }
     if not with_day:
         return row
-    change = market.last_price - market.previous_close
+    change = day_change(market)
     return row | {
         "o": rupees(market.open),
         "h": rupees(market.high),
         "l": rupees(market.low),
         "c": rupees(market.previous_close),
-        "chp": _percent(change, market.previous_close),
+        "chp": rupees(percent(change, market.previous_close)),
         "tick_Size": rupees(name.contract.tick_size),
         "ch": rupees(change),
         "ltq": market.last_quantity // units,
@@ -311,19 +307,10 @@ def _best(levels: tuple[Level, ...]) -> Decimal:
 
 
 def _levels(levels: tuple[Level, ...], units: int) -> list[Row]:
-    rows: list[Row] = [
-        {"price": rupees(level.price), "volume": level.quantity // units, "ord": level.orders}
-        for level in levels[:_DEPTH_LEVELS]
-    ]
-    return rows + [{"price": 0, "volume": 0, "ord": 0}] * (_DEPTH_LEVELS - len(rows))
+    def row(level: Level) -> Row:
+        return {"price": rupees(level.price), "volume": level.quantity // units, "ord": level.orders}
 
-
-def _average(value: Decimal, quantity: int) -> Decimal:
-    return (value / quantity).quantize(_FOUR_PLACES) if quantity else Decimal(0)
-
-
-def _percent(change: Decimal, base: Decimal) -> float:
-    return rupees((change * 100 / base).quantize(_FOUR_PLACES)) if base else 0.0
+    return depth_rows(levels, row, _EMPTY_LEVEL)
 
 
 def _total(rows: list[Row], name: str) -> float:

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
-from onebroker.brokers.simulator.dialects.fyers.envelope import BAD_INPUT, Refused, success
+from onebroker.brokers.simulator.dialects.fyers.envelope import BAD_INPUT, refused, success
 from onebroker.brokers.simulator.dialects.fyers.naming import Name
 from onebroker.brokers.simulator.dialects.rest import as_json
 from onebroker.config.clock import from_epoch
@@ -17,15 +17,15 @@ _MINUTE_SPAN, _DAY_SPAN = 100, 366
 _LATEST = 4_102_444_800
 
 
-def candles(account: AccountView, name: Name, request: DialectRequest) -> WireResponse:
-    """Return the candles of a span; raise `Refused`."""
+def history(account: AccountView, name: Name, request: DialectRequest) -> WireResponse:
+    """Answer the candles of a span. Raise `Refused`."""
     resolution = request.first("resolution") or ""
     day = resolution in _DAYS
     if not day and resolution not in _MINUTES:
-        raise Refused(400, BAD_INPUT, "Invalid resolution")
+        raise refused(BAD_INPUT, "Invalid resolution")
     first, last = _day(request, "range_from"), _day(request, "range_to")
     if last < first or (last - first).days >= (_DAY_SPAN if day else _MINUTE_SPAN):
-        raise Refused(400, BAD_INPUT, "Invalid range")
+        raise refused(BAD_INPUT, "Invalid range")
     found = account.candles(name.contract.instrument_id, "day" if day else f"{resolution}minute", first, last)
     if not found:
         return as_json(200, {"s": "no_data", "code": 200, "message": "", "candles": []})
@@ -53,4 +53,4 @@ def _day(request: DialectRequest, field: str) -> date:
             return date.fromisoformat(text)
         except ValueError:
             pass
-    raise Refused(400, BAD_INPUT, f"Invalid {field}")
+    raise refused(BAD_INPUT, f"Invalid {field}")
