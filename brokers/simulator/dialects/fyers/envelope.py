@@ -33,5 +33,5 @@ def body_of(request: DialectRequest) -> dict[str, object]:
     """Return the JSON object that a call carries. Raise `Refused` if there is none."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
-    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
         raise refused(BAD_INPUT, "Invalid input") from failure
