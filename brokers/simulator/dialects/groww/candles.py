@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
-from onebroker.brokers.simulator.dialects.groww.envelopes import BAD_REQUEST, Refused
+from onebroker.brokers.simulator.dialects.groww.envelope import bad_request
 from onebroker.brokers.simulator.dialects.groww.naming import Name
+from onebroker.brokers.simulator.dialects.groww.rows import stamp
 from onebroker.config.clock import IST, from_epoch
 
 Bar = tuple[float, float, float, float, float, int, int]
@@ -35,10 +36,10 @@ def answer(account: AccountView, name: Name, request: DialectRequest, now: datet
     """Return the payload of a candle call by Groww symbol. Raise `Refused`."""
     word = request.first("candle_interval") or ""
     if word not in _MINUTES:
-        raise Refused(400, BAD_REQUEST, "Invalid candle interval.")
+        raise bad_request("Invalid candle interval.")
     first, last = span(request, _MOST_DAYS.get(word, _LONGEST))
     rows: list[list[object]] = [
-        [stamp(start), *prices, volume, None if name.segment == "CASH" else oi]
+        [stamp(from_epoch(start)), *prices, volume, None if name.segment == "CASH" else oi]
         for start, *prices, volume, oi in bars(account, name, word, first, last, now)
     ]
     return _payload(rows, request, _MINUTES[word])
@@ -47,9 +48,9 @@ def answer(account: AccountView, name: Name, request: DialectRequest, now: datet
 def old_answer(account: AccountView, name: Name, request: DialectRequest, now: datetime) -> dict[str, object]:
     """Return the payload of the older call: rows of six values with epoch seconds, without open interest."""
     minutes = request.first("interval_in_minutes") or "1"
-    word = next((word for word, each in _MINUTES.items() if str(each) == minutes), None)
+    word = next((word for word, length in _MINUTES.items() if str(length) == minutes), None)
     if word is None:
-        raise Refused(400, BAD_REQUEST, "Invalid interval.")
+        raise bad_request("Invalid interval.")
     first, last = span(request, _MOST_DAYS.get(word, _LONGEST))
     rows: list[list[object]] = [
         [int(start), *prices, volume] for start, *prices, volume, _ in bars(account, name, word, first, last, now)
@@ -71,7 +72,7 @@ def span(request: DialectRequest, most_days: int) -> tuple[datetime, datetime]:
     """Return the times of a call (`yyyy-MM-dd HH:mm:ss`, or epoch seconds). Raise `Refused`."""
     first, last = (_moment(request.first(name)) for name in ("start_time", "end_time"))
     if first > last or (last.date() - first.date()).days >= most_days:
-        raise Refused(400, BAD_REQUEST, f"At most {most_days} days in one call.")
+        raise bad_request(f"At most {most_days} days in one call.")
     return first, last
 
 
@@ -81,7 +82,7 @@ def _moment(text: str | None) -> datetime:
             return from_epoch(int(text))
         return datetime.fromisoformat(text or "").replace(tzinfo=IST)
     except (ValueError, OverflowError, OSError) as error:
-        raise Refused(400, BAD_REQUEST, "Invalid time.") from error
+        raise bad_request("Invalid time.") from error
 
 
 def bars(account: AccountView, name: Name, word: str, first: datetime, last: datetime, now: datetime) -> Sequence[Bar]:
@@ -105,8 +106,3 @@ def _joined(days: Sequence[Bar], block: Callable[[date], object]) -> list[Bar]:
             held[0], held[1], max(held[2], bar[2]), min(held[3], bar[3]), bar[4], held[5] + bar[5], bar[6],
         )  # fmt: skip
     return list(joined.values())
-
-
-def stamp(seconds: float) -> str:
-    """Return a bar's time as Groww writes it: Indian time without an offset."""
-    return from_epoch(seconds).strftime("%Y-%m-%dT%H:%M:%S")

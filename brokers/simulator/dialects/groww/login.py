@@ -1,24 +1,19 @@
 """Groww's login: tokens for a TOTP key or an approved API key, the profile, and the check of callers."""
 
-import base64
 import hashlib
-import hmac
-import struct
 from collections.abc import Mapping
 from datetime import time
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
-from onebroker.brokers.simulator.dialects.groww.envelopes import BAD_REQUEST, NOT_AUTHORISED, Refused, body_of, success
+from onebroker.brokers.simulator.dialects.groww.envelope import NOT_AUTHORISED, bad_request, body_of, refused, success
+from onebroker.brokers.simulator.dialects.logins import is_one_time_code, same
 from onebroker.brokers.simulator.dialects.rest import as_json
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.config.clock import Clock, next_time_of_day
 
 EXPIRY = time(6, 0)
 """Tokens end in the morning."""
-_STEP_SECONDS = 30
-_STEPS_APART = 1
-"""The code of a neighbouring half minute is accepted too, for clocks that differ."""
 _CHECKSUM_SECONDS = 300
 
 
@@ -34,7 +29,7 @@ class LoginDesk:
 
     def check(self, request: DialectRequest) -> None:
         if not self.is_live(self.token_of(request)):
-            raise Refused(401, NOT_AUTHORISED, "Authentication failed or token expired.")
+            raise refused(401, NOT_AUTHORISED, "Authentication failed or token expired.")
 
     def is_live(self, token: str) -> bool:
         return self._tokens.is_live(token)
@@ -46,12 +41,12 @@ class LoginDesk:
         if kind == "totp":
             self._check_key(key, "totp_key")
             if not self._is_code(body.get("totp")):
-                raise Refused(400, BAD_REQUEST, "Invalid TOTP.")
+                raise bad_request("Invalid TOTP.")
         elif kind == "approval":
             self._check_key(key, "api_key")
             self._check_sum(body)
         else:
-            raise Refused(400, BAD_REQUEST, "Invalid key_type.")
+            raise bad_request("Invalid key_type.")
         token = self._tokens.mint(Kind.ACCESS)
         reference = hashlib.sha256(token.encode()).hexdigest()[:16]
         answer = {
@@ -76,26 +71,17 @@ class LoginDesk:
         )
 
     def _check_key(self, key: str, name: str) -> None:
-        if not hmac.compare_digest(key.encode(), self._credentials[name].encode()):
-            raise Refused(401, NOT_AUTHORISED, "Invalid API key.")
+        if not same(key, self._credentials[name]):
+            raise refused(401, NOT_AUTHORISED, "Invalid API key.")
 
     def _check_sum(self, body: Mapping[str, object]) -> None:
         """Check the checksum. Its time may come as a number or as the number's digits."""
         seconds = str(body.get("timestamp"))
         good = hashlib.sha256(f"{self._credentials['api_secret']}{seconds}".encode()).hexdigest()
         fresh = seconds.isdecimal() and abs(self._clock.epoch() - int(seconds[:12])) < _CHECKSUM_SECONDS
-        if not fresh or not hmac.compare_digest(good.encode(), str(body.get("checksum")).encode()):
-            raise Refused(400, BAD_REQUEST, "Invalid checksum.")
+        if not fresh or not same(str(body.get("checksum")), good):
+            raise bad_request("Invalid checksum.")
 
     def _is_code(self, code: object) -> bool:
-        step = int(self._clock.epoch()) // _STEP_SECONDS
-        steps = range(step - _STEPS_APART, step + _STEPS_APART + 1)
-        return code in [one_time_code(self._credentials["totp_secret"], each) for each in steps]
-
-
-def one_time_code(secret: str, step: int) -> str:
-    """Return the six digits of a half minute (RFC 6238)."""
-    digest = hmac.new(base64.b32decode(secret), struct.pack(">Q", step), "sha1").digest()
-    start = digest[19] & 15
-    (number,) = struct.unpack_from(">I", digest, start)
-    return f"{(number & 0x7FFFFFFF) % 1_000_000:06d}"
+        secret = self._credentials["totp_secret"]
+        return isinstance(code, str) and is_one_time_code(code, secret, self._clock.epoch())

@@ -1,15 +1,13 @@
 """How Groww names the exchange's contracts: exchanges, segments, trading and Groww symbols, tokens, the instrument file."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, timedelta
-from decimal import Decimal
 
 import attrs
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.dialects.rest import csv_file
+from onebroker.brokers.simulator.dialects.symbols import compact_symbol, expiry_of, series_symbol
 from onebroker.brokers.simulator.world.conventions import INDEX_SYMBOLS
 from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.instruments import Shape, strike_text
@@ -27,9 +25,6 @@ _SEGMENTS = {
 }
 """(exchange, calendar) -> segment, for the derivatives that Groww lists."""
 _SHORT_INDICES = {listed: short for short, listed in INDEX_SYMBOLS.items()}
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_WEEKLY_MONTHS = "123456789OND"
-_PLAIN_SERIES = ("", "EQ")
 
 
 @attrs.frozen(kw_only=True)
@@ -73,7 +68,7 @@ def name_of(contract: Contract) -> Name | None:
         return None
     exchange = identity.exchange.upper()
     future = identity.shape is Shape.FUTURE
-    expiry = date.fromisoformat(str(identity.expiry_date))
+    expiry = expiry_of(contract)
     kind = "FUT" if future else str(identity.option_type)
     tail = "FUT" if future else f"{strike_text(identity.strike_price or 0.0)}-{kind}"
     return Name(
@@ -81,7 +76,7 @@ def name_of(contract: Contract) -> Name | None:
         exchange=exchange,
         segment=segment,
         token=str(contract.exchange_token),
-        trading_symbol=_derivative_symbol(contract, expiry),
+        trading_symbol=compact_symbol(contract, has_weeklies=contract.calendar == "equity"),
         groww_symbol=f"{exchange}-{identity.underlying_symbol}-{expiry.day}{expiry:%b%y}-{tail}",
         instrument_type=kind,
     )
@@ -94,8 +89,8 @@ def _security(contract: Contract) -> Name | None:
     symbol = str(contract.identity.symbol)
     if contract.is_index:
         symbol = _SHORT_INDICES.get(symbol, symbol.replace(" ", ""))
-    elif exchange == "NSE" and contract.series not in _PLAIN_SERIES:
-        symbol = f"{symbol}-{contract.series}"
+    elif exchange == "NSE":
+        symbol = series_symbol(contract)
     return Name(
         contract=contract,
         exchange=exchange,
@@ -107,26 +102,11 @@ def _security(contract: Contract) -> Name | None:
     )
 
 
-def _derivative_symbol(contract: Contract, expiry: date) -> str:
-    identity = contract.identity
-    year, month = f"{expiry.year % 100:02d}", _MONTHS[expiry.month - 1]
-    if identity.shape is Shape.FUTURE:
-        return f"{identity.underlying_symbol}{year}{month}FUT"
-    # Equity options may expire weekly. The last weekly expiry of a month carries the month's name.
-    weekly = contract.calendar == "equity" and (expiry + timedelta(days=7)).month == expiry.month
-    when = f"{_WEEKLY_MONTHS[expiry.month - 1]}{expiry.day:02d}" if weekly else month
-    return f"{identity.underlying_symbol}{year}{when}{strike_text(identity.strike_price or 0.0)}{identity.option_type}"
-
-
 def instrument_file(names: Iterable[Name]) -> bytes:
     """Return the CSV of these instruments."""
     listed = list(names)
     tokens = {(name.exchange, name.trading_symbol): name.token for name in listed if name.segment == "CASH"}
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows(_file_row(name, tokens) for name in listed)
-    return out.getvalue().encode()
+    return csv_file(HEADER, (_file_row(name, tokens) for name in listed))
 
 
 def _file_row(name: Name, tokens: Mapping[tuple[str, str], str]) -> Sequence[object]:
@@ -148,11 +128,6 @@ def _file_row(name: Name, tokens: Mapping[tuple[str, str], str]) -> Sequence[obj
         identity.expiry_date, "" if identity.strike_price is None else strike_text(identity.strike_price), lot, tick, freeze,
         1, 1, 1, name.trading_symbol, 0,
     )  # fmt: skip
-
-
-def rupees(value: Decimal | None) -> float:
-    """Return a price or sum as Groww's JSON number; None is zero."""
-    return float(value or 0)
 
 
 class GrowwNames(Listed[Name]):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from onebroker.brokers.simulator.dialects.groww.answers import STATUSES
 from onebroker.brokers.simulator.dialects.groww.naming import Name
 from onebroker.brokers.simulator.dialects.groww.protobuf import double, doubles, message, number_map, text, whole
+from onebroker.brokers.simulator.dialects.groww.rows import STATUSES, best
 from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimOrder, SimPosition
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
@@ -28,7 +28,6 @@ def price(name: Name, market: Market) -> bytes:
 
 
 def detailed(name: Name, market: Market) -> bytes:
-    best_buy, best_sell = market.buy[:1], market.sell[:1]
     figures = {
         1: market.exchange_time * 1000,
         2: float(market.open),
@@ -37,8 +36,8 @@ def detailed(name: Name, market: Market) -> bytes:
         5: float(market.previous_close),
         6: float(market.volume),
         7: float(market.volume * market.average_price),
-        8: float(best_buy[0].quantity) if best_buy else 0.0,
-        9: float(best_sell[0].quantity) if best_sell else 0.0,
+        8: float(best(market.buy).quantity),
+        9: float(best(market.sell).quantity),
         10: float(market.average_price),
         11: float(market.upper_circuit),
         12: float(market.lower_circuit),
@@ -103,14 +102,15 @@ def position(position: SimPosition, name: Name, fill: SimFill) -> bytes:
     """Return a position update of a derivative: the units bought and sold today at its exchange."""
     legs: Mapping[int, float] = {
         1: float(position.day_buy_quantity),
-        2: _each(position.day_buy_value, position.day_buy_quantity),
+        2: _average(position.day_buy_value, position.day_buy_quantity),
         3: float(position.day_sell_quantity),
-        4: _each(position.day_sell_value, position.day_sell_quantity),
+        4: _average(position.day_sell_value, position.day_sell_quantity),
     }
     symbol = whole(1, int(fill.at.timestamp() * 1000)) + text(4, name.trading_symbol) + text(6, name.trading_symbol)
     place = 2 if name.exchange == "BSE" else 3
     return message(1, symbol) + message(2, text(1, name.trading_symbol) + message(place, doubles(legs)))
 
 
-def _each(value: object, quantity: int) -> float:
+def _average(value: object, quantity: int) -> float:
+    """Return the price of one unit; zero without units."""
     return float(str(value)) / quantity if quantity else 0.0

@@ -1,32 +1,35 @@
 """Groww's REST routes over one account, and the door to its stream."""
 
 import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import date
 
 from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialects.base import RestDialect, stream_base
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
-from onebroker.brokers.simulator.dialects.groww import answers, candles, forms
-from onebroker.brokers.simulator.dialects.groww.envelopes import (
+from onebroker.brokers.simulator.dialects.facts import Row
+from onebroker.brokers.simulator.dialects.groww import candles, forms, rows
+from onebroker.brokers.simulator.dialects.groww.envelope import (
     BAD_REQUEST,
     CANNOT_PROCESS,
     CANNOT_SERVE,
     DUPLICATE,
     NO_ENTITY,
-    Refused,
+    bad_request,
     body_of,
     failure,
     list_of,
+    not_found,
+    refused,
     success,
 )
 from onebroker.brokers.simulator.dialects.groww.login import EXPIRY, LoginDesk
 from onebroker.brokers.simulator.dialects.groww.naming import GrowwNames, Name, instrument_file
-from onebroker.brokers.simulator.dialects.groww.stream import StreamDesk
-from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
-from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
+from onebroker.brokers.simulator.dialects.groww.socket_desk import SocketDesk
+from onebroker.brokers.simulator.dialects.rest import Refused, Route, as_csv, as_json
+from onebroker.brokers.simulator.dialects.tokens import Kind
 from onebroker.brokers.simulator.exchange.risk import NOTHING
-from onebroker.brokers.simulator.world.model import RefusalReason, SimFill, SimOrder, SimRefusal
+from onebroker.brokers.simulator.world.model import RefusalReason, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
 SEGMENTS = ("CASH", "FNO", "COMMODITY")
@@ -45,31 +48,28 @@ _REFUSALS: Mapping[RefusalReason, tuple[int, str]] = {
 """Every other refusal is a bad request with the exchange's sentence."""
 
 
-class GrowwDialect:
+class GrowwDialect(RestDialect[Name]):
     """Groww for one account."""
 
     code = "groww"
+    token_expiry, token_length = EXPIRY, 64
+    _names: GrowwNames
 
     def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
-        self._account, self._clock = account, clock
-        self._tokens = Tokens(store, clock, f"groww|{seed}", expiry=EXPIRY, length=64)
-        secrets = {
-            word: hashlib.sha256(f"groww|{word}|{seed}".encode()).digest()
-            for word in ("totp_key", "totp_secret", "api_key", "api_secret")
-        }
+        super().__init__(account, GrowwNames(account), store, clock, seed)
         self.credentials: Mapping[str, str] = {
-            **{word: value.hex() for word, value in secrets.items()},
-            "totp_secret": base64.b32encode(secrets["totp_secret"][:20]).decode(),
+            "totp_key": self._digest("totp_key").hex(),
+            "totp_secret": base64.b32encode(self._digest("totp_secret")[:20]).decode(),
+            "api_key": self._digest("api_key").hex(),
+            "api_secret": self._digest("api_secret").hex(),
         }
         self._login = LoginDesk(account, self._tokens, clock, self.credentials)
-        self._names = GrowwNames(account)
-        self._stream = StreamDesk(account, self._names, self._login, f"groww|{seed}|{clock.epoch()}")
-        self._routes = self._table()
+        self._sockets = SocketDesk(account, self._names, self._login, f"{self.code}|{seed}|{clock.epoch()}")
 
     # the host's side ------------------------------------------------------------------------------------------------
 
     def addresses(self, base: str) -> Mapping[str, str]:
-        stream = "ws" + base.removeprefix("http")
+        stream = stream_base(base)
         return {
             "rest_url": f"{base}/v1",
             "login_url": f"{base}/v1/token/api/access",
@@ -81,25 +81,10 @@ class GrowwDialect:
     def session(self) -> Mapping[str, str]:
         return {"token": self._tokens.newest(Kind.ACCESS)}
 
-    def handle(self, request: DialectRequest) -> WireResponse:
-        try:
-            return answer(self._routes, request, self._login.check)
-        except NoRoute as missing:
-            return failure(missing.status, NO_ENTITY, "No such resource.")
-        except Refused as refused:
-            return refused.answer
-        except SimRefusal as refusal:
-            status, code = _REFUSALS.get(refusal.reason, (400, BAD_REQUEST))
-            return failure(status, code, refusal.message)
-
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         if request.path not in ("", "/"):
-            return failure(404, NO_ENTITY, "No such resource.")
-        return self._stream.open(socket)
-
-    def expire_session(self) -> None:
-        self._tokens.expire_all()
-        self._stream.expire_all()
+            return self._no_route(404)
+        return self._sockets.open(socket)
 
     def refusal_in_200(self) -> WireResponse:
         return failure(200, CANNOT_PROCESS, "The request was refused.")
@@ -107,15 +92,33 @@ class GrowwDialect:
     def rate_limited(self) -> WireResponse:
         return failure(429, CANNOT_SERVE, "Too many requests.")
 
+    # what the base asks for ------------------------------------------------------------------------------------------
+
+    def _check(self, request: DialectRequest) -> None:
+        self._login.check(request)
+
+    def _no_route(self, status: int) -> WireResponse:
+        return failure(status, NO_ENTITY, "No such resource.")
+
+    def _refusal(self, refusal: SimRefusal) -> WireResponse:
+        status, code = _REFUSALS.get(refusal.reason, (400, BAD_REQUEST))
+        return failure(status, code, refusal.message)
+
+    def _unknown_order(self) -> Refused:
+        return not_found("Order not found.")
+
+    def _close_sockets(self) -> None:
+        self._sockets.close_all()
+
     # routes ---------------------------------------------------------------------------------------------------------
 
     def _table(self) -> Sequence[Route]:
-        """Return the routes. The first match answers."""
+        """Return the routes. The first match answers, so fixed paths come before paths with a placeholder."""
         return (
             Route("POST", "/v1/token/api/access", self._login.mint, is_open=True),
             Route("GET", "/v1/changelog", self._changelog, is_open=True),
             Route("GET", "/instruments/instrument.csv", self._instruments, is_open=True),
-            Route("POST", "/v1/api/apex/v1/socket/token/create/?", self._stream.token),
+            Route("POST", "/v1/api/apex/v1/socket/token/create/?", self._sockets.token),
             Route("GET", "/v1/user/detail", self._login.profile),
             Route("GET", "/v1/margins/detail/user", self._funds),
             Route("POST", "/v1/margins/detail/orders", self._order_margins),
@@ -142,83 +145,80 @@ class GrowwDialect:
         return as_json(200, {"info": [], "warning": []})
 
     def _instruments(self, request: DialectRequest) -> WireResponse:
-        body = instrument_file(self._names.by_id.values())
-        return WireResponse(status=200, headers={"content-type": "text/csv"}, body=body)
+        return as_csv(instrument_file(self._names.by_id.values()))
 
     # account --------------------------------------------------------------------------------------------------------
 
     def _funds(self, request: DialectRequest) -> WireResponse:
-        return success(answers.funds(self._account.funds()))
+        return success(rows.funds(self._account.funds()))
 
     def _order_margins(self, request: DialectRequest) -> WireResponse:
         segment = _segment(request.first("segment"))
-        orders = list_of(request)
-        if len(orders) != 1 and segment == "CASH":
-            raise Refused(400, BAD_REQUEST, "Basket orders are not supported for this segment.")
-        bodies = [{**each, "segment": segment} for each in orders]
-        needed = sum((self._account.margin(forms.margin_order(each, self._tradable(each))) for each in bodies), NOTHING)
-        return success(answers.order_margins(needed, segment))
+        bodies = [{**body, "segment": segment} for body in list_of(request)]
+        if len(bodies) != 1 and segment == "CASH":
+            raise bad_request("Basket orders are not supported for this segment.")
+        orders = (forms.margin_order(body, self._tradable(body)) for body in bodies)
+        needed = sum((self._account.margin(order) for order in orders), NOTHING)
+        return success(rows.order_margins(needed, segment))
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
-        rows = [answers.holding_row(each, self._names.by_id[each.instrument_id]) for each in self._account.holdings()]
-        return success({"holdings": rows})
+        held = [rows.holding_row(holding, name) for holding, name, _ in self._holding_book()]
+        return success({"holdings": held})
 
     def _positions(self, request: DialectRequest) -> WireResponse:
         """Answer the positions, limited to one segment or one symbol if the call names it."""
-        rows = [answers.position_row(each, self._names.by_id[each.instrument_id]) for each in self._account.positions()]
+        found = [rows.position_row(*row) for row in self._position_book()]
         for field in ("segment", "trading_symbol"):
             wanted = request.first(field)
-            rows = [row for row in rows if wanted in (None, row[field])]
-        return success({"positions": rows})
+            found = [row for row in found if wanted in (None, row[field])]
+        return success({"positions": found})
 
     def _orders(self, request: DialectRequest) -> WireResponse:
         """Answer today's orders, newest first."""
         segment = _segment(request.first("segment"))
         found = [
-            self._order_row(order) for order in reversed(self._account.orders()) if self._name(order).segment == segment
+            rows.order_row(order, name)
+            for order in reversed(self._account.orders())
+            if (name := self._order_name(order)).segment == segment
         ]
         return success({"order_list": _page(found, request, MOST_ORDERS)})
 
     def _detail(self, request: DialectRequest, order_id: str) -> WireResponse:
-        return success(self._order_row(self._known(order_id, request.first("segment"))))
+        order = self._known_in(order_id, request.first("segment"))
+        return success(rows.order_row(order, self._order_name(order)))
 
     def _status(self, request: DialectRequest, order_id: str) -> WireResponse:
-        return success(self._status_row(self._known(order_id, request.first("segment"))))
+        order = self._known_in(order_id, request.first("segment"))
+        return success(rows.status_row(order, self._order_name(order)))
 
     def _status_by_reference(self, request: DialectRequest, reference: str) -> WireResponse:
         order = self._referred(reference)
         if order is None:
-            raise Refused(404, NO_ENTITY, "Order not found.")
-        if self._name(order).segment != _segment(request.first("segment")):
-            raise Refused(404, NO_ENTITY, "Order not found.")
-        return success(self._status_row(order))
+            raise self._unknown_order()
+        self._check_segment(order, request.first("segment"))
+        return success(rows.status_row(order, self._order_name(order)))
 
     def _trades(self, request: DialectRequest, order_id: str) -> WireResponse:
-        order = self._known(order_id, request.first("segment"))
-        fills: list[SimFill] = [fill for fill in self._account.fills() if fill.order_id == order.order_id]
-        rows = [answers.trade_row(fill, self._names.by_id[fill.instrument_id]) for fill in fills]
-        return success({"trade_list": _page(rows, request, MOST_TRADES)})
+        order = self._known_in(order_id, request.first("segment"))
+        fills = self._fills(order.order_id)
+        found = [rows.trade_row(fill, self._name(fill.instrument_id)) for fill in fills]
+        return success({"trade_list": _page(found, request, MOST_TRADES)})
 
-    def _status_row(self, order: SimOrder) -> answers.Row:
-        row = self._order_row(order)
-        kept = ("groww_order_id", "order_status", "remark", "filled_quantity", "order_reference_id")
-        return {field: row[field] for field in kept}
-
-    def _order_row(self, order: SimOrder) -> answers.Row:
-        return answers.order_row(order, self._name(order))
-
-    def _name(self, order: SimOrder) -> Name:
-        return self._names.by_id[order.new.instrument_id]
+    def _order_name(self, order: SimOrder) -> Name:
+        return self._name(order.new.instrument_id)
 
     def _referred(self, reference: str) -> SimOrder | None:
         return next(iter(self._account.tagged(reference)), None)
 
-    def _known(self, order_id: str, segment: object) -> SimOrder:
-        """Return an order of a segment. Without the right segment the order is not found."""
-        order = self._account.order(order_id)
-        if order is None or self._name(order).segment != _segment(segment):
-            raise Refused(404, NO_ENTITY, "Order not found.")
+    def _known_in(self, order_id: str, segment: object) -> SimOrder:
+        """Return an order of a segment. Without the right segment the order is not found. Raise `Refused`."""
+        order = self._known(order_id)
+        self._check_segment(order, segment)
         return order
+
+    def _check_segment(self, order: SimOrder, segment: object) -> None:
+        if self._order_name(order).segment != _segment(segment):
+            raise self._unknown_order()
 
     # orders ---------------------------------------------------------------------------------------------------------
 
@@ -226,39 +226,39 @@ class GrowwDialect:
         body = body_of(request)
         new = forms.new_order(body, self._tradable(body))
         if self._referred(str(new.tag)) is not None:
-            raise Refused(400, DUPLICATE, "Duplicate order reference id.")
+            raise refused(400, DUPLICATE, "Duplicate order reference id.")
         order = self._account.place(new)
         remark = order.status_message or "Order placed successfully"
-        return success({**answers.brief(order), "order_reference_id": new.tag, "remark": remark})
+        return success({**rows.brief(order), "order_reference_id": new.tag, "remark": remark})
 
     def _modify(self, request: DialectRequest) -> WireResponse:
         body = body_of(request)
-        order = self._known(forms.text_of(body, "groww_order_id"), body.get("segment"))
-        return success(answers.brief(self._account.modify(order.order_id, **forms.changes(body))))
+        order = self._known_in(forms.text_of(body, "groww_order_id"), body.get("segment"))
+        return success(rows.brief(self._account.modify(order.order_id, **forms.changes(body))))
 
     def _cancel(self, request: DialectRequest) -> WireResponse:
         body = body_of(request)
-        order = self._known(forms.text_of(body, "groww_order_id"), body.get("segment"))
-        return success(answers.brief(self._account.cancel(order.order_id)))
+        order = self._known_in(forms.text_of(body, "groww_order_id"), body.get("segment"))
+        return success(rows.brief(self._account.cancel(order.order_id)))
 
     def _tradable(self, body: Mapping[str, object]) -> Name:
-        exchange, segment, symbol = (forms.text_of(body, each) for each in ("exchange", "segment", "trading_symbol"))
+        exchange, segment, symbol = (forms.text_of(body, field) for field in ("exchange", "segment", "trading_symbol"))
         name = self._names.by_key.get((exchange, segment, symbol))
         if name is None or not name.tradable:
-            raise Refused(400, BAD_REQUEST, "Invalid trading symbol.")
+            raise bad_request("Invalid trading symbol.")
         return name
 
     # market data ----------------------------------------------------------------------------------------------------
 
     def _quote(self, request: DialectRequest) -> WireResponse:
         name = self._asked(request)
-        return success(answers.quote(self._account.market(name.contract.instrument_id), name))
+        return success(rows.quote(self._market(name), name))
 
     def _asked(self, request: DialectRequest) -> Name:
-        key = tuple(request.first(each) or "" for each in ("exchange", "segment", "trading_symbol"))
-        name = self._names.by_key.get((key[0], key[1], key[2]))
+        exchange, segment, symbol = (request.first(word) or "" for word in ("exchange", "segment", "trading_symbol"))
+        name = self._names.by_key.get((exchange, segment, symbol))
         if name is None:
-            raise Refused(404, NO_ENTITY, "No such instrument.")
+            raise not_found("No such instrument.")
         return name
 
     def _quotes(self, request: DialectRequest, kind: str) -> WireResponse:
@@ -266,21 +266,21 @@ class GrowwDialect:
         segment = _segment(request.first("segment"))
         asked = [name for key, value in request.query if key == "exchange_symbols" for name in value.split(",")]
         if not asked or len(asked) > MOST_SYMBOLS:
-            raise Refused(400, BAD_REQUEST, f"Between 1 and {MOST_SYMBOLS} symbols are allowed.")
+            raise bad_request(f"Between 1 and {MOST_SYMBOLS} symbols are allowed.")
         found: dict[str, object] = {}
-        for each in asked:
-            exchange, _, symbol = each.partition("_")
+        for quote_name in asked:
+            exchange, _, symbol = quote_name.partition("_")
             name = self._names.by_key.get((exchange, segment, symbol))
             if name is not None:
-                market = self._account.market(name.contract.instrument_id)
-                found[each] = float(market.last_price) if kind == "ltp" else answers.ohlc_text(market)
+                market = self._market(name)
+                found[quote_name] = float(market.last_price) if kind == "ltp" else rows.ohlc_text(market)
         return success(found)
 
     def _candles(self, request: DialectRequest) -> WireResponse:
         name = self._names.by_groww_symbol.get(request.first("groww_symbol") or "")
         asked = (request.first("exchange"), request.first("segment"))
         if name is None or (name.exchange, name.segment) != asked or name.segment == "COMMODITY":
-            raise Refused(404, NO_ENTITY, "No such instrument.")
+            raise not_found("No such instrument.")
         return success(candles.answer(self._account, name, request, self._clock.now()))
 
     def _old_candles(self, request: DialectRequest) -> WireResponse:
@@ -300,7 +300,7 @@ class GrowwDialect:
         try:
             day = date.fromisoformat(request.first("expiry_date") or "").isoformat()
         except ValueError as error:
-            raise Refused(400, BAD_REQUEST, "Invalid expiry_date.") from error
+            raise bad_request("Invalid expiry_date.") from error
         names = [name for name in self._derivatives(request) if name.contract.identity.expiry_date == day]
         return success({"contracts": [name.groww_symbol for name in names]})
 
@@ -317,17 +317,17 @@ class GrowwDialect:
 
 def _segment(word: object) -> str:
     if not isinstance(word, str) or word not in SEGMENTS:
-        raise Refused(400, BAD_REQUEST, "Invalid segment.")
+        raise bad_request("Invalid segment.")
     return word
 
 
-def _page(rows: list[answers.Row], request: DialectRequest, most: int) -> list[answers.Row]:
+def _page(found: Sequence[Row], request: DialectRequest, most: int) -> Sequence[Row]:
     """Return one page. Pages are counted from 0."""
     number, size = (request.first("page") or "0"), (request.first("page_size") or str(DEFAULT_PAGE))
     if not (number.isdecimal() and size.isdecimal() and len(number) < 6 and 1 <= int(size[:6]) <= most):
-        raise Refused(400, BAD_REQUEST, "Invalid page.")
+        raise bad_request("Invalid page.")
     start = int(number) * int(size)
-    return rows[start : start + int(size)]
+    return found[start : start + int(size)]
 
 
 def build(account: AccountView, tokens: TokenStore, clock: Clock, seed: int) -> GrowwDialect:

@@ -1,19 +1,14 @@
 """Groww's stream: a NATS server with one user, in binary websocket frames."""
 
-import hashlib
 from collections.abc import Callable, Mapping
 
 import attrs
 import msgspec
 
-from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.groww import payloads
-from onebroker.brokers.simulator.dialects.groww.envelopes import BAD_REQUEST, Refused, body_of
-from onebroker.brokers.simulator.dialects.groww.login import LoginDesk
 from onebroker.brokers.simulator.dialects.groww.naming import GrowwNames, Name, stream_place
-from onebroker.brokers.simulator.dialects.groww.nkeys import public_key, signed
-from onebroker.brokers.simulator.dialects.rest import as_json
+from onebroker.brokers.simulator.dialects.groww.nkeys import signed
 from onebroker.brokers.simulator.world.model import Market, SimFill, SimOrder
 
 MOST_SUBSCRIPTIONS = 1000
@@ -41,61 +36,27 @@ class Pass:
     login: str
 
 
-class StreamDesk:
-    """Hands out socket tokens and opens sockets."""
-
-    def __init__(self, account: AccountView, names: GrowwNames, login: LoginDesk, seed: str) -> None:
-        self.account, self.names, self.login = account, names, login
-        self._seed = seed
-        self._count = 0
-        self._passes: dict[str, Pass] = {}
-        self._open: list[NatsSession] = []
-
-    def token(self, request: DialectRequest) -> WireResponse:
-        """Answer the call for a socket token. This answer has no envelope."""
-        key = body_of(request).get("socketKey")
-        public = public_key(key) if isinstance(key, str) else None
-        if public is None:
-            raise Refused(400, BAD_REQUEST, "Invalid socketKey.")
-        login = self.login.token_of(request)
-        jwt = f"eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ.{self._next('jwt')}.{self._next('signature')}"
-        self._passes[jwt] = Pass(public, self._next("subscription")[:24], login)
-        return as_json(200, {"token": jwt, "subscriptionId": self._passes[jwt].subscription_id})
-
-    def open(self, socket: Socket) -> "NatsSession":
-        """Open a socket for anybody. CONNECT tells later who the client is."""
-        session = NatsSession(self, socket, self._next("nonce")[:22])
-        self._open = [each for each in self._open if not each.ended] + [session]
-        return session
-
-    def pass_of(self, jwt: object) -> Pass | None:
-        """Return a socket token whose login is still live, or None."""
-        found = self._passes.get(jwt) if isinstance(jwt, str) else None
-        return found if found is not None and self.login.is_live(found.login) else None
-
-    def expire_all(self) -> None:
-        self._passes.clear()
-        for session in self._open:
-            session.end("User Authentication Expired")
-        self._open = []
-
-    def _next(self, word: str) -> str:
-        self._count += 1
-        return hashlib.sha256(f"{self._seed}|{word}|{self._count}".encode()).hexdigest()
-
-
 class NatsSession:
     """One open socket."""
 
-    def __init__(self, desk: StreamDesk, socket: Socket, nonce: str) -> None:
-        self._desk, self._socket, self._nonce = desk, socket, nonce
+    def __init__(
+        self,
+        account: AccountView,
+        names: GrowwNames,
+        socket: Socket,
+        nonce: str,
+        pass_of: Callable[[object], Pass | None],
+    ) -> None:
+        """The client signs `nonce`. `pass_of(jwt)` returns the socket token of a live login."""
+        self._account, self._names, self._nonce, self._pass_of = account, names, nonce, pass_of
+        self.socket = socket
         self._held = b""
         self._pass: Pass | None = None
         self._verbose = False
         self._subscriptions: dict[str, str] = {}
         """sid -> subject."""
         self._beats = self._unanswered = 0
-        self.ended = False
+        self._ended = False
         info = {
             "server_id": "NSIMULATED", "server_name": "simulated", "version": "2.10.22", "proto": 1, "go": "go1.22",
             "host": "0.0.0.0", "port": 8080, "headers": True, "auth_required": True, "max_payload": 1_048_576,
@@ -108,7 +69,7 @@ class NatsSession:
     def received(self, message: bytes | str) -> None:
         """Take protocol lines, which may be cut anywhere."""
         self._held += message.encode() if isinstance(message, str) else message
-        while not self.ended and _END in self._held:
+        while not self._ended and _END in self._held:
             line, self._held = self._held.split(_END, 1)
             if line.strip():
                 self._line(line.decode("utf-8", "replace"))
@@ -137,7 +98,7 @@ class NatsSession:
         except (msgspec.DecodeError, UnicodeError):
             self.end("Unknown Protocol Operation")
             return
-        found = self._desk.pass_of(options.get("jwt"))
+        found = self._pass_of(options.get("jwt"))
         if found is None or not signed(found.key, self._nonce, options.get("sig")):
             self.end("Authorization Violation")
             return
@@ -169,16 +130,16 @@ class NatsSession:
             return "*" not in subject and ">" not in subject
         assert self._pass is not None
         own = (*_ORDERS.values(), _POSITIONS)
-        return subject in {f"{each}{self._pass.subscription_id}" for each in own}
+        return subject in {f"{start}{self._pass.subscription_id}" for start in own}
 
     # what the exchange says -----------------------------------------------------------------------------------------
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        names = self._desk.names.by_id
+        names = self._names.by_id
         moved = {
             place: name
-            for each in sorted(instrument_ids & names.keys())
-            if (place := stream_place(name := names[each])) is not None
+            for instrument_id in sorted(instrument_ids & names.keys())
+            if (place := stream_place(name := names[instrument_id])) is not None
         }
         out = [
             part
@@ -197,16 +158,16 @@ class NatsSession:
         write = payloads.index if name.contract.is_index else _SUBJECTS.get(kind)
         if write is None:
             return None
-        return _message(subject, sid, write(name, self._desk.account.market(name.contract.instrument_id)))
+        return _message(subject, sid, write(name, self._account.market(name.contract.instrument_id)))
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        name = self._desk.names.by_id.get(order.new.instrument_id)
+        name = self._names.by_id.get(order.new.instrument_id)
         if name is None or self._pass is None or name.segment not in _ORDERS:
             return
         own = self._pass.subscription_id
         self._publish(f"{_ORDERS[name.segment]}{own}", payloads.order(order, name))
         if fill is not None and name.segment == "FNO":
-            for position in self._desk.account.positions():
+            for position in self._account.positions():
                 if position.instrument_id == order.new.instrument_id:
                     self._publish(f"{_POSITIONS}{own}", payloads.position(position, name, fill))
 
@@ -230,10 +191,10 @@ class NatsSession:
 
     def end(self, why: str) -> None:
         """Send the reason and close."""
-        if not self.ended:
+        if not self._ended:
             self._error(why)
-            self.ended = True
-            self._socket.close(1000, why)
+            self._ended = True
+            self.socket.close(1000, why)
 
     def _okay(self) -> None:
         if self._verbose:
@@ -243,8 +204,8 @@ class NatsSession:
         self._send(f"-ERR '{text}'\r\n".encode())
 
     def _send(self, data: bytes) -> None:
-        if not self.ended:
-            self._socket.send(data)
+        if not self._ended:
+            self.socket.send(data)
 
 
 def _message(subject: str, sid: str, payload: bytes) -> bytes:

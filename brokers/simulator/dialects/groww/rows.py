@@ -1,10 +1,18 @@
 """Groww's JSON rows, made from the exchange's truth."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.simulator.dialects.groww.naming import Name, rupees
+from onebroker.brokers.simulator.dialects.facts import (
+    Row,
+    day_change,
+    four_places,
+    percent,
+    position_facts,
+    rupees,
+)
+from onebroker.brokers.simulator.dialects.groww.naming import Name
 from onebroker.brokers.simulator.exchange.risk import Blocked
 from onebroker.brokers.simulator.world.model import (
     Level,
@@ -18,8 +26,6 @@ from onebroker.brokers.simulator.world.model import (
 )
 from onebroker.config.vocabulary import OrderType
 
-Row = dict[str, object]
-
 STATUSES: Mapping[SimStatus, str] = {
     SimStatus.AFTER_MARKET: "NEW",
     SimStatus.TRIGGER_PENDING: "TRIGGER_PENDING",
@@ -30,7 +36,7 @@ STATUSES: Mapping[SimStatus, str] = {
     SimStatus.EXPIRED: "CANCELLED",  # Groww has no word for expired
 }
 ORDER_TYPES = {OrderType.MARKET: "MARKET", OrderType.LIMIT: "LIMIT", OrderType.SL: "SL", OrderType.SL_M: "SL_M"}
-_FOUR_PLACES = Decimal("0.0001")
+_NO_LEVEL = Level(Decimal(0), 0, 0)
 
 
 def stamp(moment: datetime | None) -> str | None:
@@ -39,7 +45,7 @@ def stamp(moment: datetime | None) -> str | None:
 
 
 def brief(order: SimOrder) -> Row:
-    """Return the fields that place, modify, cancel and the status calls answer."""
+    """Return the fields that every answer about one order begins with."""
     return {"groww_order_id": order.order_id, "order_status": STATUSES[order.status]}
 
 
@@ -69,6 +75,13 @@ def order_row(order: SimOrder, name: Name) -> Row:
     }
 
 
+def status_row(order: SimOrder, name: Name) -> Row:
+    """Return the fields of an order that the status calls answer."""
+    row = order_row(order, name)
+    kept = ("groww_order_id", "order_status", "remark", "filled_quantity", "order_reference_id")
+    return {field: row[field] for field in kept}
+
+
 def trade_row(fill: SimFill, name: Name) -> Row:
     return {
         "price": rupees(fill.price),
@@ -91,37 +104,30 @@ def trade_row(fill: SimFill, name: Name) -> Row:
     }
 
 
-def position_row(position: SimPosition, name: Name) -> Row:
+def position_row(position: SimPosition, name: Name, market: Market) -> Row:
     """Return one row. Credit is bought today, debit is sold today, and the carried leg has its own fields."""
-    carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
-    bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
-    buy_price = _average(carried_buy * position.overnight_price + position.day_buy_value, bought)
-    sell_price = _average(carried_sell * position.overnight_price + position.day_sell_value, sold)
-    closed = min(bought, sold)
+    facts = position_facts(position, market)
+    carried_price = rupees(position.overnight_price)
     return {
         "trading_symbol": name.trading_symbol,
         "segment": name.segment,
-        "credit_quantity": position.day_buy_quantity,
-        "credit_price": rupees(_average(position.day_buy_value, position.day_buy_quantity)),
-        "debit_quantity": position.day_sell_quantity,
-        "debit_price": rupees(_average(position.day_sell_value, position.day_sell_quantity)),
-        "carry_forward_credit_quantity": carried_buy,
-        "carry_forward_credit_price": rupees(position.overnight_price) if carried_buy else 0.0,
-        "carry_forward_debit_quantity": carried_sell,
-        "carry_forward_debit_price": rupees(position.overnight_price) if carried_sell else 0.0,
+        "credit_quantity": facts.day_buy.quantity,
+        "credit_price": rupees(facts.day_buy.average),
+        "debit_quantity": facts.day_sell.quantity,
+        "debit_price": rupees(facts.day_sell.average),
+        "carry_forward_credit_quantity": facts.carried_buy.quantity,
+        "carry_forward_credit_price": carried_price if facts.carried > 0 else 0.0,
+        "carry_forward_debit_quantity": facts.carried_sell.quantity,
+        "carry_forward_debit_price": carried_price if facts.carried < 0 else 0.0,
         "exchange": name.exchange,
         "symbol_isin": name.contract.isin or name.trading_symbol,
-        "quantity": position.quantity,
+        "quantity": facts.quantity,
         "product": position.product.value,
-        "net_carry_forward_quantity": position.overnight_quantity,
-        "net_price": rupees(buy_price if position.quantity > 0 else sell_price) if position.quantity else 0.0,
-        "net_carry_forward_price": rupees(position.overnight_price) if position.overnight_quantity else 0.0,
-        "realised_pnl": rupees(((sell_price - buy_price) * closed).quantize(_FOUR_PLACES)),
+        "net_carry_forward_quantity": facts.carried,
+        "net_price": rupees(facts.held_price),
+        "net_carry_forward_price": carried_price if facts.carried else 0.0,
+        "realised_pnl": rupees(four_places(facts.realized)),
     }
-
-
-def _average(value: Decimal, quantity: int) -> Decimal:
-    return (value / quantity).quantize(_FOUR_PLACES) if quantity else Decimal(0)
 
 
 def holding_row(holding: SimHolding, name: Name) -> Row:
@@ -195,14 +201,13 @@ def ohlc_text(market: Market) -> str:
 
 
 def quote(market: Market, name: Name) -> Row:
-    change = market.last_price - market.previous_close
-    best_buy, best_sell = market.buy[:1], market.sell[:1]
+    bid, offer = best(market.buy), best(market.sell)
     return {
         "average_price": rupees(market.average_price),
-        "bid_quantity": best_buy[0].quantity if best_buy else 0,
-        "bid_price": rupees(best_buy[0].price) if best_buy else 0.0,
-        "day_change": rupees(change),
-        "day_change_perc": rupees((change * 100 / market.previous_close).quantize(_FOUR_PLACES)),
+        "bid_quantity": bid.quantity,
+        "bid_price": rupees(bid.price),
+        "day_change": rupees(day_change(market)),
+        "day_change_perc": rupees(percent(day_change(market), market.previous_close)),
         "upper_circuit_limit": rupees(market.upper_circuit),
         "lower_circuit_limit": rupees(market.lower_circuit),
         "ohlc": ohlc_text(market),
@@ -214,8 +219,8 @@ def quote(market: Market, name: Name) -> Row:
         "last_trade_time": int(market.last_trade_time * 1000),
         "last_price": rupees(market.last_price),
         "market_cap": None,
-        "offer_price": rupees(best_sell[0].price) if best_sell else 0.0,
-        "offer_quantity": best_sell[0].quantity if best_sell else 0,
+        "offer_price": rupees(offer.price),
+        "offer_quantity": offer.quantity,
         "oi_day_change": 0.0,
         "oi_day_change_percentage": 0.0,
         "open_interest": None if name.segment == "CASH" else float(market.oi),
@@ -226,6 +231,11 @@ def quote(market: Market, name: Name) -> Row:
         "week_52_high": rupees(market.high),
         "week_52_low": rupees(market.low),
     }
+
+
+def best(levels: Sequence[Level]) -> Level:
+    """Return the best level of one side; a level of nothing if the side is empty."""
+    return levels[0] if levels else _NO_LEVEL
 
 
 def _levels(levels: tuple[Level, ...]) -> list[Row]:
