@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
-from onebroker.brokers.simulator.dialects.kotakneo.envelopes import Refused, fault
+from onebroker.brokers.simulator.dialects.kotakneo.envelope import fault
 from onebroker.brokers.simulator.dialects.kotakneo.naming import Name
+from onebroker.brokers.simulator.dialects.rest import Refused
 from onebroker.config.clock import from_epoch
 
 _INTERVALS = {

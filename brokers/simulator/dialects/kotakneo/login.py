@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import hmac
-import struct
 from collections.abc import Mapping
 from datetime import time
 
@@ -11,15 +10,15 @@ import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
-from onebroker.brokers.simulator.dialects.kotakneo.envelopes import (
+from onebroker.brokers.simulator.dialects.kotakneo.envelope import (
     DEAD_SESSION,
-    Refused,
     json_of,
     login_error,
-    not_ok,
+    refused,
     validation,
 )
-from onebroker.brokers.simulator.dialects.rest import as_json
+from onebroker.brokers.simulator.dialects.logins import is_one_time_code, jwt_part, jwt_text, same
+from onebroker.brokers.simulator.dialects.rest import Refused, as_json
 from onebroker.brokers.simulator.dialects.tokens import ONE_TIME_SECONDS, Kind, Tokens
 from onebroker.config.clock import Clock, next_time_of_day
 
@@ -28,7 +27,6 @@ EXPIRY = time(6, 0)
 DATA_CENTRE = "E43"
 FIN_KEY = "neotradeapi"
 
-_STEP_SECONDS = 30
 _HEAD = {"alg": "HS256", "typ": "JWT"}
 
 
@@ -58,12 +56,11 @@ class LoginDesk:
     def check(self, request: DialectRequest) -> None:
         """Raise `Refused` without a live trading session."""
         if not self.is_live(request.headers.get("auth", ""), request.headers.get("sid", "")):
-            raise Refused(not_ok(DEAD_SESSION, "invalid session token"))
+            raise refused(DEAD_SESSION, "invalid session token")
 
     def check_access_token(self, request: DialectRequest) -> None:
         """Raise `Refused` without the application's access token."""
-        given = request.headers.get("authorization", "").encode()
-        if not hmac.compare_digest(given, self._credentials["access_token"].encode()):
+        if not same(request.headers.get("authorization", ""), self._credentials["access_token"]):
             raise Refused(validation("401", "Invalid access token", 401))
 
     # steps ----------------------------------------------------------------------------------------------------------
@@ -71,20 +68,20 @@ class LoginDesk:
     def log_in(self, request: DialectRequest) -> WireResponse:
         self._check_application(request)
         body = json_of(request)
-        for name in ("mobileNumber", "ucc", "totp"):
-            if not body.get(name):
-                raise Refused(validation("400", f"Missing required field '{name}'"))
+        for field in ("mobileNumber", "ucc", "totp"):
+            if not body.get(field):
+                raise Refused(validation("400", f"Missing required field '{field}'"))
         if body["mobileNumber"] != self._credentials["mobile_number"]:
             raise Refused(login_error("Invalid mobile number."))
         if body["ucc"] != self._credentials["ucc"]:
             raise Refused(login_error("Invalid UCC."))
-        if str(body["totp"]) not in self._codes():
+        if not is_one_time_code(str(body["totp"]), self._credentials["totp_secret"], self._clock.epoch()):
             raise Refused(login_error("Invalid TOTP."))
         inner = self._tokens.mint(Kind.ONE_TIME, ONE_TIME_SECONDS)
         token, sid = self._session(inner)
         return as_json(200, {"data": {**self._person(), "token": token, "sid": sid, "rid": sid[::-1], "kType": "View"}})
 
-    def validate(self, request: DialectRequest, base_url: str) -> WireResponse:
+    def validate(self, request: DialectRequest) -> WireResponse:
         self._check_application(request)
         mpin = json_of(request).get("mpin")
         if not mpin:
@@ -92,12 +89,19 @@ class LoginDesk:
         inner = self._inner(request.headers.get("auth", ""))
         if inner is None or request.headers.get("sid", "") != _sid(inner):
             raise Refused(login_error("Invalid session, please login again."))
-        if not hmac.compare_digest(str(mpin).encode(), self._credentials["mpin"].encode()):
+        if not same(str(mpin), self._credentials["mpin"]):
             raise Refused(login_error("Invalid MPIN."))
         if not self._tokens.spend(Kind.ONE_TIME, inner):
             raise Refused(login_error("Invalid session, please login again."))
         token, sid = self._session(self._tokens.mint(Kind.ACCESS))
-        data = {**self._person(), "token": token, "sid": sid, "rid": sid[::-1], "baseUrl": base_url, "kType": "Trade"}
+        data = {
+            **self._person(),
+            "token": token,
+            "sid": sid,
+            "rid": sid[::-1],
+            "baseUrl": request.base,
+            "kType": "Trade",
+        }
         return as_json(200, {"data": data})
 
     def log_out(self, request: DialectRequest) -> WireResponse:
@@ -117,29 +121,23 @@ class LoginDesk:
         if request.headers.get("neo-fin-key") != FIN_KEY:
             raise Refused(validation("400", "Missing required header 'neo-fin-key'"))
 
-    def _codes(self) -> set[str]:
-        """The one-time codes of this half minute and of its neighbours."""
-        key = base64.b32decode(self._credentials["totp_secret"])
-        step = int(self._clock.epoch()) // _STEP_SECONDS
-        return {_one_time_code(key, step + shift) for shift in (-1, 0, 1)}
-
     def _session(self, inner: str) -> tuple[str, str]:
         end = int(next_time_of_day(self._clock.now(), EXPIRY).timestamp())
         claims = {"sub": self._account.client_id, "jti": inner, "exp": end}
-        head, body = (_base64(msgspec.json.encode(part)) for part in (_HEAD, claims))
+        head, body = (jwt_part(part) for part in (_HEAD, claims))
         return f"{head}.{body}.{self._signature(f'{head}.{body}')}", _sid(inner)
 
     def _inner(self, token: str) -> str | None:
         """Return the stored token inside a JWT of ours; None for any other text."""
         content, _, signature = token.rpartition(".")
-        if not hmac.compare_digest(signature.encode(), self._signature(content).encode()):
+        if not same(signature, self._signature(content)):
             return None
         body = content.partition(".")[2]
         claims = msgspec.json.decode(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)), type=dict[str, object])
         return str(claims["jti"])
 
     def _signature(self, content: str) -> str:
-        return _base64(hmac.digest(self._secret.encode(), content.encode(), hashlib.sha256))
+        return jwt_text(hmac.digest(self._secret.encode(), content.encode(), hashlib.sha256))
 
     def _person(self) -> dict[str, object]:
         return {
@@ -158,15 +156,5 @@ class LoginDesk:
         }
 
 
-def _one_time_code(key: bytes, step: int) -> str:
-    digest = hmac.new(key, struct.pack(">Q", step), "sha1").digest()
-    start = digest[19] % 16
-    return str(struct.unpack_from(">I", digest, start)[0] % (1 << 31) % 1_000_000).zfill(6)
-
-
 def _sid(inner: str) -> str:
     return f"{inner[:8]}-{inner[8:12]}-{inner[12:16]}-{inner[16:20]}-{inner[20:]}"
-
-
-def _base64(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

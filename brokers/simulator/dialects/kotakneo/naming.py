@@ -1,15 +1,15 @@
 """How Kotak Neo names the exchange's contracts: segments, trading symbols, the seven scrip files."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time
 from decimal import Decimal
 
 import attrs
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.dialects.rest import csv_file
+from onebroker.brokers.simulator.dialects.symbols import MONTHS, compact_symbol, expiry_of
 from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Shape, strike_text
@@ -28,8 +28,6 @@ _DERIVATIVES = {
 }
 """(exchange, calendar) -> segment."""
 
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_WEEKLY_MONTHS = "123456789OND"
 _FUTURE_TYPES = {"equity": "FUTSTK", "equity_index": "FUTIDX", "currency": "FUTCUR", "commodity": "FUTCOM"}
 _OPTION_TYPES = {"equity": "OPTSTK", "equity_index": "OPTIDX", "currency": "OPTCUR", "commodity": "OPTFUT"}
 
@@ -125,30 +123,19 @@ def _security(contract: Contract) -> Name | None:
 
 
 def _derivative_symbol(contract: Contract, segment: str) -> str:
-    identity = contract.identity
-    expiry = date.fromisoformat(str(identity.expiry_date))
-    day, month, year = f"{expiry.day:02d}", _MONTHS[expiry.month - 1], f"{expiry.year % 100:02d}"
+    """Return the trading symbol. Only MCX symbols have the day of every expiry."""
+    if segment != "mcx_fo":
+        return compact_symbol(contract, has_weeklies=True)
+    identity, expiry = contract.identity, expiry_of(contract)
     future = identity.shape is Shape.FUTURE
     tail = "FUT" if future else f"{strike_text(identity.strike_price or 0.0)}{identity.option_type}"
-    if segment == "mcx_fo":
-        return f"{identity.underlying_symbol}{day}{month}{year}{tail}"
-    weekly = not future and (expiry + timedelta(days=7)).month == expiry.month
-    when = f"{_WEEKLY_MONTHS[expiry.month - 1]}{day}" if weekly else month
-    return f"{identity.underlying_symbol}{year}{when}{tail}"
-
-
-def text_of(value: Decimal | None) -> str:
-    """Return a price or sum as the order back end writes it. None is zero."""
-    return f"{value or 0:.2f}"
+    when = f"{expiry.day:02d}{MONTHS[expiry.month - 1]}{expiry.year % 100:02d}"
+    return f"{identity.underlying_symbol}{when}{tail}"
 
 
 def scrip_file(segment: str, names: Iterable[Name]) -> bytes:
     """Return the CSV of a segment. It may have no rows."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_HEADER)
-    writer.writerows(_file_row(name) for name in names if name.segment == segment)
-    return out.getvalue().encode()
+    return csv_file(_HEADER, (_file_row(name) for name in names if name.segment == segment))
 
 
 def _file_row(name: Name) -> Sequence[object]:
@@ -178,7 +165,7 @@ def _paise(rupees: Decimal) -> str:
 
 def _expiry(name: Name) -> int:
     """Return the file's expiry in seconds. NSE's count from 1980 in Indian time. The others are Unix time of the day's last second in UTC."""
-    day = date.fromisoformat(str(name.contract.identity.expiry_date))
+    day = expiry_of(name.contract)
     if name.segment in _SINCE_1980:
         return int((datetime.combine(day, _NSE_CLOSE, IST) - _NSE_EPOCH).total_seconds())
     return int(datetime.combine(day, _LAST_SECOND, UTC).timestamp())

@@ -5,29 +5,29 @@ which is the `baseUrl` of a login. A session's call to the login host is answere
 """
 
 import base64
-import hashlib
-import weakref
 from collections.abc import Mapping, Sequence
 from datetime import date
 
 from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect, stream_base
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
-from onebroker.brokers.simulator.dialects.kotakneo import answers, candles, forms
-from onebroker.brokers.simulator.dialects.kotakneo.envelopes import (
+from onebroker.brokers.simulator.dialects.kotakneo import candles, forms, rows
+from onebroker.brokers.simulator.dialects.kotakneo.envelope import (
     BODY_INVALID,
     INVALID_EXCHANGE,
     INVALID_QUANTITY,
     NO_BALANCE,
     ORDER_FINISHED,
     WRONG_HOST,
-    Refused,
     book,
     fault,
     jdata_of,
     not_ok,
     ok,
+    refused,
 )
 from onebroker.brokers.simulator.dialects.kotakneo.login import DATA_CENTRE, EXPIRY, LoginDesk
+from onebroker.brokers.simulator.dialects.kotakneo.market_socket import MarketSession
 from onebroker.brokers.simulator.dialects.kotakneo.naming import (
     ORDER_SEGMENTS,
     SEGMENTS,
@@ -35,10 +35,8 @@ from onebroker.brokers.simulator.dialects.kotakneo.naming import (
     NeoNames,
     scrip_file,
 )
-from onebroker.brokers.simulator.dialects.kotakneo.realtime import OrderSession
-from onebroker.brokers.simulator.dialects.kotakneo.sfeed import MarketSession
-from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
-from onebroker.brokers.simulator.dialects.tokens import Tokens
+from onebroker.brokers.simulator.dialects.kotakneo.order_socket import OrderSession
+from onebroker.brokers.simulator.dialects.rest import Refused, Route, as_csv, as_json
 from onebroker.brokers.simulator.world.model import RefusalReason, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
@@ -72,36 +70,34 @@ _REFUSALS: Mapping[RefusalReason, int] = {
 _SESSION_CALLS = ("/quick/", "/portfolio/")
 
 
-class KotakNeoDialect:
+class KotakNeoDialect(RestDialect[Name]):
     """Kotak Neo for one account."""
 
     code = "kotakneo"
+    token_expiry, token_length = EXPIRY, 32
     uncounted_paths = (f"{FILE_HOST}/",)
     """Files and config service are on another host, which is open to everybody. The account's limits do not apply there."""
+    _names: NeoNames
 
     def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
-        self._account, self._clock = account, clock
-        secret = hashlib.sha256(f"kotakneo|{seed}".encode()).digest()
-        text = secret.hex()
+        super().__init__(account, NeoNames(account), store, clock, seed)
+        digest = self._digest()
+        text = digest.hex()
         self.credentials: Mapping[str, str] = {
             "access_token": f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:32]}",
             "mobile_number": "+919800000001",
             "ucc": account.client_id,
             "mpin": f"{int(text[32:40], 16) % 1_000_000:06d}",
-            "totp_secret": base64.b32encode(secret[:20]).decode(),
+            "totp_secret": base64.b32encode(digest[:20]).decode(),
         }
-        tokens = Tokens(store, clock, f"kotakneo|{seed}", expiry=EXPIRY, length=32)
-        self._login = LoginDesk(account, tokens, clock, self.credentials)
-        self._tokens = tokens
-        self._names = NeoNames(account)
-        self._stamps = answers.Stamps()
-        self._sessions: weakref.WeakSet[MarketSession | OrderSession] = weakref.WeakSet()
-        self._routes = self._table()
+        self._login = LoginDesk(account, self._tokens, clock, self.credentials)
+        self._stamps = rows.Stamps()
+        self._sockets: OpenSockets[MarketSession | OrderSession] = OpenSockets()
 
     # the host's side ------------------------------------------------------------------------------------------------
 
     def addresses(self, base: str) -> Mapping[str, str]:
-        stream = "ws" + base.removeprefix("http")
+        stream = stream_base(base)
         return {
             "rest_url": base,
             "login_url": f"{base}{LOGIN_HOST}",
@@ -115,35 +111,14 @@ class KotakNeoDialect:
         token, sid = self._login.newest()
         return {"token": token, "sid": sid}
 
-    def handle(self, request: DialectRequest) -> WireResponse:
-        try:
-            return answer(self._routes, request, self._check)
-        except NoRoute as missing:
-            return fault("Invalid path", missing.status)
-        except Refused as refused:
-            return refused.answer
-        except SimRefusal as refusal:
-            code = _REFUSALS[refusal.reason]
-            stat = _COMPLETED if code == ORDER_FINISHED else "Not_Ok"
-            return not_ok(code, refusal.message, stat=stat)
-
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         """Open a socket for anybody. The first message tells who the client is."""
-        session: MarketSession | OrderSession
+        account, names, login = self._account, self._names, self._login
         if request.path == MARKET_SOCKET:
-            session = MarketSession(self._account, self._names, socket, self._may_listen)
-        elif request.path == ORDER_SOCKET:
-            session = OrderSession(self._account, self._names, socket, self._clock, self._stamps, self._login.is_live)
-        else:
-            return fault("Invalid path", 404)
-        self._sessions.add(session)
-        return session
-
-    def expire_session(self) -> None:
-        self._tokens.expire_all()
-        for session in list(self._sessions):
-            session.socket.close(1008, "session expired")
-        self._sessions.clear()
+            return self._sockets.keep(MarketSession(account, names, socket, self._may_listen))
+        if request.path == ORDER_SOCKET:
+            return self._sockets.keep(OrderSession(account, names, socket, self._clock, self._stamps, login.is_live))
+        return self._no_route(404)
 
     def refusal_in_200(self) -> WireResponse:
         return not_ok(BODY_INVALID, "The request was refused.")
@@ -155,6 +130,8 @@ class KotakNeoDialect:
     def _may_listen(self, user: str, sid: str) -> bool:
         return user == self._account.client_id and self._login.is_live_sid(sid)
 
+    # what the base asks for ------------------------------------------------------------------------------------------
+
     def _check(self, request: DialectRequest) -> None:
         """Check a call. Order, book and portfolio calls need a session; market data needs only the access token."""
         if request.path.startswith(_SESSION_CALLS):
@@ -162,13 +139,27 @@ class KotakNeoDialect:
         else:
             self._login.check_access_token(request)
 
+    def _no_route(self, status: int) -> WireResponse:
+        return fault("Invalid path", status)
+
+    def _refusal(self, refusal: SimRefusal) -> WireResponse:
+        code = _REFUSALS[refusal.reason]
+        stat = _COMPLETED if code == ORDER_FINISHED else "Not_Ok"
+        return not_ok(code, refusal.message, stat=stat)
+
+    def _unknown_order(self) -> Refused:
+        return Refused(not_ok(ORDER_FINISHED, "order not found", stat=_COMPLETED))
+
+    def _close_sockets(self) -> None:
+        self._sockets.close_all(1008, "session expired")
+
     # routes ---------------------------------------------------------------------------------------------------------
 
     def _table(self) -> Sequence[Route]:
         host = f"(?:{LOGIN_HOST})?"
         return (
             Route("POST", f"{LOGIN_HOST}/login/1.0/tradeApiLogin", self._login.log_in, is_open=True),
-            Route("POST", f"{LOGIN_HOST}/login/1.0/tradeApiValidate", self._validate, is_open=True),
+            Route("POST", f"{LOGIN_HOST}/login/1.0/tradeApiValidate", self._login.validate, is_open=True),
             Route("GET", f"{LOGIN_HOST}/login/1.0/get-client-ip", self._login.client_ip),
             Route("POST", "/apim/login/2.0/logout", self._login.log_out, is_open=True),
             Route("GET", f"{FILE_HOST}{CONFIG}", self._config, is_open=True),
@@ -196,9 +187,6 @@ class KotakNeoDialect:
     def _wrong_host(self, request: DialectRequest) -> WireResponse:
         return not_ok(WRONG_HOST, "invalid URL", status=400)
 
-    def _validate(self, request: DialectRequest) -> WireResponse:
-        return self._login.validate(request, request.base)
-
     def _config(self, request: DialectRequest) -> WireResponse:
         """Answer the socket addresses. They have the scheme of web pages, though they are sockets."""
         configs = {
@@ -211,85 +199,61 @@ class KotakNeoDialect:
     # account --------------------------------------------------------------------------------------------------------
 
     def _orders(self, request: DialectRequest, order_id: str | None) -> WireResponse:
-        orders = [each for each in self._account.orders() if order_id in (None, each.order_id)]
-        return book([answers.order_row(each, self._name(each), self._stamps) for each in orders])
+        orders = [order for order in self._account.orders() if order_id in (None, order.order_id)]
+        return book([rows.order_row(order, self._order_name(order), self._stamps) for order in orders])
 
     def _history(self, request: DialectRequest) -> WireResponse:
         order = self._known(jdata_of(request).get("nOrdNo"))
-        states = self._account.order_history(order.order_id)
-        stamps = answers.Stamps()
-        rows = [answers.history_row(each, self._name(each), stamps) for each in states]
-        first = rows[0] | {"ordSt": answers.RECEIVED, "fldQty": 0, "avgPrc": "0.00", "exchOrdId": "NA"}
-        return book([first, *rows][::-1])
+        name, stamps = self._order_name(order), rows.Stamps()
+        states = [rows.history_row(state, name, stamps) for state in self._account.order_history(order.order_id)]
+        first = states[0] | {"ordSt": rows.RECEIVED, "fldQty": 0, "avgPrc": "0.00", "exchOrdId": "NA"}
+        return book([first, *states][::-1])
 
     def _trades(self, request: DialectRequest) -> WireResponse:
-        rows = [
-            answers.trade_row(fill, self._known(fill.order_id), self._names.by_id[fill.instrument_id])
-            for fill in self._account.fills()
+        found = [
+            rows.trade_row(fill, self._known(fill.order_id), self._name(fill.instrument_id)) for fill in self._fills()
         ]
-        return book(rows, "ok")
+        return book(found, "ok")
 
     def _positions(self, request: DialectRequest) -> WireResponse:
         now = self._clock.now()
-        rows = [
-            answers.position_row(
-                each, self._names.by_id[each.instrument_id], self._account.market(each.instrument_id), now
-            )
-            for each in self._account.positions()
-        ]
-        return book(rows, "ok")
+        return book([rows.position_row(*row, now) for row in self._position_book()], "ok")
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
         """Answer the holdings. Only this call has neither `stat` nor `stCode`."""
-        rows = [
-            answers.holding_row(each, self._names.by_id[each.instrument_id], self._account.market(each.instrument_id))
-            for each in self._account.holdings()
-        ]
-        return as_json(200, {"data": rows})
+        return as_json(200, {"data": [rows.holding_row(*row) for row in self._holding_book()]})
 
     def _limits(self, request: DialectRequest) -> WireResponse:
         jdata_of(request)
-        return ok(**answers.limits(self._account.funds(), self._clock.now()))
+        return ok(**rows.limits(self._account.funds(), self._clock.now()))
 
     def _margin(self, request: DialectRequest) -> WireResponse:
         body = jdata_of(request)
-        if body.get("exSeg") not in ORDER_SEGMENTS:
-            return not_ok(INVALID_EXCHANGE, "invalid exchange")
-        name = self._names.by_key.get(f"{body.get('exSeg')}|{body.get('tok')}")
-        if name is None or not name.tradable:
-            return not_ok(BODY_INVALID, "invalid symbol")
+        segment = body.get("exSeg")
+        name = _tradable(segment, self._names.by_key.get(f"{segment}|{body.get('tok')}"))
         needed = self._account.margin(forms.margin_order(body, name)).total
-        return ok(**answers.margin(self._account.funds(), needed))
+        return ok(**rows.margin(self._account.funds(), needed))
+
+    def _order_name(self, order: SimOrder) -> Name:
+        return self._name(order.new.instrument_id)
 
     # orders ---------------------------------------------------------------------------------------------------------
 
     def _place(self, request: DialectRequest) -> WireResponse:
         body = jdata_of(request)
-        if body.get("es") not in ORDER_SEGMENTS:
-            return not_ok(INVALID_EXCHANGE, "invalid exchange")
-        name = self._names.by_symbol.get((str(body.get("es")), str(body.get("ts"))))
-        if name is None or not name.tradable:
-            return not_ok(BODY_INVALID, "invalid symbol")
+        segment = body.get("es")
+        name = _tradable(segment, self._names.by_symbol.get((str(segment), str(body.get("ts")))))
         return ok(nOrdNo=self._account.place(forms.new_order(body, name)).order_id)
 
     def _modify(self, request: DialectRequest) -> WireResponse:
         body = jdata_of(request)
         order = self._known(body.get("no"))
-        wanted = forms.changes(body, self._name(order))
+        wanted = forms.changes(body, self._order_name(order))
         return ok(nOrdNo=self._account.modify(order.order_id, **wanted).order_id)
 
     def _cancel(self, request: DialectRequest) -> WireResponse:
         order = self._known(jdata_of(request).get("on"))
         return ok(nOrdNo=self._account.cancel(order.order_id).order_id)
-
-    def _known(self, order_id: object) -> SimOrder:
-        order = self._account.order(order_id) if isinstance(order_id, str) else None
-        if order is None:
-            raise Refused(not_ok(ORDER_FINISHED, "order not found", stat=_COMPLETED))
-        return order
-
-    def _name(self, order: SimOrder) -> Name:
-        return self._names.by_id[order.new.instrument_id]
 
     # market data ----------------------------------------------------------------------------------------------------
 
@@ -312,8 +276,7 @@ class KotakNeoDialect:
             wanted = date.max
         if segment not in SEGMENTS or wanted > self._clock.today():
             return fault("No such file", 404)
-        body = scrip_file(segment, self._names.by_id.values())
-        return WireResponse(status=200, headers={"content-type": "text/csv"}, body=body)
+        return as_csv(scrip_file(segment, self._names.by_id.values()))
 
     def _quotes(self, request: DialectRequest, symbols: str, wanted: str) -> WireResponse:
         """Answer quotes. Unknown symbols are left out; if all are unknown, the call is refused."""
@@ -326,16 +289,23 @@ class KotakNeoDialect:
         names = [by_key[key] for key in asked if key in by_key]
         if not names:
             return fault("Invalid neosymbol values")
-        return as_json(
-            200, [answers.quote_row(each, self._account.market(each.contract.instrument_id), wanted) for each in names]
-        )
+        return as_json(200, [rows.quote_row(name, self._market(name), wanted) for name in names])
 
     def _candles(self, request: DialectRequest) -> WireResponse:
         name = self._names.by_key.get(request.first("neosymbol") or "")
         if name is None or name.segment not in candles.SEGMENTS:
             return fault("Invalid neosymbol value")
-        rows = candles.rows(self._account, name, request)
-        return as_json(200, {"status": "success", "interval": request.first("interval"), "data": {"candles": rows}})
+        bars = candles.rows(self._account, name, request)
+        return as_json(200, {"status": "success", "interval": request.first("interval"), "data": {"candles": bars}})
+
+
+def _tradable(segment: object, name: Name | None) -> Name:
+    """Return the name of an order's contract. Raise `Refused` for a segment without orders, and for an unknown contract."""
+    if segment not in ORDER_SEGMENTS:
+        raise refused(INVALID_EXCHANGE, "invalid exchange")
+    if name is None or not name.tradable:
+        raise refused(BODY_INVALID, "invalid symbol")
+    return name
 
 
 def build(account: AccountView, tokens: TokenStore, clock: Clock, seed: int) -> KotakNeoDialect:

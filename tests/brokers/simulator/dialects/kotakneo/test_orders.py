@@ -9,7 +9,7 @@ from onebroker.brokers.broker import OrderChange
 from onebroker.brokers.kotakneo import books, margins, orders, portfolio
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialects.kotakneo import envelopes
+from onebroker.brokers.simulator.dialects.kotakneo import envelope
 from onebroker.config.vocabulary import Outcome
 from tests.support.dialect_client import BASE
 
@@ -115,7 +115,7 @@ def test_an_order_taken_and_then_rejected_says_why_in_the_book(neo):
 
 
 def test_empty_books_are_refusals_that_mean_nothing_is_there():
-    empty = envelopes.book([])
+    empty = envelope.book([])
     assert msgspec.json.decode(empty.body)["stCode"] == 5203
     assert books.parse_orders([empty], {}) == books.parse_trades([empty], {}) == []
     assert portfolio.parse_positions([empty], {}) == []

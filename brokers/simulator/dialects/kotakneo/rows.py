@@ -1,10 +1,12 @@
 """Kotak Neo's JSON rows, made from the exchange's truth, with texts and numbers where the broker has them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.simulator.dialects.kotakneo.naming import Name, text_of
+from onebroker.brokers.simulator.dialects.facts import Row, day_change, depth_rows, percent, position_facts
+from onebroker.brokers.simulator.dialects.kotakneo.naming import Name
+from onebroker.brokers.simulator.dialects.symbols import MONTHS
 from onebroker.brokers.simulator.world.model import (
     Level,
     Market,
@@ -16,8 +18,6 @@ from onebroker.brokers.simulator.world.model import (
     SimStatus,
 )
 from onebroker.config.vocabulary import OrderType, Side
-
-Row = dict[str, object]
 
 RECEIVED = "put order req received"
 STATUSES: Mapping[SimStatus, str] = {
@@ -31,8 +31,7 @@ STATUSES: Mapping[SimStatus, str] = {
 }
 _TYPES = {OrderType.LIMIT: "L", OrderType.MARKET: "MKT", OrderType.SL: "SL", OrderType.SL_M: "SL-M"}
 _SIDES = {Side.BUY: "B", Side.SELL: "S"}
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DEPTH_LEVELS = 5
+_EMPTY_LEVEL = {"price": "0.0000", "quantity": "0", "orders": "0"}
 _NONE, _NO_REASON = "NA", "--"
 
 
@@ -53,8 +52,13 @@ class Stamps:
         return stamp
 
 
+def text_of(value: Decimal | None) -> str:
+    """Return a price or sum as the order back end writes it. None is zero."""
+    return f"{value or 0:.2f}"
+
+
 def day_text(moment: datetime) -> str:
-    return f"{moment.day:02d}-{_MONTHS[moment.month - 1]}-{moment.year}"
+    return f"{moment.day:02d}-{MONTHS[moment.month - 1].title()}-{moment.year}"
 
 
 def stamp(moment: datetime | None) -> str:
@@ -178,21 +182,19 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name) -> Row:
 
 def position_row(position: SimPosition, name: Name, market: Market, now: datetime) -> Row:
     """Return one position. The carried leg is valued at the previous close."""
-    carried, units = position.overnight_quantity, name.units
-    at_close = abs(carried) * market.previous_close
-    nothing = Decimal(0)
+    units, facts = name.units, position_facts(position, market, carried_price=market.previous_close)
     return {
         **_instrument(name),
         "actId": "",
         "brdLtQty": name.lot,
-        "cfBuyAmt": text_of(at_close if carried > 0 else nothing),
-        "cfSellAmt": text_of(at_close if carried < 0 else nothing),
-        "cfBuyQty": str(max(carried, 0) // units),
-        "cfSellQty": str(max(-carried, 0) // units),
-        "buyAmt": text_of(position.day_buy_value),
-        "sellAmt": text_of(position.day_sell_value),
-        "flBuyQty": str(position.day_buy_quantity // units),
-        "flSellQty": str(position.day_sell_quantity // units),
+        "cfBuyAmt": text_of(facts.carried_buy.value),
+        "cfSellAmt": text_of(facts.carried_sell.value),
+        "cfBuyQty": str(facts.carried_buy.quantity // units),
+        "cfSellQty": str(facts.carried_sell.quantity // units),
+        "buyAmt": text_of(facts.day_buy.value),
+        "sellAmt": text_of(facts.day_sell.value),
+        "flBuyQty": str(facts.day_buy.quantity // units),
+        "flSellQty": str(facts.day_sell.quantity // units),
         "prod": position.product.value,
         "tok": name.token,
         "type": name.instrument_type,
@@ -290,7 +292,7 @@ def quote_row(name: Name, market: Market, wanted: str) -> Row:
         "exchange": name.segment,
         "lstup_time": str(int(market.exchange_time)),
     }
-    change = market.last_price - market.previous_close
+    change = day_change(market)
     parts: Mapping[str, Row] = {
         "ltp": {
             "ltp": _quoted(market.last_price),
@@ -300,7 +302,7 @@ def quote_row(name: Name, market: Market, wanted: str) -> Row:
             "last_volume": str(market.volume // units),
             "avg_cost": _quoted(market.average_price),
             "change": _quoted(change),
-            "per_change": _quoted(change * 100 / market.previous_close),
+            "per_change": _quoted(percent(change, market.previous_close, None)),
         },
         "oi": {"open_int": str(0 if name.is_cash else market.oi // units)},
         "circuit_limits": {
@@ -328,9 +330,12 @@ def _quoted(value: Decimal) -> str:
     return f"{value:.4f}"
 
 
-def _levels(levels: tuple[Level, ...], units: int) -> list[Row]:
-    rows: list[Row] = [
-        {"price": _quoted(each.price), "quantity": str(each.quantity // units), "orders": str(each.orders)}
-        for each in levels[:_DEPTH_LEVELS]
-    ]
-    return rows + [{"price": "0.0000", "quantity": "0", "orders": "0"}] * (_DEPTH_LEVELS - len(rows))
+def _levels(levels: Sequence[Level], units: int) -> list[Row]:
+    def row(level: Level) -> Row:
+        return {
+            "price": _quoted(level.price),
+            "quantity": str(level.quantity // units),
+            "orders": str(level.orders),
+        }
+
+    return depth_rows(levels, row, _EMPTY_LEVEL)

@@ -4,7 +4,7 @@ import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
-from onebroker.brokers.simulator.dialects.rest import as_json, form_of
+from onebroker.brokers.simulator.dialects.rest import Refused, as_json, form_of
 
 NO_DATA, BODY_INVALID, INVALID_QUANTITY, INVALID_EXCHANGE, NO_BALANCE, ORDER_FINISHED = (
     5203,
@@ -15,14 +15,6 @@ NO_DATA, BODY_INVALID, INVALID_QUANTITY, INVALID_EXCHANGE, NO_BALANCE, ORDER_FIN
     1021,
 )
 DEAD_SESSION, WRONG_HOST = 100022, 200032
-
-
-class Refused(Exception):
-    """A call answered with one of the error envelopes."""
-
-    def __init__(self, answer: WireResponse) -> None:
-        super().__init__("refused")
-        self.answer = answer
 
 
 def ok(**fields: object) -> WireResponse:
@@ -40,6 +32,11 @@ def book(rows: list[dict[str, object]], stat: str = "Ok") -> WireResponse:
 def not_ok(code: int, message: str, *, status: int = 200, stat: str = "Not_Ok") -> WireResponse:
     """Return a refusal of the order back end. Live answers carry it in an HTTP 200."""
     return as_json(status, {"stCode": code, "errMsg": message, "stat": stat})
+
+
+def refused(code: int, message: str) -> Refused:
+    """Return a refusal of the order back end, to be raised."""
+    return Refused(not_ok(code, message))
 
 
 def validation(code: str, message: str, status: int = 400) -> WireResponse:
@@ -60,7 +57,7 @@ def jdata_of(request: DialectRequest) -> dict[str, object]:
     try:
         return msgspec.json.decode(form_of(request).get("jData", ""), type=dict[str, object])
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
-        raise Refused(not_ok(BODY_INVALID, "body invalid")) from None
+        raise refused(BODY_INVALID, "body invalid") from None
 
 
 def json_of(request: DialectRequest) -> dict[str, object]:

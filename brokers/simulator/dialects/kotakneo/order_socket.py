@@ -6,8 +6,9 @@ from collections.abc import Callable
 import msgspec
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
-from onebroker.brokers.simulator.dialects.kotakneo.answers import RECEIVED, Row, Stamps, order_row, position_row
+from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.kotakneo.naming import Name, NeoNames
+from onebroker.brokers.simulator.dialects.kotakneo.rows import RECEIVED, Stamps, order_row, position_row
 from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 from onebroker.config.clock import Clock
 

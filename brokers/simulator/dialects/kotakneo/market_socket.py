@@ -7,6 +7,7 @@ from decimal import Decimal
 import msgspec
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.facts import day_change
 from onebroker.brokers.simulator.dialects.kotakneo.naming import EXCHANGE_IDS, Name, NeoNames
 from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimOrder
 
@@ -133,7 +134,7 @@ def packet(name: Name, market: Market, level: int, sequence: int) -> bytes:
     def price(value: Decimal) -> int:
         return int((value * divider).to_integral_value())
 
-    change = market.last_price - market.previous_close
+    change = day_change(market)
     percent = int(change * 10_000 / market.previous_close) if market.previous_close else 0
     if name.contract.is_index:
         title = name.contract.name.encode()[:21]
@@ -162,7 +163,7 @@ def packet(name: Name, market: Market, level: int, sequence: int) -> bytes:
         float(market.volume * market.average_price * divider), price(change), price(market.upper_circuit),
         price(market.lower_circuit), price(market.upper_circuit), price(market.lower_circuit), name.lot, 2, 1,
     )  # fmt: skip
-    rows = b"".join(_ROW.pack(each.quantity // units, price(each.price), each.orders) for each in (*buy, *sell))
+    rows = b"".join(_ROW.pack(entry.quantity // units, price(entry.price), entry.orders) for entry in (*buy, *sell))
     return _framed(name, PICTURE, level, sequence, body + rows)
 
 
