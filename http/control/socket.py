@@ -136,7 +136,7 @@ def _read(line: bytes) -> Mapping[str, str]:
     """Return the request; it is empty if the line is not a request."""
     try:
         return msgspec.json.decode(line, type=dict[str, str])
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
 
 

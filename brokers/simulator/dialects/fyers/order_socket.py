@@ -39,7 +39,7 @@ class OrderSession:
             request = msgspec.json.decode(message, type=dict[str, object])
             kinds = set(msgspec.convert(request["SLIST"], list[str]))
             begins = {1: True, -1: False}[msgspec.convert(request["SUB_T"], int)]
-        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, KeyError):
+        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, KeyError, RecursionError):
             self._say({"s": "error", "code": -50, "message": "invalid input"})
             return
         if request.get("T") != "SUB_ORD" or not kinds <= KINDS:

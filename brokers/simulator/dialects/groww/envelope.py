@@ -51,5 +51,5 @@ def list_of(request: DialectRequest) -> list[dict[str, object]]:
 def _decoded(request: DialectRequest, shape: type[_Body]) -> _Body:
     try:
         return msgspec.json.decode(request.body, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise bad_request("Invalid request body.") from error

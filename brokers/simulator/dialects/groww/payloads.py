@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from onebroker.brokers.simulator.dialects.groww.naming import Name
-from onebroker.brokers.simulator.dialects.groww.protobuf import double, doubles, message, number_map, text, whole
 from onebroker.brokers.simulator.dialects.groww.rows import STATUSES, best
+from onebroker.brokers.simulator.dialects.protobuf import double, doubles, message, number_map, text, whole
 from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimOrder, SimPosition
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 

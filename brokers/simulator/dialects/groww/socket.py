@@ -95,7 +95,7 @@ class NatsSession:
     def _connect(self, text: str) -> None:
         try:
             options = msgspec.json.decode(text, type=dict[str, object])
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             self.end("Unknown Protocol Operation")
             return
         found = self._pass_of(options.get("jwt"))

@@ -56,7 +56,7 @@ def jdata_of(request: DialectRequest) -> dict[str, object]:
     """Return the object in the form's single field. Raise `Refused`."""
     try:
         return msgspec.json.decode(form_of(request).get("jData", ""), type=dict[str, object])
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError):
         raise refused(BODY_INVALID, "body invalid") from None
 
 
@@ -64,5 +64,5 @@ def json_of(request: DialectRequest) -> dict[str, object]:
     """Return the JSON object of a login step. Raise `Refused`."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError):
         raise Refused(validation("400", "Invalid request body")) from None

@@ -46,5 +46,5 @@ def body_of(request: DialectRequest) -> dict[str, object]:
     """Return the JSON object that a call carries. Raise `Refused` if there is none."""
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
-    except msgspec.DecodeError as failure:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as failure:
         raise refused(400, "UDAPI100038", "Invalid input passed to the API") from failure

@@ -25,7 +25,7 @@ def order_list(body: bytes) -> list[dict[str, str]]:
     """Return the orders of a JSON body, with values as a form writes them. Raise `Refused`."""
     try:
         rows = msgspec.json.decode(body, type=list[dict[str, str | int | float]])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise bad_input("Invalid JSON in request body") from error
     return [{name: str(value) for name, value in row.items()} for row in rows]
 

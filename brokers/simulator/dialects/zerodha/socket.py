@@ -40,7 +40,7 @@ class TickerSession:
                 mode, tokens = msgspec.convert(request["v"], tuple[str, list[int]])
             else:
                 mode, tokens = "quote", msgspec.convert(request["v"], list[int])
-        except (msgspec.DecodeError, msgspec.ValidationError, KeyError):
+        except (msgspec.DecodeError, msgspec.ValidationError, KeyError, UnicodeError, RecursionError):
             self._error("Invalid message: expected an action and a list of instrument tokens")
             return
         if action not in ("subscribe", "unsubscribe", "mode") or mode not in MODES:

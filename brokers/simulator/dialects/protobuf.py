@@ -1,4 +1,8 @@
-"""Writes protobuf by hand: the wire format of the stream's payloads. Zero values are left out, as in proto3."""
+"""Writes protobuf by hand: the wire format, as the simulated sockets of Groww and Upstox send it. Zero values are left out, as in proto3.
+
+The codecs read it with Google's library. So the two sides share neither code nor tables.
+Source: protobuf.dev, "Encoding".
+"""
 
 import struct
 from collections.abc import Iterable, Mapping
@@ -42,3 +46,8 @@ def doubles(values: Mapping[int, float]) -> bytes:
 def number_map(number: int, entries: Iterable[tuple[int, bytes]]) -> bytes:
     """Return a map field from numbers to messages. Each entry is a pair of fields 1 and 2."""
     return b"".join(message(number, whole(1, key) + message(2, content)) for key, content in entries)
+
+
+def text_map(number: int, entries: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return a map field from texts to fields 2, each as bytes: a message or a number."""
+    return b"".join(message(number, text(1, key) + content) for key, content in entries)
