@@ -5,9 +5,13 @@ from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 
+from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import AccountView
-from onebroker.brokers.simulator.dialects.shoonya.envelopes import Refused
+from onebroker.brokers.simulator.dialects.facts import Row
+from onebroker.brokers.simulator.dialects.rest import Refused
+from onebroker.brokers.simulator.dialects.shoonya.envelope import NotOk
 from onebroker.brokers.simulator.dialects.shoonya.naming import Name
+from onebroker.brokers.simulator.dialects.symbols import MONTHS
 from onebroker.config.clock import IST, from_epoch
 
 INTERVALS = ("1", "3", "5", "10", "15", "30", "60", "120", "240")
@@ -15,24 +19,23 @@ MOST_DAYS = 1201
 """If there are more days, the daily call keeps the newest and reports nothing."""
 _LONGEST_DAYS = 120
 """A minute call over more days times out."""
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_GATEWAY_TIMEOUT = WireResponse(
+    status=504, headers={"content-type": "text/html"}, body=b"<html><body>504 Gateway Time-out</body></html>"
+)
+"""For a longer range the gateway answers instead of the server."""
 
 
-class TimedOut(Exception):
-    """The range is so long that the gateway answers instead of the server."""
-
-
-def minutes(account: AccountView, name: Name, fields: Mapping[str, str], today: date) -> list[dict[str, object]]:
-    """Return the candles between `st` and `et`, newest first. Raise `Refused` or `TimedOut`."""
+def minutes(account: AccountView, name: Name, fields: Mapping[str, str], today: date) -> list[Row]:
+    """Return the candles between `st` and `et`, newest first. Raise `NotOk`, and `Refused` for a range that times out."""
     interval = fields.get("intrv", "1")
     if interval not in INTERVALS:
-        raise Refused("Invalid Input : intrv")
+        raise NotOk("Invalid Input : intrv")
     first, last = _span(fields, "st", "et", today)
     if (last.date() - first.date()).days > _LONGEST_DAYS:
-        raise TimedOut
+        raise Refused(_GATEWAY_TIMEOUT)
     candles = account.candles(name.contract.instrument_id, f"{interval}minute", first.date(), last.date())
     volume = 0
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for start, open_, high, low, close, traded, oi in candles:
         if not first.timestamp() <= start <= last.timestamp():
             continue
@@ -54,7 +57,7 @@ def minutes(account: AccountView, name: Name, fields: Mapping[str, str], today: 
 
 
 def days(account: AccountView, name: Name, fields: Mapping[str, str], today: date) -> list[str]:
-    """Return the days between `from` and `to`, newest first, each as JSON text. Raise `Refused`."""
+    """Return the days between `from` and `to`, newest first, each as JSON text. Raise `NotOk`."""
     first, last = _span(fields, "from", "to", today)
     candles = account.candles(name.contract.instrument_id, "day", first.date(), last.date())
     rows = []
@@ -62,7 +65,7 @@ def days(account: AccountView, name: Name, fields: Mapping[str, str], today: dat
         day = from_epoch(start)
         midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
         row = {
-            "time": f"{day.day:02d}-{_MONTHS[day.month - 1]}-{day.year}",
+            "time": f"{day.day:02d}-{MONTHS[day.month - 1]}-{day.year}",
             **_prices(name, open_, high, low, close),
             "ssboe": str(int(midnight.timestamp())),
             "intv": f"{name.quantity(traded)}.00",
@@ -71,7 +74,7 @@ def days(account: AccountView, name: Name, fields: Mapping[str, str], today: dat
     return rows[::-1][:MOST_DAYS]
 
 
-def _prices(name: Name, *prices: float) -> dict[str, object]:
+def _prices(name: Name, *prices: float) -> Row:
     return {
         field: f"{price:.{name.places}f}" for field, price in zip(("into", "inth", "intl", "intc"), prices, strict=True)
     }
@@ -83,7 +86,7 @@ def _span(fields: Mapping[str, str], start: str, end: str, today: date) -> tuple
     first = _moment(fields.get(start), datetime(today.year, today.month, today.day, tzinfo=IST))
     last = _moment(fields.get(end), datetime(tomorrow.year, tomorrow.month, tomorrow.day, tzinfo=IST))
     if first > last:
-        raise Refused("Invalid Input : start time is after end time")
+        raise NotOk("Invalid Input : start time is after end time")
     return first, last
 
 
@@ -92,4 +95,4 @@ def _moment(text: str | None, otherwise: datetime) -> datetime:
         seconds = otherwise.timestamp() if text is None else float(text)
         return from_epoch(seconds)
     except (ValueError, OverflowError, OSError):
-        raise Refused("Invalid Input : time") from None
+        raise NotOk("Invalid Input : time") from None

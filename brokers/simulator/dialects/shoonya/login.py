@@ -1,15 +1,14 @@
 """Shoonya's login: its page, the exchange of a code for a token, and the check of callers."""
 
 import hashlib
-import hmac
 from collections.abc import Mapping
 from datetime import time
-from urllib.parse import urlencode
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.logins import redirect, same
 from onebroker.brokers.simulator.dialects.rest import as_json
-from onebroker.brokers.simulator.dialects.shoonya.envelopes import DEAD, Refused, fields_of, stamp, success
+from onebroker.brokers.simulator.dialects.shoonya.envelope import DEAD, NotOk, fields_of, stamp, success
 from onebroker.brokers.simulator.dialects.tokens import ONE_TIME_SECONDS, Kind, Tokens
 from onebroker.config.clock import Clock, next_time_of_day
 
@@ -36,33 +35,30 @@ class LoginDesk:
         return uid == self._account.client_id and self._tokens.is_live(token)
 
     def fields(self, request: DialectRequest, *, key_in_body: bool = False) -> dict[str, str]:
-        """Return the fields of a logged-in client's call. Raise `Refused`. The candle calls also take the token in the body."""
+        """Return the fields of a logged-in client's call. Raise `NotOk`. The candle calls also take the token in the body."""
         fields, key = fields_of(request)
         word, _, token = request.headers.get("authorization", "").partition(" ")
         bearer = token.strip() if word.lower() == "bearer" else ""
         if not self._tokens.is_live(bearer) and not (key_in_body and self._tokens.is_live(key)):
-            raise Refused(DEAD, 403)
+            raise NotOk(DEAD, 403)
         for name in ("uid", "actid"):
             if fields.get(name, self._account.client_id) != self._account.client_id:
-                raise Refused("Session Expired :  Invalid User Id", 403)
+                raise NotOk("Session Expired :  Invalid User Id", 403)
         return fields
 
     def page(self, request: DialectRequest) -> WireResponse:
         """Stand in for the page where a person logs in: redirect at once to the key's registered address."""
         if request.first("client_id") != self._credentials["client_id"]:
-            raise Refused("Invalid Input : client_id", 400)
-        query = urlencode({"code": self._tokens.mint(Kind.ONE_TIME, ONE_TIME_SECONDS)})
-        return WireResponse(status=302, headers={"location": f"{REGISTERED_REDIRECT}?{query}"})
+            raise NotOk("Invalid Input : client_id", 400)
+        return redirect(REGISTERED_REDIRECT, {"code": self._tokens.mint(Kind.ONE_TIME, ONE_TIME_SECONDS)})
 
     def exchange(self, request: DialectRequest) -> WireResponse:
         fields, _ = fields_of(request)
         code = fields.get("code", "")
         secrets = f"{self._credentials['client_id']}{self._credentials['secret_code']}{code}"
         good = hashlib.sha256(secrets.encode()).hexdigest()
-        if not hmac.compare_digest(good.encode(), fields.get("checksum", "").encode()):
-            raise Refused(_BAD_CODE)
-        if not self._tokens.spend(Kind.ONE_TIME, code):
-            raise Refused(_BAD_CODE)
+        if not same(fields.get("checksum", ""), good) or not self._tokens.spend(Kind.ONE_TIME, code):
+            raise NotOk(_BAD_CODE)
         access_token, now = self._tokens.mint(Kind.ACCESS), self._clock.now()
         return as_json(
             200,

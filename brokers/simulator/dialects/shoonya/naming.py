@@ -3,13 +3,14 @@
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
 from decimal import Decimal
 
 import attrs
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.dialects.rest import csv_file
+from onebroker.brokers.simulator.dialects.symbols import MONTHS, compact_symbol, expiry_of
 from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.instruments import Shape, strike_text
 from onebroker.config.money import plain
@@ -31,9 +32,6 @@ _FACTORS = {
 }  # fmt: skip
 """Commodity -> units priced in one of Shoonya's quantities. Gold is counted by the kilogram or (mini) the gram and priced by ten grams. Metals and
 crops are counted by the tonne and priced by the kilogram or quintal. Other commodities are counted in the priced unit."""
-
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_WEEKLY_MONTHS = "123456789OND"
 
 _CASH_HEADER = ("Exchange", "Token", "LotSize", "Symbol", "TradingSymbol", "Instrument", "TickSize")
 _TAIL = ("Symbol", "TradingSymbol", "Expiry", "Instrument", "OptionType", "StrikePrice", "TickSize")
@@ -148,35 +146,28 @@ def _instrument(contract: Contract) -> str:
 
 
 def _derivative_symbol(contract: Contract, exchange: str) -> str:
-    identity = contract.identity
-    expiry = date.fromisoformat(str(identity.expiry_date))
-    year, month = f"{expiry.year % 100:02d}", _MONTHS[expiry.month - 1]
-    underlying, strike = identity.underlying_symbol, strike_text(identity.strike_price or 0.0)
     if exchange == "BFO":
-        if identity.shape is Shape.FUTURE:
-            return f"{underlying}{year}{month}FUT"
-        weekly = (expiry + timedelta(days=7)).month == expiry.month
-        when = f"{_WEEKLY_MONTHS[expiry.month - 1]}{expiry.day:02d}" if weekly else month
-        return f"{underlying}{year}{when}{strike}{identity.option_type}"
-    head = f"{underlying}{expiry.day:02d}{month}{year}"
+        return compact_symbol(contract, has_weeklies=True)
+    identity, expiry = contract.identity, expiry_of(contract)
+    head = f"{identity.underlying_symbol}{expiry.day:02d}{MONTHS[expiry.month - 1]}{expiry.year % 100:02d}"
     if identity.shape is Shape.FUTURE:
         return head if contract.calendar == "commodity" else f"{head}F"
-    return f"{head}{str(identity.option_type)[0]}{strike}"
+    return f"{head}{str(identity.option_type)[0]}{strike_text(identity.strike_price or 0.0)}"
 
 
-def archive(file: str, names: Sequence[Name]) -> bytes:
-    """Return one of the zipped files. Every line ends with a comma."""
-    lines = [",".join((*_HEADERS[file], "")), *_PLACEHOLDERS.get(file, ())]
-    lines += [",".join((*(_cells(name)[column] for column in _HEADERS[file]), "")) for name in names]
+def archive(exchange: str, names: Sequence[Name]) -> bytes:
+    """Return the zipped file of an exchange. Every line ends with a comma, so with an empty column."""
+    header = _HEADERS[exchange]
+    rows = [text.split(",") for text in _PLACEHOLDERS.get(exchange, ())]
+    rows += [[*(cells[column] for column in header), ""] for cells in map(_cells, names)]
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file_:
-        file_.writestr(f"{file}_symbols.txt", "\n".join(lines) + "\n")
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(f"{exchange}_symbols.txt", csv_file((*header, ""), rows))
     return packed.getvalue()
 
 
 def _cells(name: Name) -> Mapping[str, str]:
     identity = name.contract.identity
-    expiry = "" if identity.expiry_date is None else date.fromisoformat(identity.expiry_date)
     return {
         "Exchange": name.exchange,
         "Token": name.token,
@@ -186,12 +177,19 @@ def _cells(name: Name) -> Mapping[str, str]:
         "GNGD": plain(name.factor),
         "Symbol": name.symbol,
         "TradingSymbol": name.tradingsymbol,
-        "Expiry": f"{expiry.day:02d}-{_MONTHS[expiry.month - 1]}-{expiry.year}" if isinstance(expiry, date) else "",
+        "Expiry": _expiry_text(name.contract),
         "Instrument": name.instrument,
         "OptionType": identity.option_type or "XX",
         "StrikePrice": strike_text(identity.strike_price or 0.0),
         "TickSize": "0" if name.contract.is_index else plain(name.contract.tick_size),
     }
+
+
+def _expiry_text(contract: Contract) -> str:
+    if contract.identity.expiry_date is None:
+        return ""
+    expiry = expiry_of(contract)
+    return f"{expiry.day:02d}-{MONTHS[expiry.month - 1]}-{expiry.year}"
 
 
 class ShoonyaNames(Listed[Name]):

@@ -1,53 +1,48 @@
 """Shoonya's calls over one account, its files, and the door to its socket."""
 
-import hashlib
-import weakref
 from collections.abc import Mapping, Sequence
 
 from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect, stream_base
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
-from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
-from onebroker.brokers.simulator.dialects.shoonya import answers, candles, forms
-from onebroker.brokers.simulator.dialects.shoonya.envelopes import NO_DATA, Refused, listing, refusal, success
+from onebroker.brokers.simulator.dialects.facts import Row
+from onebroker.brokers.simulator.dialects.rest import Refused, Route, as_json
+from onebroker.brokers.simulator.dialects.shoonya import candles, forms, rows
+from onebroker.brokers.simulator.dialects.shoonya.envelope import NO_DATA, NotOk, listing, refusal, success
 from onebroker.brokers.simulator.dialects.shoonya.login import EXPIRY, LoginDesk
 from onebroker.brokers.simulator.dialects.shoonya.naming import FILES, Name, ShoonyaNames, archive
-from onebroker.brokers.simulator.dialects.shoonya.sockets import NorenSession
-from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
-from onebroker.brokers.simulator.world.model import SimHolding, SimOrder, SimRefusal
+from onebroker.brokers.simulator.dialects.shoonya.socket import NorenSession
+from onebroker.brokers.simulator.dialects.tokens import Kind
+from onebroker.brokers.simulator.world.model import SimFill, SimHolding, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
 _BASE = "/NorenWClientAPI"
 _SOCKET = "/NorenWSAPI"
 _MOST_FOUND = 50
 _TOO_MANY = "Order Recieved 11 in a current second exceeds Limit 10 for user"
-_GATEWAY_TIMEOUT = WireResponse(
-    status=504, headers={"content-type": "text/html"}, body=b"<html><body>504 Gateway Time-out</body></html>"
-)
 
 
-class ShoonyaDialect:
-    """Shoonya for one account."""
+class ShoonyaDialect(RestDialect[Name]):
+    """Shoonya for one account. A refusal carries the time of its answer."""
 
     code = "shoonya"
+    token_expiry, token_length = EXPIRY, 64
+    _names: ShoonyaNames
 
     def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
-        self._account, self._clock = account, clock
-        self._tokens = Tokens(store, clock, f"shoonya|{seed}", expiry=EXPIRY, length=64)
-        secret = hashlib.sha256(f"shoonya|secret|{seed}".encode()).hexdigest()
+        super().__init__(account, ShoonyaNames(account), store, clock, seed)
         self.credentials: Mapping[str, str] = {
             "client_id": f"{account.client_id}_U",
-            "secret_code": secret,
+            "secret_code": self._digest("secret").hex(),
             "user_id": account.client_id,
         }
         self._login = LoginDesk(account, self._tokens, clock, self.credentials)
-        self._names = ShoonyaNames(account)
-        self._sockets: weakref.WeakSet[NorenSession] = weakref.WeakSet()
-        self._routes = self._table()
+        self._sockets: OpenSockets[NorenSession] = OpenSockets()
 
     # the host's side ------------------------------------------------------------------------------------------------
 
     def addresses(self, base: str) -> Mapping[str, str]:
-        stream = f"ws{base.removeprefix('http')}{_SOCKET}/"
+        stream = f"{stream_base(base)}{_SOCKET}/"
         return {
             "rest_url": f"{base}{_BASE}",
             "login_url": f"{base}/OAuthlogin/authorize/oauth",
@@ -66,41 +61,46 @@ class ShoonyaDialect:
 
     def handle(self, request: DialectRequest) -> WireResponse:
         try:
-            return answer(self._routes, request, lambda _: None)
-        except NoRoute as missing:
-            return self._refusal("Invalid Input : no such call", missing.status)
-        except Refused as refused:
-            return self._refusal(refused.message, refused.status)
-        except SimRefusal as no:
-            return self._refusal(no.message)
-        except candles.TimedOut:
-            return _GATEWAY_TIMEOUT
+            return super().handle(request)
+        except NotOk as refused:
+            return self._not_ok(refused.message, refused.status)
 
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         """Open a socket for anybody. Its first frame is the login."""
         if request.path.rstrip("/") != _SOCKET:
-            return self._refusal("Invalid Input : no such socket", 404)
-        session = NorenSession(self._account, self._names, socket, self._login.is_live)
-        self._sockets.add(session)
-        return session
-
-    def expire_session(self) -> None:
-        self._tokens.expire_all()
-        for session in list(self._sockets):
-            session.socket.close(1000, "")
-        self._sockets.clear()
+            return self._not_ok("Invalid Input : no such socket", 404)
+        return self._sockets.keep(NorenSession(self._account, self._names, socket, self._login.is_live))
 
     def refusal_in_200(self) -> WireResponse:
-        return self._refusal("Invalid Input : the request was refused")
+        return self._not_ok("Invalid Input : the request was refused")
 
     def rate_limited(self) -> WireResponse:
-        return self._refusal(_TOO_MANY, 429)
+        return self._not_ok(_TOO_MANY, 429)
+
+    # what the base asks for ------------------------------------------------------------------------------------------
+
+    def _check(self, request: DialectRequest) -> None:
+        """Does nothing: the call checks its caller when it reads its fields, because a token may be in the body."""
+
+    def _no_route(self, status: int) -> WireResponse:
+        return self._not_ok("Invalid Input : no such call", status)
+
+    def _refusal(self, refusal: SimRefusal) -> WireResponse:
+        return self._not_ok(refusal.message)
+
+    def _unknown_order(self) -> Refused:
+        return Refused(self._not_ok("Invalid Input : norenordno not found"))
+
+    def _close_sockets(self) -> None:
+        self._sockets.close_all(1000, "")
+
+    def _not_ok(self, message: str, status: int = 200) -> WireResponse:
+        return refusal(self._clock.now(), message, status)
 
     # routes ---------------------------------------------------------------------------------------------------------
 
     def _table(self) -> Sequence[Route]:
         calls = {
-            "GenAcsTok": self._login.exchange,
             "Logout": self._login.logout,
             "UserDetails": self._login.profile,
             "ClientDetails": self._login.client,
@@ -124,7 +124,8 @@ class ShoonyaDialect:
         return (
             Route("GET", "/OAuthlogin/authorize/oauth", self._login.page, is_open=True),
             Route("GET", r"/(\w+)_symbols\.txt\.zip", self._file, is_open=True),
-            *(Route("POST", f"{_BASE}/{name}", handler, is_open=True) for name, handler in calls.items()),
+            Route("POST", f"{_BASE}/GenAcsTok", self._login.exchange, is_open=True),
+            *(Route("POST", f"{_BASE}/{name}", handler) for name, handler in calls.items()),
         )
 
     # account --------------------------------------------------------------------------------------------------------
@@ -136,42 +137,29 @@ class ShoonyaDialect:
 
     def _order_history(self, request: DialectRequest) -> WireResponse:
         """Answer the states of one order, newest first."""
-        order = self._known(self._login.fields(request))
+        order = self._order_of(self._login.fields(request))
         return listing([self._order_row(state) for state in reversed(self._account.order_history(order.order_id))])
 
     def _order_status(self, request: DialectRequest) -> WireResponse:
-        return listing([self._order_row(self._known(self._login.fields(request)))])
+        return listing([self._order_row(self._order_of(self._login.fields(request)))])
 
     def _trades(self, request: DialectRequest) -> WireResponse:
         self._login.fields(request)
-        rows = []
-        for fill in self._account.fills():
-            order = self._account.order_history(fill.order_id)[-1]
-            rows.append(answers.trade_row(fill, order, self._names.by_id[fill.instrument_id], self._account.client_id))
-        return listing(rows)
+        return listing([self._trade_row(fill) for fill in self._fills()])
 
     def _positions(self, request: DialectRequest) -> WireResponse:
         self._login.fields(request)
-        return listing(
-            [
-                answers.position_row(
-                    each,
-                    self._names.by_id[each.instrument_id],
-                    self._account.market(each.instrument_id),
-                    self._account.client_id,
-                )
-                for each in self._account.positions()
-            ]
-        )
+        client = self._account.client_id
+        return listing([rows.position_row(*row, client) for row in self._position_book()])
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
         if self._login.fields(request).get("prd") != "C":
-            raise Refused(NO_DATA)
-        return listing([answers.holding_row(each, self._names_of(each)) for each in self._account.holdings()])
+            raise NotOk(NO_DATA)
+        return listing([rows.holding_row(holding, self._names_of(holding)) for holding in self._account.holdings()])
 
     def _names_of(self, holding: SimHolding) -> list[Name]:
         """Return all names of a share, because both exchanges may list it."""
-        held = self._names.by_id[holding.instrument_id]
+        held = self._name(holding.instrument_id)
         isin = held.contract.isin
         others = [
             name for name in self._names.by_id.values() if isin and name is not held and name.contract.isin == isin
@@ -180,21 +168,22 @@ class ShoonyaDialect:
 
     def _funds(self, request: DialectRequest) -> WireResponse:
         self._login.fields(request)
-        return success(self._clock.now(), **answers.funds(self._account.funds()))
+        return success(self._clock.now(), **rows.funds(self._account.funds()))
 
     def _order_margin(self, request: DialectRequest) -> WireResponse:
         fields = self._login.fields(request)
         needed = self._account.margin(forms.margin_order(fields, self._tradable(fields))).total
-        return success(self._clock.now(), **answers.order_margin(self._account.funds(), needed))
+        return success(self._clock.now(), **rows.order_margin(self._account.funds(), needed))
 
-    def _known(self, fields: Mapping[str, str]) -> SimOrder:
-        states = self._account.order_history(fields.get("norenordno", ""))
-        if not states:
-            raise Refused("Invalid Input : norenordno not found")
-        return states[-1]
+    def _order_of(self, fields: Mapping[str, str]) -> SimOrder:
+        return self._known(fields.get("norenordno"))
 
-    def _order_row(self, order: SimOrder) -> answers.Row:
-        return answers.order_row(order, self._names.by_id[order.new.instrument_id], self._account.client_id)
+    def _order_row(self, order: SimOrder) -> Row:
+        return rows.order_row(order, self._name(order.new.instrument_id), self._account.client_id)
+
+    def _trade_row(self, fill: SimFill) -> Row:
+        order, name = self._known(fill.order_id), self._name(fill.instrument_id)
+        return rows.trade_row(fill, order, name, self._account.client_id)
 
     # orders ---------------------------------------------------------------------------------------------------------
 
@@ -206,34 +195,33 @@ class ShoonyaDialect:
     def _tradable(self, fields: Mapping[str, str]) -> Name:
         name = self._names.by_symbol.get((fields.get("exch", ""), fields.get("tsym", "")))
         if name is None or name.contract.is_index:
-            raise Refused("Invalid Trading Symbol")
+            raise NotOk("Invalid Trading Symbol")
         return name
 
     def _modify(self, request: DialectRequest) -> WireResponse:
         fields = self._login.fields(request)
-        order = self._known(fields)
-        name = self._names.by_id[order.new.instrument_id]
+        order = self._order_of(fields)
+        name = self._name(order.new.instrument_id)
         if (fields.get("exch"), fields.get("tsym")) != (name.exchange, name.tradingsymbol):
-            raise Refused("Invalid Trading Symbol")
+            raise NotOk("Invalid Trading Symbol")
         changed = self._account.modify(order.order_id, **forms.changes(fields, name))
         return success(self._clock.now(), result=changed.order_id)
 
     def _cancel(self, request: DialectRequest) -> WireResponse:
-        order = self._known(self._login.fields(request))
+        order = self._order_of(self._login.fields(request))
         return success(self._clock.now(), result=self._account.cancel(order.order_id).order_id)
 
     # market data ----------------------------------------------------------------------------------------------------
 
     def _file(self, request: DialectRequest, file: str) -> WireResponse:
         if file not in FILES:
-            raise Refused("Invalid Input : no such file", 404)
+            raise NotOk("Invalid Input : no such file", 404)
         names = [name for name in self._names.by_id.values() if name.exchange == file]
         return WireResponse(status=200, headers={"content-type": "application/zip"}, body=archive(file, names))
 
     def _quote(self, request: DialectRequest) -> WireResponse:
         name = self._named(self._login.fields(request))
-        market = self._account.market(name.contract.instrument_id)
-        return success(self._clock.now(), **answers.quote(name, market))
+        return success(self._clock.now(), **rows.quote(name, self._market(name)))
 
     def _search(self, request: DialectRequest) -> WireResponse:
         fields = self._login.fields(request)
@@ -244,7 +232,7 @@ class ShoonyaDialect:
             if name.exchange == fields.get("exch") and wanted in name.tradingsymbol.upper()
         ]
         if not wanted or not found:
-            raise Refused(NO_DATA)
+            raise NotOk(NO_DATA)
         return success(self._clock.now(), values=found[:_MOST_FOUND])
 
     def _minutes(self, request: DialectRequest) -> WireResponse:
@@ -256,20 +244,17 @@ class ShoonyaDialect:
         exchange, _, symbol = fields.get("sym", "").partition(":")
         name = self._names.by_symbol.get((exchange, symbol))
         if name is None:
-            raise Refused("Invalid Trading Symbol")
-        rows = candles.days(self._account, name, fields, self._clock.today())
-        if not rows:
-            raise Refused(NO_DATA)
-        return as_json(200, rows)
+            raise NotOk("Invalid Trading Symbol")
+        found = candles.days(self._account, name, fields, self._clock.today())
+        if not found:
+            raise NotOk(NO_DATA)
+        return as_json(200, found)
 
     def _named(self, fields: Mapping[str, str]) -> Name:
         name = self._names.by_scrip.get(f"{fields.get('exch', '')}|{fields.get('token', '')}")
         if name is None:
-            raise Refused(NO_DATA)
+            raise NotOk(NO_DATA)
         return name
-
-    def _refusal(self, message: str, status: int = 200) -> WireResponse:
-        return refusal(self._clock.now(), message, status)
 
 
 def build(account: AccountView, tokens: TokenStore, clock: Clock, seed: int) -> ShoonyaDialect:

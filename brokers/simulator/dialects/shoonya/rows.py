@@ -3,7 +3,8 @@
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.simulator.dialects.shoonya.envelopes import stamp
+from onebroker.brokers.simulator.dialects.facts import Leg, Row, day_change, percent, position_facts
+from onebroker.brokers.simulator.dialects.shoonya.envelope import stamp
 from onebroker.brokers.simulator.dialects.shoonya.naming import Name
 from onebroker.brokers.simulator.world.model import (
     Market,
@@ -17,8 +18,6 @@ from onebroker.brokers.simulator.world.model import (
 from onebroker.config.clock import from_epoch
 from onebroker.config.money import plain
 from onebroker.config.vocabulary import OrderType, Product, Side
-
-Row = dict[str, object]
 
 STATUSES = {
     SimStatus.AFTER_MARKET: "AFTER MARKET ORDER REQ RECEIVED",
@@ -130,14 +129,9 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> Row
 
 def position_row(position: SimPosition, name: Name, market: Market, client_id: str) -> Row:
     """Return a row of the one list. The carried leg is priced at the previous close; `upld` fields are at its cost."""
-    carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
-    bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
-    quantity = position.quantity
-    cost = _held(position, quantity, position.overnight_price)
-    marked = _held(position, quantity, market.previous_close)
-    closed = min(bought, sold)
-    buy_value, sell_value = _sides(position, position.overnight_price)
-    realised = (sell_value / sold - buy_value / bought) * closed if closed else Decimal(0)
+    cost = position_facts(position, market, places=None)
+    marked = position_facts(position, market, places=None, carried_price=market.previous_close)
+    carried_price = position.overnight_price if cost.carried else None
     product, alias = _PRODUCTS[position.product]
     row = {
         "stat": "Ok",
@@ -146,19 +140,19 @@ def position_row(position: SimPosition, name: Name, market: Market, client_id: s
         **_instrument(name),
         "prd": product,
         "s_prdt_ali": alias,
-        "netqty": name.quantity(quantity),
-        "netavgprc": name.price(marked),
-        "netupldprc": name.price(cost),
-        "upldprc": name.price(position.overnight_price) if position.overnight_quantity else name.price(None),
-        "cforgavgprc": name.price(position.overnight_price) if position.overnight_quantity else name.price(None),
-        **_leg("daybuy", position.day_buy_quantity, position.day_buy_value, name),
-        **_leg("daysell", position.day_sell_quantity, position.day_sell_value, name),
-        **_leg("cfbuy", carried_buy, carried_buy * market.previous_close, name),
-        **_leg("cfsell", carried_sell, carried_sell * market.previous_close, name),
+        "netqty": name.quantity(cost.quantity),
+        "netavgprc": name.price(marked.held_price),
+        "netupldprc": name.price(cost.held_price),
+        "upldprc": name.price(carried_price),
+        "cforgavgprc": name.price(carried_price),
+        **_leg("daybuy", cost.day_buy, name),
+        **_leg("daysell", cost.day_sell, name),
+        **_leg("cfbuy", marked.carried_buy, name),
+        **_leg("cfsell", marked.carried_sell, name),
         "lp": name.price(market.last_price),
-        "rpnl": f"{realised.quantize(_TWO)}",
-        "urmtom": f"{((market.last_price - marked) * quantity).quantize(_TWO)}",
-        "bep": name.price(cost),
+        "rpnl": f"{cost.realized.quantize(_TWO)}",
+        "urmtom": f"{marked.unrealized.quantize(_TWO)}",
+        "bep": name.price(cost.held_price),
     }
     return {key: value for key, value in row.items() if not (key.endswith("qty") and value == "0" and key != "netqty")}
 
@@ -239,7 +233,7 @@ def order_margin(funds: SimFunds, needed: Decimal) -> Row:
 
 def touchline(name: Name, market: Market) -> Row:
     """Return the fields that frames and quotes share. Indices have neither depth nor volume."""
-    change = (market.last_price - market.previous_close) * 100 / market.previous_close
+    change = percent(day_change(market), market.previous_close, places=None)
     row: Row = {
         "lp": name.price(market.last_price),
         "pc": f"{change:.2f}",
@@ -370,23 +364,9 @@ def _level(name: Name, market: Market, place: int, *, with_orders: bool) -> Row:
     return row
 
 
-def _leg(head: str, units: int, value: Decimal, name: Name) -> Row:
+def _leg(head: str, leg: Leg, name: Name) -> Row:
     return {
-        f"{head}qty": name.quantity(units),
-        f"{head}amt": f"{value.quantize(_TWO)}",
-        f"{head}avgprc": name.price(value / units if units else None),
+        f"{head}qty": name.quantity(leg.quantity),
+        f"{head}amt": f"{leg.value.quantize(_TWO)}",
+        f"{head}avgprc": name.price(leg.average),
     }
-
-
-def _sides(position: SimPosition, carried_price: Decimal) -> tuple[Decimal, Decimal]:
-    """Return the ₹ bought and sold, with the carried leg at `carried_price`."""
-    carried = position.overnight_quantity * carried_price
-    return position.day_buy_value + max(carried, Decimal(0)), position.day_sell_value + max(-carried, Decimal(0))
-
-
-def _held(position: SimPosition, quantity: int, carried_price: Decimal) -> Decimal:
-    """Return the average price of the held units."""
-    bought, sold = _sides(position, carried_price)
-    if quantity > 0:
-        return bought / (max(position.overnight_quantity, 0) + position.day_buy_quantity)
-    return sold / (max(-position.overnight_quantity, 0) + position.day_sell_quantity) if quantity else Decimal(0)

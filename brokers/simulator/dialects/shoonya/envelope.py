@@ -1,5 +1,6 @@
 """Shoonya's answers around their content, and the body that every call has."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from urllib.parse import unquote_plus
 
@@ -7,14 +8,15 @@ import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.rest import as_json
 
 DEAD = "Session Expired : Invalid Session Key"
 NO_DATA = 'Error Occurred : 5 "no data"'
 
 
-class Refused(Exception):
-    """A call answered with an error text. `status` is the answer's HTTP status."""
+class NotOk(Exception):
+    """A call that is answered with an error text. The server adds the time of its answer. `status` is the answer's HTTP status."""
 
     def __init__(self, message: str, status: int = 200) -> None:
         super().__init__(message)
@@ -30,10 +32,10 @@ def success(now: datetime, **fields: object) -> WireResponse:
     return as_json(200, {"request_time": stamp(now), "stat": "Ok", **fields})
 
 
-def listing(rows: list[dict[str, object]]) -> WireResponse:
-    """Return a bare array. An empty array becomes a refusal that says so."""
+def listing(rows: Sequence[Row]) -> WireResponse:
+    """Return a bare array. Raise `NotOk` for an empty array."""
     if not rows:
-        raise Refused(NO_DATA)
+        raise NotOk(NO_DATA)
     return as_json(200, rows)
 
 
@@ -42,7 +44,7 @@ def refusal(now: datetime, message: str, status: int = 200) -> WireResponse:
 
 
 def fields_of(request: DialectRequest) -> tuple[dict[str, str], str]:
-    """Return the texts of `jData`, and the `jKey` next to it. Raise `Refused`.
+    """Return the texts of `jData`, and the `jKey` next to it. Raise `NotOk`.
 
     The body is cut at every `&`, as a form is, before anything is decoded. A null counts as absent. An array or object is left out.
     """
@@ -50,7 +52,7 @@ def fields_of(request: DialectRequest) -> tuple[dict[str, str], str]:
     try:
         values = msgspec.json.decode(unquote_plus(parts.get("jData", "")), type=dict[str, object])
     except (msgspec.DecodeError, RecursionError):
-        raise Refused("Invalid Input : jData is not valid json object") from None
+        raise NotOk("Invalid Input : jData is not valid json object") from None
     texts = {name: value for name, value in values.items() if isinstance(value, str)}
     numbers = {
         name: str(value)

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
-from onebroker.brokers.simulator.dialects.shoonya.answers import Row, depth, order_update, received, touchline
+from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.shoonya.naming import Name, ShoonyaNames
+from onebroker.brokers.simulator.dialects.shoonya.rows import depth, order_update, received, touchline
 from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 
 MOST_SCRIPS = 100
