@@ -2,9 +2,10 @@
 
 from decimal import Decimal
 
-from onebroker.brokers.simulator.dialects.icicidirect.answers import status_word
-from onebroker.brokers.simulator.dialects.icicidirect.envelopes import day_text, figure
+from onebroker.brokers.simulator.dialects.facts import day_change, percent
+from onebroker.brokers.simulator.dialects.icicidirect.envelope import day_text, figure
 from onebroker.brokers.simulator.dialects.icicidirect.naming import Name
+from onebroker.brokers.simulator.dialects.icicidirect.rows import status_word
 from onebroker.brokers.simulator.world.model import Market, SimOrder, SimStatus
 from onebroker.config.vocabulary import Side
 
@@ -22,7 +23,7 @@ def quote_array(name: Name, market: Market) -> list[object]:
     head: list[object] = [f"{room}.1!{token}"]
     if name.exchange == "MCX":
         return head + _commodity(market)
-    change = float(((market.last_price - market.previous_close) * 100 / market.previous_close).quantize(_PAISE))
+    change = float(percent(day_change(market), market.previous_close, _PAISE))
     head += [float(market.open), float(market.last_price), float(market.high), float(market.low), change]
     index = name.contract.is_index
     bid, offer = ((levels[0] if levels else None) for levels in (market.buy, market.sell))

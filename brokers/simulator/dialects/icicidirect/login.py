@@ -2,24 +2,23 @@
 
 import base64
 import hashlib
-import hmac
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from urllib.parse import urlencode
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
-from onebroker.brokers.simulator.dialects.icicidirect.envelopes import (
+from onebroker.brokers.simulator.dialects.icicidirect.envelope import (
     EXPIRED,
     WRONG_KEY,
     WRONG_SESSION,
-    Refused,
     body_of,
     day_text,
+    refused,
     second_text,
     success,
     word,
 )
+from onebroker.brokers.simulator.dialects.logins import redirect, same
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.config.clock import Clock
 
@@ -41,8 +40,7 @@ class LoginDesk:
         """Stand in for the page where a person logs in: redirect at once to the app's registered address."""
         if request.first("api_key") != self._credentials["app_key"]:
             return WireResponse(status=401, headers={"content-type": "text/html"}, body=b"<html>Invalid App Key</html>")
-        query = urlencode({"apisession": self.new_session()})
-        return WireResponse(status=302, headers={"location": f"{REGISTERED_REDIRECT}?{query}"})
+        return redirect(REGISTERED_REDIRECT, {"apisession": self.new_session()})
 
     def new_session(self) -> str:
         """Return a new API_Session."""
@@ -52,36 +50,36 @@ class LoginDesk:
         """Answer customerdetails. The call is not signed; session and key are in the body of a GET."""
         body = body_of(request)
         if word(body, "AppKey") != self._credentials["app_key"]:
-            raise Refused(WRONG_KEY)
+            raise refused(WRONG_KEY)
         session = word(body, "SessionToken")
         if not session.isalnum():
-            raise Refused(WRONG_SESSION)
+            raise refused(WRONG_SESSION)
         if not self._tokens.is_live(session):
-            raise Refused(EXPIRED)
+            raise refused(EXPIRED)
         return success(self._details(session))
 
     def check(self, request: DialectRequest) -> None:
         """Accept a signed call, or raise `Refused`."""
         headers = request.headers
         if headers.get("x-appkey") != self._credentials["app_key"]:
-            raise Refused(WRONG_KEY)
+            raise refused(WRONG_KEY)
         self.check_token(headers.get("x-sessiontoken", ""))
         stamp = headers.get("x-timestamp", "")
         try:
             at = datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%S.000Z").replace(tzinfo=UTC)
         except ValueError as failure:
-            raise Refused("Invalid timestamp", status=401, http_status=401) from failure
+            raise refused("Invalid timestamp", status=401, http_status=401) from failure
         if abs(at.timestamp() - self._clock.epoch()) > MOST_SKEW_SECONDS:
-            raise Refused("Request timestamp is not within the allowed time", status=400, http_status=400)
+            raise refused("Request timestamp is not within the allowed time", status=400, http_status=400)
         signed = stamp.encode() + request.body + self._credentials["secret_key"].encode()
         checksum = f"token {hashlib.sha256(signed).hexdigest()}"
-        if not hmac.compare_digest(checksum.encode(), headers.get("x-checksum", "").encode()):
-            raise Refused("Checksum mismatch", status=400, http_status=400)
+        if not same(headers.get("x-checksum", ""), checksum):
+            raise refused("Checksum mismatch", status=400, http_status=400)
 
     def check_historical(self, request: DialectRequest) -> None:
         """Accept a v2 call, which carries only token and key, or raise `Refused`."""
         if request.headers.get("apikey") != self._credentials["app_key"]:
-            raise Refused(WRONG_KEY, status=401, http_status=401)
+            raise refused(WRONG_KEY, status=401, http_status=401)
         self.check_token(request.headers.get("x-sessiontoken", ""))
 
     def check_token(self, token: str) -> None:
@@ -89,9 +87,9 @@ class LoginDesk:
         try:
             user, _, key = base64.b64decode(token, validate=True).decode("ascii").partition(":")
         except ValueError as failure:
-            raise Refused(WRONG_SESSION) from failure
+            raise refused(WRONG_SESSION) from failure
         if not self.is_user(user, key):
-            raise Refused(EXPIRED if user == self._account.client_id else WRONG_SESSION)
+            raise refused(EXPIRED if user == self._account.client_id else WRONG_SESSION)
 
     def is_user(self, user: object, key: object) -> bool:
         """Tell whether the two parts of a session token are live."""

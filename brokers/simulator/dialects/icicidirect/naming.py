@@ -1,5 +1,4 @@
-"""How ICICI Direct names the exchange's contracts: exchange codes, six-letter short names, room numbers, the security
-master."""
+"""How ICICI Direct names the exchange's contracts: exchange codes, six-letter short names, room numbers, the security master."""
 
 import csv
 import io
@@ -10,8 +9,9 @@ from datetime import date
 import attrs
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
-from onebroker.brokers.simulator.dialects.icicidirect.envelopes import day_text
+from onebroker.brokers.simulator.dialects.icicidirect.envelope import day_text
 from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.dialects.symbols import expiry_of
 from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.instruments import Shape, strike_text
 
@@ -46,8 +46,7 @@ class Name:
 
     @property
     def expiry(self) -> date | None:
-        written = self.contract.identity.expiry_date
-        return None if written is None else date.fromisoformat(written)
+        return None if self.kind == "cash" else expiry_of(self.contract)
 
     @property
     def kind(self) -> str:
@@ -104,7 +103,6 @@ class IciciNames(Listed[Name]):
 
     def __init__(self, account: AccountView) -> None:
         self._shorts: Mapping[tuple[str, str], str] = {}
-        self._account_view = account
         super().__init__(account, self._name_of)
 
     @property
@@ -129,7 +127,7 @@ class IciciNames(Listed[Name]):
         symbol = str(identity.symbol or identity.underlying_symbol)
         key = (identity.exchange, symbol)
         if key not in self._shorts:
-            self._shorts = short_names(self._account_view.contracts())
+            self._shorts = short_names(self._account.contracts())
         token = symbol if contract.is_index else str(contract.exchange_token)
         return Name(contract=contract, exchange=code, stock_code=self._shorts[key], token=token)
 

@@ -1,6 +1,6 @@
 """The envelope of ICICI Direct's answers, the incoming JSON bodies, and the broker's format for days, times and figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -8,7 +8,8 @@ import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
-from onebroker.brokers.simulator.dialects.rest import as_json
+from onebroker.brokers.simulator.dialects.facts import Row
+from onebroker.brokers.simulator.dialects.rest import Refused, as_json
 
 EXPIRED = "Resource not available."
 WRONG_SESSION = "Invalid session."
@@ -16,14 +17,6 @@ WRONG_KEY = "Public Key does not exist."
 NOTHING = "No Data Found"
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-
-class Refused(Exception):
-    """A call answered with an error in the envelope."""
-
-    def __init__(self, message: str, *, status: int = 500, http_status: int = 200) -> None:
-        super().__init__(message)
-        self.answer = error(message, status=status, http_status=http_status)
 
 
 def success(content: object) -> WireResponse:
@@ -35,7 +28,11 @@ def error(message: str, *, status: int = 500, http_status: int = 200) -> WireRes
     return as_json(http_status, {"Success": None, "Status": status, "Error": message})
 
 
-def found(rows: list[dict[str, object]]) -> WireResponse:
+def refused(message: str, *, status: int = 500, http_status: int = 200) -> Refused:
+    return Refused(error(message, status=status, http_status=http_status))
+
+
+def found(rows: Sequence[Row]) -> WireResponse:
     """Answer a list. An empty list comes in the form of an error, though it is none."""
     return success(rows) if rows else as_json(200, {"Success": None, "Status": 200, "Error": NOTHING})
 
@@ -45,7 +42,7 @@ def body_of(request: DialectRequest) -> dict[str, object]:
     try:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError) as failure:
-        raise Refused("Invalid request body", status=400, http_status=400) from failure
+        raise refused("Invalid request body", status=400, http_status=400) from failure
 
 
 def word(body: Mapping[str, object], name: str) -> str:

@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from onebroker.brokers.simulator.dialects.icicidirect.envelopes import day_text, figure, minute_text, second_text
+from onebroker.brokers.simulator.dialects.facts import (
+    FOUR_PLACES,
+    Row,
+    day_change,
+    percent,
+    position_facts,
+    rupees,
+)
+from onebroker.brokers.simulator.dialects.icicidirect.envelope import day_text, figure, minute_text, second_text
 from onebroker.brokers.simulator.dialects.icicidirect.naming import Name
 from onebroker.brokers.simulator.world.model import (
     Market,
@@ -19,8 +27,6 @@ from onebroker.config.clock import from_epoch
 from onebroker.config.instruments import strike_text
 from onebroker.config.money import plain
 from onebroker.config.vocabulary import Product
-
-Row = dict[str, object]
 
 _WHOLE = {
     SimStatus.AFTER_MARKET: "Queued",
@@ -101,7 +107,7 @@ def trade_row(fills: Sequence[SimFill], name: Name, market: Market) -> Row:
         "stock_code": name.stock_code,
         "action": first.side.value.title(),
         "quantity": str(units),
-        "average_cost": figure((value / units).quantize(Decimal("0.0001"))),
+        "average_cost": figure((value / units).quantize(FOUR_PLACES)),
         "brokerage_amount": "0.00",
         "product_type": _product(name, first.product),
         "exchange_code": name.exchange,
@@ -140,7 +146,7 @@ def fill_row(fill: SimFill, name: Name) -> Row:
 
 def position_row(position: SimPosition, name: Name, market: Market) -> Row:
     """Return one position. The quantity has no sign; the action gives it. Shares bought for delivery are here on the day of purchase."""
-    quantity = position.quantity
+    facts = position_facts(position, market)
     return {
         "segment": "equity" if name.expiry is None else "fno",
         "product_type": _product(name, position.product),
@@ -149,9 +155,9 @@ def position_row(position: SimPosition, name: Name, market: Market) -> Row:
         "expiry_date": None if name.expiry is None else day_text(name.expiry),
         "strike_price": None if name.expiry is None else strike_text(name.strike),
         "right": name.right,
-        "action": "Buy" if quantity > 0 else "Sell" if quantity < 0 else "NA",
-        "quantity": str(abs(quantity)),
-        "average_price": figure(_held_at(position)),
+        "action": "Buy" if facts.quantity > 0 else "Sell" if facts.quantity < 0 else "NA",
+        "quantity": str(abs(facts.quantity)),
+        "average_price": figure(facts.held_price),
         "settlement_id": None,
         "margin_amount": None,
         "ltp": figure(market.last_price),
@@ -192,7 +198,7 @@ def demat_row(holding: SimHolding, name: Name) -> Row:
 
 def portfolio_row(holding: SimHolding, name: Name, market: Market) -> Row:
     """Return the bought units, delivered or not."""
-    change = (market.last_price - market.previous_close) * 100 / market.previous_close
+    change = percent(day_change(market), market.previous_close, _PAISE)
     return {
         "stock_code": name.stock_code,
         "exchange_code": name.exchange,
@@ -200,7 +206,7 @@ def portfolio_row(holding: SimHolding, name: Name, market: Market) -> Row:
         "average_price": figure(holding.average_price),
         "booked_profit_loss": None,
         "current_market_price": figure(market.last_price),
-        "change_percentage": figure(change.quantize(_PAISE)),
+        "change_percentage": figure(change),
         "answer_flag": None,
         "product_type": None,
         "expiry_date": None,
@@ -222,43 +228,54 @@ def funds(funds: SimFunds) -> Row:
     for_derivatives = funds.used - funds.delivery
     return {
         "bank_account": "123456789012",
-        "total_bank_balance": float(free + funds.used),
-        "allocated_equity": float(half + funds.delivery),
-        "allocated_fno": float(free - half + for_derivatives),
+        "total_bank_balance": rupees(free + funds.used),
+        "allocated_equity": rupees(half + funds.delivery),
+        "allocated_fno": rupees(free - half + for_derivatives),
         "allocated_commodity": 0.0,
         "allocated_currency": 0.0,
-        "block_by_trade_equity": float(funds.delivery),
-        "block_by_trade_fno": float(for_derivatives),
+        "block_by_trade_equity": rupees(funds.delivery),
+        "block_by_trade_fno": rupees(for_derivatives),
         "block_by_trade_commodity": 0.0,
         "block_by_trade_currency": 0.0,
-        "block_by_trade_balance": float(funds.used),
+        "block_by_trade_balance": rupees(funds.used),
         "unallocated_balance": "0",
+    }
+
+
+def margin(funds: SimFunds) -> Row:
+    """Return the cash allocated to an exchange; here all exchanges share it."""
+    return {
+        "limit_list": [],
+        "cash_limit": rupees(funds.opening_cash),
+        "amount_allocated": rupees(funds.available + funds.used),
+        "block_by_trade": rupees(funds.used),
+        "isec_margin": 0.0,
     }
 
 
 def quote_row(name: Name, market: Market) -> Row:
     """Return one quote. It has no depth, no average and no oi."""
     bid, offer = (levels[0] if levels else None for levels in (market.buy, market.sell))
-    change = (market.last_price - market.previous_close) * 100 / market.previous_close
+    change = percent(day_change(market), market.previous_close, _PAISE)
     return {
         "exchange_code": name.exchange,
         "product_type": {"cash": "", "futures": "Future", "options": "Options"}[name.kind],
         "stock_code": name.stock_code,
         **(derivative_fields(name) if name.expiry else {"expiry_date": "", "right": "", "strike_price": 0.0}),
         **({"right": "*"} if name.kind == "futures" else {}),
-        "ltp": float(market.last_price),
+        "ltp": rupees(market.last_price),
         "ltt": second_text(from_epoch(market.last_trade_time)),
-        "best_bid_price": float(bid.price) if bid else 0.0,
+        "best_bid_price": rupees(bid.price if bid else None),
         "best_bid_quantity": str(bid.quantity if bid else 0),
-        "best_offer_price": float(offer.price) if offer else 0.0,
+        "best_offer_price": rupees(offer.price if offer else None),
         "best_offer_quantity": str(offer.quantity if offer else 0),
-        "open": float(market.open),
-        "high": float(market.high),
-        "low": float(market.low),
-        "previous_close": float(market.previous_close),
-        "ltp_percent_change": float(change.quantize(_PAISE)),
-        "upper_circuit": float(market.upper_circuit),
-        "lower_circuit": float(market.lower_circuit),
+        "open": rupees(market.open),
+        "high": rupees(market.high),
+        "low": rupees(market.low),
+        "previous_close": rupees(market.previous_close),
+        "ltp_percent_change": float(change),  # unlike rupees(), keeps the sign of a loss that rounds to zero
+        "upper_circuit": rupees(market.upper_circuit),
+        "lower_circuit": rupees(market.lower_circuit),
         "total_quantity_traded": str(market.volume),
         "spot_price": "",
     }
@@ -295,7 +312,7 @@ def candle_row(name: Name, candle: tuple[float, float, float, float, float, int,
     """Return one candle of v1 (`texts`) or v2. In v2 a share's row names no contract."""
     start, *prices, volume, interest = candle
     figures = [*prices, volume, interest if name.expiry else None]
-    written = [None if each is None else f"{each:g}" for each in figures] if texts else figures
+    written = [None if value is None else f"{value:g}" for value in figures] if texts else figures
     row: Row = {
         "datetime": f"{from_epoch(start):%Y-%m-%d %H:%M:%S}",
         "stock_code": name.stock_code,
@@ -316,18 +333,3 @@ def candle_row(name: Name, candle: tuple[float, float, float, float, float, int,
 
 def _product(name: Name, product: Product) -> str:
     return "Margin" if product is Product.MIS else name.kind.title()
-
-
-def _held_at(position: SimPosition) -> Decimal:
-    """Return the average of the open units, from the side on which they were opened; zero when flat."""
-    quantity = position.quantity
-    if not quantity:
-        return Decimal(0)
-    carried = position.overnight_quantity
-    if quantity > 0:
-        units = max(carried, 0) + position.day_buy_quantity
-        value = max(carried, 0) * position.overnight_price + position.day_buy_value
-    else:
-        units = max(-carried, 0) + position.day_sell_quantity
-        value = max(-carried, 0) * position.overnight_price + position.day_sell_value
-    return (value / units).quantize(Decimal("0.0001"))
