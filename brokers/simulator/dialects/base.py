@@ -110,11 +110,11 @@ class RestDialect(ABC, Generic[_Name]):
 
     @abstractmethod
     def _refusal(self, refusal: SimRefusal) -> WireResponse:
-        """Answer with the exchange's refusal in the broker's words."""
+        """Answer with the exchange's refusal in the broker's words, or raise an exception that the subclass answers itself."""
 
     @abstractmethod
-    def _unknown_order(self) -> Refused:
-        """Return the refusal of a call that names an order which does not exist."""
+    def _unknown_order(self) -> Exception:
+        """Return the refusal of a call that names an order which does not exist: `Refused`, or an exception that the subclass answers itself."""
 
     @abstractmethod
     def _close_sockets(self) -> None:

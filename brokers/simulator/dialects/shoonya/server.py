@@ -6,7 +6,7 @@ from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect, stream_base
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.facts import Row
-from onebroker.brokers.simulator.dialects.rest import Refused, Route, as_json
+from onebroker.brokers.simulator.dialects.rest import Route, as_json
 from onebroker.brokers.simulator.dialects.shoonya import candles, forms, rows
 from onebroker.brokers.simulator.dialects.shoonya.envelope import NO_DATA, NotOk, listing, refusal, success
 from onebroker.brokers.simulator.dialects.shoonya.login import EXPIRY, LoginDesk
@@ -88,8 +88,8 @@ class ShoonyaDialect(RestDialect[Name]):
     def _refusal(self, refusal: SimRefusal) -> WireResponse:
         return self._not_ok(refusal.message)
 
-    def _unknown_order(self) -> Refused:
-        return Refused(self._not_ok("Invalid Input : norenordno not found"))
+    def _unknown_order(self) -> NotOk:
+        return NotOk("Invalid Input : norenordno not found")
 
     def _close_sockets(self) -> None:
         self._sockets.close_all(1000, "")

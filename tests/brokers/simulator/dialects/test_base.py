@@ -63,6 +63,26 @@ class Plain(RestDialect):
         return self._tokens.mint(Kind.ACCESS)
 
 
+class NotDone(Exception):
+    """A refusal that needs more than its words: the call's path."""
+
+
+class Repeating(Plain):
+    """A server whose refusals repeat the call's path."""
+
+    def handle(self, request):
+        try:
+            return super().handle(request)
+        except NotDone as refused:
+            return as_json(400, [request.path, str(refused)])
+
+    def _refusal(self, refusal):
+        raise NotDone(refusal.message)
+
+    def _unknown_order(self):
+        return NotDone("which")
+
+
 @pytest.fixture
 def plain(floor):
     return Plain(floor.account(), floor.exchange.tokens("zerodha"), floor.clock)
@@ -83,6 +103,13 @@ def test_each_refusal_has_its_own_answer(plain):
     assert ask(plain, "GET", "/nothing", token) == (404, b'"where"')
     assert ask(plain, "PUT", "/refused", token) == (405, b'"where"')
     assert ask(plain, "POST", "/refused", token) == (400, b'"no"')
+
+
+def test_a_server_may_answer_its_refusals_itself(floor):
+    repeating = Repeating(floor.account(), floor.exchange.tokens("zerodha"), floor.clock)
+    token = repeating.log_in()
+    assert ask(repeating, "GET", "/orders/1", token) == (400, b'["/orders/1","which"]')
+    assert ask(repeating, "POST", "/refused", token) == (400, b'["/refused","no"]')
 
 
 def test_orders_fills_and_positions_are_the_accounts(plain, floor, monkeypatch):
