@@ -2,9 +2,11 @@
 of its earlier calls."""
 
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
+from onebroker.brokers.simulator.dialects.fivepaisa.envelope import BAD_INPUT, NotDone
 from onebroker.brokers.simulator.dialects.fivepaisa.naming import Name
+from onebroker.brokers.simulator.dialects.form import Form
 from onebroker.brokers.simulator.world.model import NewOrder, SimOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
@@ -14,21 +16,16 @@ _VALIDITIES = {"0": Validity.DAY, "3": Validity.IOC}
 _MOST = Decimal(10) ** 12
 
 
-class BadField(Exception):
-    """A field that the service cannot read: status 2."""
-
-
 class NoMarketOrders(Exception):
     """An order at price 0. The risk check refuses it for every API key."""
 
 
 def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return the order that a place body asks for, in units. Raise `BadField` or `NoMarketOrders`."""
-    side = _side(body)
-    validity = _VALIDITIES.get(str(body.get("iOrderValidity", "0") or "0").strip())
-    if validity is None:
-        raise BadField("Invalid iOrderValidity")
-    price, trigger = _amount(body, "Price"), _amount(body, "StopLossPrice")
+    """Return the order that a place body asks for, in units. Raise `NotDone` or `NoMarketOrders`."""
+    words, numbers = _words(body), _numbers(body)
+    side = words.one_of("OrderType", _SIDES)
+    validity = words.one_of("iOrderValidity", _VALIDITIES)
+    price, trigger = numbers.decimal_or_zero("Price"), numbers.decimal_or_zero("StopLossPrice")
     if not price:
         raise NoMarketOrders
     return NewOrder(
@@ -37,8 +34,8 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
         product=_product(body, name),
         order_type=OrderType.SL if trigger else OrderType.LIMIT,
         validity=validity,
-        quantity=_count(body, "Qty") * name.units,
-        disclosed_quantity=_count(body, "DisQty") * name.units,
+        quantity=numbers.whole_or_zero("Qty") * name.units,
+        disclosed_quantity=numbers.whole_or_zero("DisQty") * name.units,
         price=price,
         trigger_price=trigger or None,
         after_market=_flag(body.get("AHPlaced")),
@@ -47,41 +44,50 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
 
 
 def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
-    """Return one order of a margin body, in units. Its price may be off the tick grid. Raise `BadField`."""
+    """Return one order of a margin body, in units. Its price may be off the tick grid. Raise `NotDone`."""
     if body.get("PlaceModifyCancel") != "P":
-        raise BadField("Invalid PlaceModifyCancel")
+        raise _refuse("PlaceModifyCancel", None)
+    numbers = _numbers(body)
     return NewOrder(
         instrument_id=name.contract.instrument_id,
-        side=_side(body),
+        side=_words(body).one_of("OrderType", _SIDES),
         product=_product(body, name),
         order_type=OrderType.MARKET,
         validity=Validity.DAY,
-        quantity=_count(body, "Qty") * name.units,
-        price=_amount(body, "Price") or None,
+        quantity=numbers.whole_or_zero("Qty") * name.units,
+        price=numbers.decimal_or_zero("Price") or None,
     )
 
 
 def changes(body: Mapping[str, object], order: SimOrder, name: Name) -> dict[str, object]:
-    """Return what a modify body changes, quantities in units. Raise `BadField` or `NoMarketOrders`."""
+    """Return what a modify body changes, quantities in units. Raise `NotDone` or `NoMarketOrders`."""
+    numbers = _numbers(body)
     wanted: dict[str, object] = {}
     if body.get("Price") is not None:
-        wanted["price"] = _amount(body, "Price")
+        wanted["price"] = numbers.decimal_or_zero("Price")
         if not wanted["price"]:
             raise NoMarketOrders
     if body.get("Qty"):
-        wanted["quantity"] = _count(body, "Qty") * name.units
+        wanted["quantity"] = numbers.whole_or_zero("Qty") * name.units
     if body.get("StopLossPrice") and order.order_type.takes_trigger:
-        wanted["trigger_price"] = _amount(body, "StopLossPrice")
+        wanted["trigger_price"] = numbers.decimal_or_zero("StopLossPrice")
     if body.get("DisQty"):
-        wanted["disclosed_quantity"] = _count(body, "DisQty") * name.units
+        wanted["disclosed_quantity"] = numbers.whole_or_zero("DisQty") * name.units
     return wanted
 
 
-def _side(body: Mapping[str, object]) -> Side:
-    side = _SIDES.get(str(body.get("OrderType")).strip().upper())
-    if side is None:
-        raise BadField("Invalid OrderType")
-    return side
+def _words(body: Mapping[str, object]) -> Form:
+    """Return the reader of words and codes. An absent field is the code 0."""
+    return Form(lambda field: str(body.get(field) or "0").strip().upper(), _refuse)
+
+
+def _numbers(body: Mapping[str, object]) -> Form:
+    """Return the reader of amounts, which come as numbers or as texts."""
+    return Form(body.get, _refuse, most=_MOST)
+
+
+def _refuse(field: str, _: object) -> NotDone:
+    return NotDone(BAD_INPUT, f"Invalid {field}")
 
 
 def _product(body: Mapping[str, object], name: Name) -> Product:
@@ -91,24 +97,3 @@ def _product(body: Mapping[str, object], name: Name) -> Product:
 
 def _flag(value: object) -> bool:
     return value is True or str(value).strip().upper() in ("Y", "TRUE")
-
-
-def _count(body: Mapping[str, object], field: str) -> int:
-    value = _amount(body, field)
-    if value != int(value):
-        raise BadField(f"Invalid {field}")
-    return int(value)
-
-
-def _amount(body: Mapping[str, object], field: str) -> Decimal:
-    """Return an amount. Numbers come as numbers or as texts."""
-    sent = body.get(field)
-    if sent is None or sent == "":
-        return Decimal(0)
-    try:
-        value = Decimal(str(sent))
-    except InvalidOperation:
-        raise BadField(f"Invalid {field}") from None
-    if isinstance(sent, bool) or not value.is_finite() or not 0 <= value <= _MOST:
-        raise BadField(f"Invalid {field}")
-    return value

@@ -3,28 +3,27 @@
 import base64
 import hashlib
 import hmac
-import struct
 from collections.abc import Mapping
 from datetime import time
-from urllib.parse import urlencode
 
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
-from onebroker.brokers.simulator.dialects.fivepaisa.envelopes import (
+from onebroker.brokers.simulator.dialects.fivepaisa.envelope import (
     BAD_INPUT,
     NO,
     NO_SESSION,
     OK,
-    Refused,
+    NotDone,
     bare,
     enveloped,
     login_answer,
     message_of,
-    no,
     request_error,
 )
+from onebroker.brokers.simulator.dialects.logins import is_one_time_code, jwt_part, jwt_text, redirect, same
+from onebroker.brokers.simulator.dialects.rest import Refused
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.config.clock import Clock, next_time_of_day
 
@@ -32,7 +31,6 @@ EXPIRY = time(23, 59)
 REQUEST_TOKEN_SECONDS = 3600.0
 """How long a request token is valid: one hour, as the pages say."""
 _REDIRECT_SERVER = "C"
-_STEP_SECONDS = 30
 _JWT_HEADER = {"alg": "HS256", "typ": "JWT"}
 
 
@@ -51,7 +49,7 @@ class LoginDesk:
             body.get("PIN"), self._credentials["pin"]
         ):
             return login_answer({"Status": BAD_INPUT, "Message": "Invalid client code or PIN", "RequestToken": ""})
-        if not self._is_code(str(body.get("TOTP"))):
+        if not is_one_time_code(str(body.get("TOTP")), self._credentials["totp_secret"], self._clock.epoch()):
             return login_answer({"Status": NO, "Message": "Invalid TOTP", "RequestToken": ""})
         token = self._tokens.mint(Kind.ONE_TIME, REQUEST_TOKEN_SECONDS)
         return login_answer({"Status": OK, "Message": "Success", "RequestToken": token, "Userkey": self._credentials["user_key"]})  # fmt: skip
@@ -64,8 +62,7 @@ class LoginDesk:
         query = {"RequestToken": self._tokens.mint(Kind.ONE_TIME, REQUEST_TOKEN_SECONDS)}
         if request.first("State"):
             query["state"] = str(request.first("State"))
-        joint = "&" if "?" in target else "?"
-        return WireResponse(status=302, headers={"location": f"{target}{joint}{urlencode(query)}"})
+        return redirect(target, query)
 
     def exchange(self, request: DialectRequest) -> WireResponse:
         """GetAccessToken: exchange a request token for an access token, once."""
@@ -103,7 +100,7 @@ class LoginDesk:
             "iat": begins,
             "jti": minted,
         }
-        signed = f"{_encoded(msgspec.json.encode(_JWT_HEADER))}.{_encoded(msgspec.json.encode(said))}"
+        signed = f"{jwt_part(_JWT_HEADER)}.{jwt_part(said)}"
         return f"{signed}.{self._signature(signed)}"
 
     def is_live(self, token: str) -> bool:
@@ -117,22 +114,21 @@ class LoginDesk:
         return self._tokens.is_live(str(said.get("jti")))
 
     def check(self, request: DialectRequest) -> None:
-        """Raise `Refused` for a call without a live token, with another key, or with another client's code."""
+        """Raise `Refused` or `NotDone` for a call without a live token, with another key, or with another client's code."""
         head, body = message_of(request)
-        path = request.path
         if not any(_same(head.get(name), self._credentials["user_key"]) for name in ("key", "Key")):
-            raise Refused(enveloped(path, None, "2", "Invalid head parameters"))
-        self.check_token(request, no(path, NO_SESSION, "Invalid Session"))
+            raise Refused(enveloped(request.path, None, "2", "Invalid head parameters"))
+        self.check_token(request, NotDone(NO_SESSION, "Invalid Session"))
         if not _same(body.get("ClientCode"), self._account.client_id):
-            raise Refused(no(path, BAD_INPUT, "Invalid Client Code"))
+            raise NotDone(BAD_INPUT, "Invalid Client Code")
 
-    def check_token(self, request: DialectRequest, dead: WireResponse) -> None:
-        """Raise `Refused`: with the bare text if no token is sent, with `dead` if the token is not live."""
+    def check_token(self, request: DialectRequest, dead: Exception) -> None:
+        """Raise `Refused` with the bare text if no token is sent, and `dead` if the token is not live."""
         word, _, token = request.headers.get("authorization", "").partition(" ")
         if word.lower() != "bearer" or not token.strip():
             raise Refused(bare(200, "Invalid Token"))
         if not self.is_live(token.strip()):
-            raise Refused(dead)
+            raise dead
 
     def _login_body(self, request: DialectRequest) -> dict[str, object]:
         head, body = message_of(request)
@@ -142,25 +138,8 @@ class LoginDesk:
 
     def _signature(self, signed: str) -> str:
         key = self._credentials["encryption_key"].encode()
-        return _encoded(hmac.digest(key, signed.encode("utf-8", "replace"), hashlib.sha256))
-
-    def _is_code(self, code: str) -> bool:
-        now = self._clock.epoch()
-        secret = self._credentials["totp_secret"]
-        return code in [_one_time_code(secret, now + step * _STEP_SECONDS) for step in (-1, 0, 1)]
-
-
-def _one_time_code(secret: str, at: float) -> str:
-    """RFC 6238 with SHA-1, thirty seconds, six digits."""
-    digest = hmac.digest(base64.b32decode(secret), struct.pack(">Q", int(at) // _STEP_SECONDS), hashlib.sha1)
-    place = digest[19] & 15
-    (number,) = struct.unpack(">I", digest[place : place + 4])
-    return f"{(number & 0x7FFFFFFF) % 1_000_000:06d}"
-
-
-def _encoded(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+        return jwt_text(hmac.digest(key, signed.encode("utf-8", "replace"), hashlib.sha256))
 
 
 def _same(sent: object, good: str) -> bool:
-    return hmac.compare_digest(str(sent).encode("utf-8", "replace"), good.encode())
+    return same(str(sent), good)

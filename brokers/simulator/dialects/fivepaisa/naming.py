@@ -1,18 +1,18 @@
 """How 5paisa names the exchange's contracts: exchange, kind of market, script code; and its instrument file."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from decimal import Decimal
 
 import attrs
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.dialects.rest import csv_file
+from onebroker.brokers.simulator.dialects.symbols import expiry_of, units_of
 from onebroker.brokers.simulator.world.conventions import INDEX_SYMBOLS
 from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.instruments import Shape, strike_text
+from onebroker.config.money import plain
 
 _EXCHANGES = {"nse": "N", "bse": "B", "mcx": "M"}
 _KINDS = {"equity": "D", "commodity": "D", "currency": "U"}
@@ -23,25 +23,10 @@ _NO_EXPIRY = "1980-01-01 00:00:00"
 _FIRST_DAY = date(1980, 1, 1)
 _DAY_SECONDS = 86_400
 
-HEADER = [
-    "Exch",
-    "ExchType",
-    "ScripCode",
-    "Name",
-    "Expiry",
-    "ScripType",
-    "StrikeRate",
-    "FullName",
-    "TickSize",
-    "LotSize",
-    "QtyLimit",
-    "Multiplier",
-    "SymbolRoot",
-    "BOCOAllowed",
-    "ISIN",
-    "ScripData",
-    "Series",
-]
+HEADER = (
+    "Exch", "ExchType", "ScripCode", "Name", "Expiry", "ScripType", "StrikeRate", "FullName", "TickSize", "LotSize",
+    "QtyLimit", "Multiplier", "SymbolRoot", "BOCOAllowed", "ISIN", "ScripData", "Series",
+)  # fmt: skip
 SEGMENTS = {
     "all": None, "nse_eq": ("N", "C"), "bse_eq": ("B", "C"), "nse_fo": ("N", "D"), "bse_fo": ("B", "D"),
     "ncd_fo": ("N", "U"), "mcx_fo": ("M", "D"),
@@ -70,7 +55,7 @@ class Name:
     @property
     def units(self) -> int:
         """Units in one of 5paisa's quantities: a contract for currency and commodity, one unit elsewhere."""
-        return self.contract.lot_size if self.contract.quoted_in_lots else 1
+        return units_of(self.contract)
 
     @property
     def is_cash(self) -> bool:
@@ -107,8 +92,7 @@ def name_of(contract: Contract) -> Name | None:
 
 
 def _derivative_names(contract: Contract) -> tuple[str, str]:
-    identity = contract.identity
-    expiry = date.fromisoformat(str(identity.expiry_date))
+    identity, expiry = contract.identity, expiry_of(contract)
     name = f"{identity.underlying_symbol} {expiry:%d %b %Y}"
     # MCX counts seconds since 1980; the other exchanges write the day.
     stamp = (expiry - _FIRST_DAY).days * _DAY_SECONDS if identity.exchange == "mcx" else f"{expiry:%Y%m%d}"
@@ -121,16 +105,7 @@ def _derivative_names(contract: Contract) -> tuple[str, str]:
 
 def instrument_file(names: Iterable[Name]) -> bytes:
     """Return the CSV of these instruments."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows(_file_row(name) for name in names)
-    return text.getvalue().encode()
-
-
-def rupees(value: Decimal | None) -> float:
-    """Return a price or sum as 5paisa's JSON number; None is zero."""
-    return float(value or 0)
+    return csv_file(HEADER, (_file_row(name) for name in names))
 
 
 def _file_row(name: Name) -> list[object]:
@@ -144,14 +119,10 @@ def _file_row(name: Name) -> list[object]:
         strike, full_name = strike_text(identity.strike_price or 0.0), root
     series = ("EQ" if contract.is_index else contract.series) if name.is_cash else "XX"
     return [
-        name.exchange, name.kind, name.code, name.name, expiry, kind, strike, full_name, _plain(contract.tick_size),
+        name.exchange, name.kind, name.code, name.name, expiry, kind, strike, full_name, plain(contract.tick_size),
         contract.lot_size // name.units, (contract.freeze_quantity or 0) // name.units, name.units, root,
         "Y" if name.is_cash and not contract.is_index else "N", contract.isin or "", name.scrip_data, series,
     ]  # fmt: skip
-
-
-def _plain(value: Decimal) -> str:
-    return f"{value.normalize():f}"
 
 
 class FivepaisaNames(Listed[Name]):
@@ -177,6 +148,10 @@ class FivepaisaNames(Listed[Name]):
         if str(code or "0").strip() not in ("", "0"):
             return self.by_key.get((*where, str(code).strip()))
         return self.by_data.get((*where, str(data or "").strip()))
+
+    def named(self, fields: Mapping[str, object], exchange: str, kind: str) -> Name | None:
+        """Return the contract that the fields of a call name; `exchange` and `kind` are the first two fields' names."""
+        return self.find(fields.get(exchange), fields.get(kind), fields.get("ScripCode"), fields.get("ScripData"))
 
     def _index(self, names: Sequence[Name]) -> None:
         self._by_key = {name.key: name for name in names}

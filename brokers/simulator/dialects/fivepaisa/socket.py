@@ -1,41 +1,18 @@
-"""5paisa's one socket: market data and order messages as JSON text. A token has one connection: a new one ends the old one."""
+"""5paisa's one socket: market data and order messages as JSON text. A token has one connection: a new connection ends the old connection."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket
-from onebroker.brokers.simulator.dialects.fivepaisa import answers
-from onebroker.brokers.simulator.dialects.fivepaisa.envelopes import bare
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.facts import Row
+from onebroker.brokers.simulator.dialects.fivepaisa import frames
 from onebroker.brokers.simulator.dialects.fivepaisa.naming import FivepaisaNames, Name
 from onebroker.brokers.simulator.world.model import Market, SimFill, SimOrder, SimStatus
 
 QUOTE, INDICES, DEPTH, OPEN_INTEREST = "MarketFeedV3", "Indices", "MarketDepthService", "GetScripInfoForFuture"
-_EVICTED = 1000
 _ALWAYS = ("Exch", "ExchType", "Token", "TickDt", "Time")
 """Quote fields that come with every update. Other fields come only when they changed."""
-
-
-class SocketDesk:
-    """Holds the one open connection of the account."""
-
-    def __init__(self, account: AccountView, names: FivepaisaNames, is_live: Callable[[str], bool]) -> None:
-        self._account, self._names, self._is_live = account, names, is_live
-        self._session: ChatSession | None = None
-
-    def open(self, request: DialectRequest, socket: Socket) -> "ChatSession | WireResponse":
-        token, _, client = (request.first("Value1") or "").partition("|")
-        if not self._is_live(token) or client != self._account.client_id:
-            return bare(401, "Invalid Token")
-        self.close_all()
-        self._session = ChatSession(self._account, self._names, socket)
-        return self._session
-
-    def close_all(self) -> None:
-        if self._session is not None:
-            self._session.socket.close(_EVICTED, "")
-            self._session = None
 
 
 class ChatSession:
@@ -46,7 +23,7 @@ class ChatSession:
         self.socket = socket
         self._followed: dict[str, set[str]] = {QUOTE: set(), DEPTH: set(), OPEN_INTEREST: set()}
         """Method -> instrument ids."""
-        self._sent: dict[str, answers.Row] = {}
+        self._sent: dict[str, Row] = {}
         """Instrument id -> the quote last sent."""
         self._orders = {order.order_id: order for order in account.orders()}
 
@@ -65,7 +42,7 @@ class ChatSession:
             return
         if method not in self._followed or not isinstance(listed, list):
             return  # order messages need no subscription
-        found = [self._find(each) for each in listed]
+        found = [self._find(named) for named in listed]
         names = [name for name in found if name is not None]
         ids = {name.contract.instrument_id for name in names}
         if operation == "Subscribe":
@@ -79,27 +56,25 @@ class ChatSession:
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
         by_id = self._names.by_id
         for method, followed in self._followed.items():
-            ids = sorted(instrument_ids & followed & by_id.keys())
-            self._send(method, [by_id[each] for each in ids])
+            moved = sorted(instrument_ids & followed & by_id.keys())
+            self._send(method, [by_id[instrument_id] for instrument_id in moved])
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
         before, self._orders[order.order_id] = self._orders.get(order.order_id), order
         name = self._names.by_id[order.new.instrument_id]
         client = self._account.client_id
         if _just_triggered(before, order):
-            self._say(answers.trigger_message(order, name, client))
+            self._say(frames.trigger_message(order, name, client))
         elif fill is None or before is None:
-            self._say(answers.confirmation(order, name, client))
+            self._say(frames.confirmation(order, name, client))
         if fill is not None:
-            self._say(answers.fill_message(order, fill, name, client))
+            self._say(frames.fill_message(order, fill, name, client))
 
     def beat(self) -> None:
         """Does nothing: between messages there are only websocket pings, which the host sends."""
 
-    def _find(self, each: object) -> Name | None:
-        if not isinstance(each, dict):
-            return None
-        return self._names.find(each.get("Exch"), each.get("ExchType"), each.get("ScripCode"), each.get("ScripData"))
+    def _find(self, named: object) -> Name | None:
+        return self._names.named(named, "Exch", "ExchType") if isinstance(named, dict) else None
 
     def _send(self, method: str, names: Iterable[Name]) -> None:
         markets = [(name, self._account.market(name.contract.instrument_id)) for name in names]
@@ -108,19 +83,19 @@ class ChatSession:
             if rows:
                 self._say(rows)
             return
-        frame = answers.depth_frame if method == DEPTH else answers.open_interest_frame
+        frame = frames.depth_frame if method == DEPTH else frames.open_interest_frame
         for name, market in markets:
             if not name.contract.is_index and not (method == OPEN_INTEREST and name.is_cash):
                 self._say(frame(name, market))
 
-    def _quote(self, name: Name, market: Market) -> answers.Row:
+    def _quote(self, name: Name, market: Market) -> Row:
         """Return the fields that changed since the last quote; all fields the first time."""
         instrument_id = name.contract.instrument_id
-        whole, before = answers.quote_frame_row(name, market), self._sent.get(instrument_id, {})
+        whole, before = frames.quote_frame_row(name, market), self._sent.get(instrument_id, {})
         self._sent[instrument_id] = whole
         return {field: value for field, value in whole.items() if field in _ALWAYS or before.get(field) != value}
 
-    def _say(self, message: Mapping[str, object] | list[answers.Row]) -> None:
+    def _say(self, message: Mapping[str, object] | list[Row]) -> None:
         self.socket.send(msgspec.json.encode(message).decode())
 
 

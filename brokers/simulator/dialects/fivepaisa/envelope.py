@@ -6,7 +6,7 @@ import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
-from onebroker.brokers.simulator.dialects.rest import as_json
+from onebroker.brokers.simulator.dialects.rest import Refused, as_json
 
 OK, NO, BAD_INPUT, NO_SESSION = 0, 1, 2, 9
 """Values of a body's Status."""
@@ -24,12 +24,12 @@ _CODES = {
 """Path -> responseCode of the head. The codes of other calls are formed in the same manner."""
 
 
-class Refused(Exception):
-    """A call answered with a refusal."""
+class NotDone(Exception):
+    """A call that is refused in the body of its answer. The server adds the call's name. `more` are further fields of the body."""
 
-    def __init__(self, answer: WireResponse) -> None:
-        super().__init__(answer.body.decode())
-        self.answer = answer
+    def __init__(self, status: int, message: str, **more: object) -> None:
+        super().__init__(message)
+        self.status, self.message, self.more = status, message, more
 
 
 def success(path: str, body: Mapping[str, object], message: str = "Success") -> WireResponse:

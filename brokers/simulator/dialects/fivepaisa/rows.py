@@ -1,9 +1,20 @@
 """5paisa's JSON rows, made from the exchange's truth. Quantities are in 5paisa's own count, prices in rupees."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.simulator.dialects.fivepaisa.naming import Name, rupees
+from onebroker.brokers.simulator.dialects.facts import (
+    Row,
+    day_change,
+    depth_rows,
+    four_places,
+    in_lots,
+    percent,
+    position_facts,
+    rupees,
+)
+from onebroker.brokers.simulator.dialects.fivepaisa.naming import Name
 from onebroker.brokers.simulator.world.model import (
     Level,
     Market,
@@ -17,25 +28,16 @@ from onebroker.brokers.simulator.world.model import (
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import Product, Side, Validity
 
-Row = dict[str, object]
-
 NULL_DATE = "/Date(-62135596800000)/"
-_PRODUCTS = {Product.CNC: "D", Product.NRML: "D", Product.MIS: "I"}
-_SIDES = {Side.BUY: "B", Side.SELL: "S"}
+PRODUCTS = {Product.CNC: "D", Product.NRML: "D", Product.MIS: "I"}
+SIDES = {Side.BUY: "B", Side.SELL: "S"}
 _VALIDITIES = {Validity.DAY: 0, Validity.IOC: 3}
-_FOUR_PLACES = Decimal("0.0001")
 _BUY, _SELL = 66, 83
-DEPTH = 5
 
 
 def date_of(moment: datetime | None) -> str:
     """Return a time as REST answers write it: milliseconds since the epoch. The offset is for information only."""
     return NULL_DATE if moment is None else f"/Date({int(moment.timestamp() * 1000)}+0530)/"
-
-
-def stamp(moment: datetime | None) -> str:
-    """Return a time as the stream's order messages write it: Indian time without an offset."""
-    return "" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def was_triggered(order: SimOrder) -> bool:
@@ -79,8 +81,8 @@ def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
         "AveragePrice": rupees(order.average_price),
         "BrokerOrderId": int(order.order_id),
         "BrokerOrderTime": date_of(order.placed_at),
-        "BuySell": _SIDES[order.new.side],
-        "DelvIntra": _PRODUCTS[order.new.product],
+        "BuySell": SIDES[order.new.side],
+        "DelvIntra": PRODUCTS[order.new.product],
         "DisClosedQty": order.disclosed_quantity // units,
         "Exch": name.exchange,
         "ExchOrderID": exchange_number(order),
@@ -151,8 +153,8 @@ def order_answer(order: SimOrder, name: Name, client_id: str, at: datetime, *, p
 def trade_row(fill: SimFill, order: SimOrder, name: Name) -> Row:
     units = name.units
     return {
-        "BuySell": _SIDES[fill.side],
-        "DelvIntra": _PRODUCTS[fill.product],
+        "BuySell": SIDES[fill.side],
+        "DelvIntra": PRODUCTS[fill.product],
         "Exch": name.exchange,
         "ExchOrderID": fill.exchange_order_id,
         "ExchType": name.kind,
@@ -172,48 +174,28 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name) -> Row:
 def position_row(position: SimPosition, name: Name, market: Market) -> Row:
     """Return one position. Bought and sold units are today's; the carried leg has its own fields."""
     units = name.units
-    bought, sold = position.day_buy_quantity, position.day_sell_quantity
-    booked, open_ = _results(position, market)
+    facts = position_facts(position, market)
     return {
-        "BODPositionPrice": rupees(position.overnight_price) if position.overnight_quantity else 0,
-        "BodQty": _contracts(position.overnight_quantity, units),
-        "BookedPL": rupees(booked),
-        "BuyAvgRate": rupees(_average(position.day_buy_value, bought)),
-        "BuyQty": bought // units,
-        "BuyValue": rupees(position.day_buy_value),
+        "BODPositionPrice": rupees(position.overnight_price) if facts.carried else 0,
+        "BodQty": in_lots(facts.carried, units),
+        "BookedPL": rupees(four_places(facts.realized)),
+        "BuyAvgRate": rupees(facts.day_buy.average),
+        "BuyQty": facts.day_buy.quantity // units,
+        "BuyValue": rupees(facts.day_buy.value),
         "Exch": name.exchange,
         "ExchType": name.kind,
         "LTP": rupees(market.last_price),
-        "MTOM": rupees(open_),
+        "MTOM": rupees(four_places(facts.unrealized)),
         "Multiplier": units,
-        "NetQty": _contracts(position.quantity, units),
-        "OrderFor": _PRODUCTS[position.product],
+        "NetQty": in_lots(facts.quantity, units),
+        "OrderFor": PRODUCTS[position.product],
         "PreviousClose": rupees(market.previous_close),
         "ScripCode": name.code,
         "ScripName": name.name,
-        "SellAvgRate": rupees(_average(position.day_sell_value, sold)),
-        "SellQty": sold // units,
-        "SellValue": rupees(position.day_sell_value),
+        "SellAvgRate": rupees(facts.day_sell.average),
+        "SellQty": facts.day_sell.quantity // units,
+        "SellValue": rupees(facts.day_sell.value),
     }
-
-
-def _results(position: SimPosition, market: Market) -> tuple[Decimal, Decimal]:
-    """Return the rupees gained by the closed units, and by the open units."""
-    long, short = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
-    bought, sold = position.day_buy_quantity + long, position.day_sell_quantity + short
-    buy_price = _average(position.day_buy_value + position.overnight_price * long, bought)
-    sell_price = _average(position.day_sell_value + position.overnight_price * short, sold)
-    booked = (sell_price - buy_price) * min(bought, sold)
-    held = buy_price if position.quantity > 0 else sell_price
-    return booked.quantize(_FOUR_PLACES), ((market.last_price - held) * position.quantity).quantize(_FOUR_PLACES)
-
-
-def _contracts(signed_units: int, units: int) -> int:
-    return signed_units // units if signed_units >= 0 else -(-signed_units // units)
-
-
-def _average(value: Decimal, quantity: int) -> Decimal:
-    return (value / quantity).quantize(_FOUR_PLACES) if quantity else Decimal(0)
 
 
 def holding_row(holding: SimHolding, name: Name, bse_code: int, market: Market) -> Row:
@@ -265,20 +247,17 @@ def equity_margin(funds: SimFunds) -> Row:
     }
 
 
-# --- market data -------------------------------------------------------------------------------------------------------
-
-
-def _seconds_of_day(market: Market) -> int:
+def seconds_of_day(market: Market) -> int:
     moment = from_epoch(market.exchange_time)
     return moment.hour * 3600 + moment.minute * 60 + moment.second
 
 
 def market_feed_row(name: Name, market: Market) -> Row:
     """Return a market feed row. It has no open."""
-    change = market.last_price - market.previous_close
+    change = day_change(market)
     return {
         "Chg": rupees(change),
-        "ChgPcnt": rupees((change * 100 / market.previous_close).quantize(_FOUR_PLACES)),
+        "ChgPcnt": rupees(percent(change, market.previous_close)),
         "Exch": name.exchange,
         "ExchType": name.kind,
         "High": rupees(market.high),
@@ -287,7 +266,7 @@ def market_feed_row(name: Name, market: Market) -> Row:
         "PClose": rupees(market.previous_close),
         "Symbol": name.name,
         "TickDt": date_of(from_epoch(market.exchange_time)),
-        "Time": _seconds_of_day(market),
+        "Time": seconds_of_day(market),
         "Token": name.code,
         "TotalQty": market.volume // name.units,
     }
@@ -309,143 +288,18 @@ def snapshot_row(name: Name, market: Market) -> Row:
     }
 
 
-def quote_frame_row(name: Name, market: Market) -> Row:
-    """Return a complete quote of the stream."""
-    units = name.units
-    bid, ask = (side[0] if side else None for side in (market.buy, market.sell))
-    change = market.last_price - market.previous_close
-    return {
-        "Exch": name.exchange,
-        "ExchType": name.kind,
-        "Token": name.code,
-        "LastRate": rupees(market.last_price),
-        "LastQty": market.last_quantity // units,
-        "TotalQty": market.volume // units,
-        "High": rupees(market.high),
-        "Low": rupees(market.low),
-        "OpenRate": rupees(market.open),
-        "PClose": rupees(market.previous_close),
-        "AvgRate": rupees(market.average_price),
-        "Time": _seconds_of_day(market),
-        "BidQty": bid.quantity // units if bid else 0,
-        "BidRate": rupees(bid.price) if bid else 0,
-        "OffQty": ask.quantity // units if ask else 0,
-        "OffRate": rupees(ask.price) if ask else 0,
-        "TBidQ": market.buy_quantity // units,
-        "TOffQ": market.sell_quantity // units,
-        "TickDt": f"/Date({int(market.exchange_time * 1000)})/",
-        "ChgPcnt": rupees((change * 100 / market.previous_close).quantize(_FOUR_PLACES)),
-    }
-
-
-def depth_frame(name: Name, market: Market) -> Row:
-    units = name.units
-    return {
-        "Exch": name.exchange,
-        "ExchType": name.kind,
-        "Token": name.code,
-        "TBidQ": market.buy_quantity // units,
-        "TOffQ": market.sell_quantity // units,
-        "Details": levels(market, units),
-        "TimeStamp": 0,
-        "Time": f"/Date({int(market.exchange_time * 1000)})/",
-    }
-
-
 def levels(market: Market, units: int) -> list[Row]:
     """Return five bids, then five asks."""
     return [*_side(market.buy, _BUY, units), *_side(market.sell, _SELL, units)]
 
 
-def _side(side: tuple[Level, ...], flag: int, units: int) -> list[Row]:
-    rows: list[Row] = [
-        {"Quantity": level.quantity // units, "Price": rupees(level.price), "NumberOfOrders": level.orders, "BbBuySellFlag": flag}
-        for level in side[:DEPTH]
-    ]  # fmt: skip
-    return rows + [{"Quantity": 0, "Price": 0, "NumberOfOrders": 0, "BbBuySellFlag": flag}] * (DEPTH - len(rows))
+def _side(side: Sequence[Level], flag: int, units: int) -> list[Row]:
+    def row(level: Level) -> Row:
+        return {
+            "Quantity": level.quantity // units,
+            "Price": rupees(level.price),
+            "NumberOfOrders": level.orders,
+            "BbBuySellFlag": flag,
+        }
 
-
-def open_interest_frame(name: Name, market: Market) -> Row:
-    units = name.units
-    return {
-        "Exch": name.exchange,
-        "ExchType": name.kind,
-        "Token": name.code,
-        "OpenInterest": market.oi // units,
-        "DayHiOI": market.oi_day_high // units,
-        "DayLoOI": market.oi_day_low // units,
-    }
-
-
-# --- order messages of the stream --------------------------------------------------------------------------------------
-
-
-def _message_head(kind: str, order: SimOrder, name: Name, client_id: str) -> Row:
-    head: Row = {
-        "ReqType": kind,
-        "ClientCode": client_id,
-        "Exch": name.exchange,
-        "ExchType": name.kind,
-        "ScripCode": name.code,
-        "Symbol": name.symbol,
-        "ExchOrderID": exchange_number(order),
-        "BuySell": _SIDES[order.new.side],
-        "Product": _PRODUCTS[order.new.product],
-        "RemoteOrderId": order.new.tag or "",
-        "ReqStatus": 0,
-        "Remark": "",
-    }
-    return head | {"Series": name.contract.series} if name.is_cash else head
-
-
-def confirmation(order: SimOrder, name: Name, client_id: str) -> Row:
-    """Return the message of a place, a modify or a cancel."""
-    units = name.units
-    kind = request_type(order)
-    refused = order.status is SimStatus.REJECTED
-    word = {"P": "Placed", "M": "Modified", "C": "Cancelled"}[kind]
-    if order.status in (SimStatus.AFTER_MARKET, SimStatus.REJECTED, SimStatus.COMPLETE):
-        word = status_word(order)
-    return _message_head(kind, order, name, client_id) | {
-        "BrokerOrderID": int(order.order_id),
-        "ExchOrderTime": stamp(order.exchange_at),
-        "Qty": order.quantity // units,
-        "Price": rupees(order.price),
-        "PendingQty": order.pending_quantity // units,
-        "TradedQty": order.filled_quantity // units,
-        "AtMarket": "N" if order.order_type.takes_price else "Y",
-        "WithSL": "Y" if order.order_type.takes_trigger else "N",
-        "SLTriggerRate": rupees(order.trigger_price),
-        "DisclosedQty": order.disclosed_quantity // units,
-        "ReqStatus": int(refused),
-        "Status": word,
-        "Remark": order.status_message or "",
-    }
-
-
-def fill_message(order: SimOrder, fill: SimFill, name: Name, client_id: str) -> Row:
-    """Return the message of a fill. It lacks the broker's own order number."""
-    units = name.units
-    whole = order.filled_quantity == order.quantity
-    return _message_head("T", order, name, client_id) | {
-        "ExchTradeId": fill.trade_id,
-        "ExchTradeTime": stamp(fill.at),
-        "Qty": fill.quantity // units,
-        "Price": rupees(fill.price),
-        "PendingQty": (order.quantity - order.filled_quantity) // units,
-        "TotalTradedQty": order.filled_quantity // units,
-        "OrderQty": order.quantity // units,
-        "OrderPrice": rupees(order.price),
-        "Status": "Fully Executed" if whole else "Partially Executed",
-    }
-
-
-def trigger_message(order: SimOrder, name: Name, client_id: str) -> Row:
-    """Return the message of a triggered stop. It also lacks the broker's own order number."""
-    return _message_head("S", order, name, client_id) | {
-        "OrderPrice": rupees(order.price),
-        "SLTriggerRate": rupees(order.trigger_price),
-        "SLTriggerTime": stamp(order.updated_at),
-        "Qty": order.quantity // name.units,
-        "Status": "SL Triggered",
-    }
+    return depth_rows(side, row, {"Quantity": 0, "Price": 0, "NumberOfOrders": 0, "BbBuySellFlag": flag})
