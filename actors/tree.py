@@ -28,30 +28,30 @@ from onebroker.actors.clock_doubt import clock_doubt
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.books.day_results import DayResults
-from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
 from onebroker.actors.engine.context.day_loss import DayLoss
+from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EndExits, EngineMessage, EngineStatus, Place
 from onebroker.actors.engine.context.past_volumes import StoredVolumes
 from onebroker.actors.engine.context.troubles import Troubles
 from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.engine.loss_watch import LossWatch
-from onebroker.actors.engine.orders.index import Legs
-from onebroker.actors.engine.orders.records import ParentRecord
+from onebroker.actors.engine.orders.order_index import Legs
+from onebroker.actors.engine.orders.parent_records import ParentRecord
 from onebroker.actors.history.actor import HistoryActor
-from onebroker.actors.history.backfill import BackfillProgress
-from onebroker.actors.history.backfiller import Backfiller
-from onebroker.actors.history.collector import CandleCollector, CollectorMessage
+from onebroker.actors.history.backfill_job import BackfillProgress
+from onebroker.actors.history.backfill_runner import Backfiller
+from onebroker.actors.history.candle_collector import CandleCollector, CollectorMessage
+from onebroker.actors.history.candle_run import CandleRunContext
 from onebroker.actors.history.daily_loader import CollectorView, DailyLoader
 from onebroker.actors.history.disk_room import MEGABYTE, DiskRoom, Room
-from onebroker.actors.history.folder import incoming_folder, refused_folder
-from onebroker.actors.history.gathering import GatherDoors
+from onebroker.actors.history.history_paths import incoming_folder, refused_folder
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.history.messages import HistoryMessage, LastLoad
-from onebroker.actors.history.recording import TickBuffer
 from onebroker.actors.history.selection import Choosing
-from onebroker.actors.kernel.changes import Changes
+from onebroker.actors.history.tick_buffer import TickBuffer
+from onebroker.actors.kernel.conflation import Changes
 from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import (
@@ -63,9 +63,9 @@ from onebroker.actors.kernel.supervisor import (
     Supervisor,
     open_supervisor,
 )
-from onebroker.actors.portfolio.assembling import Assembler, DocumentState
+from onebroker.actors.portfolio.actor import DocumentActor
+from onebroker.actors.portfolio.assembler import Assembler, DocumentState
 from onebroker.actors.portfolio.day_closes import StoredDayCloses
-from onebroker.actors.portfolio.document import DocumentActor
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
@@ -78,11 +78,11 @@ from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.reference.actor import ReferenceActor
 from onebroker.actors.reference.messages import ReferenceMessage
 from onebroker.actors.reference.state import ReferenceState
-from onebroker.actors.sessions.actor import SessionActor, SessionDoors
-from onebroker.actors.sessions.in_service import InService
+from onebroker.actors.sessions.actor import SessionActor, SessionContext
+from onebroker.actors.sessions.brokers_in_service import InService
 from onebroker.actors.sessions.messages import SessionMessage
+from onebroker.actors.sessions.session_view import SessionView, logged_in
 from onebroker.actors.sessions.slices import DocumentMessage
-from onebroker.actors.sessions.view import SessionView, logged_in
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import RESOURCES, Resource
@@ -167,7 +167,7 @@ class Tree:
     backfill: Published[BackfillProgress | None]
     durable: Durable
     brokers: Mapping[str, InService]
-    sessions: Mapping[str, SessionDoor]
+    sessions: Mapping[str, SessionHandle]
     engine_status: Published[EngineStatus]
     legs: Legs
     """Tells which parent an order belongs to."""
@@ -220,7 +220,7 @@ class _Planting:
         self._backfill: Published[BackfillProgress | None] = Published(None)
         self._recorded = TickBuffer() if inputs.record_ticks else None
         self._sessions = {
-            code: SessionDoor(
+            code: SessionHandle(
                 broker=service.broker,
                 address=self._session_boxes[code].address,
                 view=Published(SessionView(broker=code)),
@@ -241,7 +241,7 @@ class _Planting:
             usable_seconds=inputs.settings.engine.quote_usable_seconds,
         )
         self._loss = Published(DayLoss(limit=inputs.settings.engine.daily_loss_limit))
-        self._engine_doors = EngineDoors(
+        self._engine_context = EngineContext(
             store=inputs.store,
             clock=inputs.clock,
             settings=inputs.settings.engine,
@@ -311,20 +311,21 @@ class _Planting:
             sessions=self._sessions,
             engine_status=self._engine_status,
             legs=self._legs,
-            troubles=self._engine_doors.troubles,
+            troubles=self._engine_context.troubles,
             loss=self._loss,
             engine=self._engine_box.address,
             intent_waits=self._intent_waits,
             calendar=self._inputs.calendar,
-            parents=self._engine_doors.parents,
+            parents=self._engine_context.parents,
             desk=self._desk_box.address,
             charges=self._inputs.charges,
         )
 
     def _build_clock_watch(self) -> Actor:
-        doors = self._sessions
+        handles = self._sessions
         return ClockWatch(
-            self._inputs.clock, lambda: clock_doubt({code: door.view.value.clock_ahead for code, door in doors.items()})
+            self._inputs.clock,
+            lambda: clock_doubt({code: handle.view.value.clock_ahead for code, handle in handles.items()}),
         )
 
     def _build_token(self) -> Actor:
@@ -433,7 +434,7 @@ class _Planting:
 
     def _session(self, code: str) -> Child:
         inputs, service = self._inputs, self._inputs.brokers[code]
-        doors = SessionDoors(
+        context = SessionContext(
             transport=inputs.transports[code],
             store=inputs.store,
             clock=inputs.clock,
@@ -448,7 +449,7 @@ class _Planting:
         box = self._session_boxes[code]
 
         def build() -> Actor:
-            return SessionActor(broker=service.broker, access=service.access, mailbox=box, doors=doors)
+            return SessionActor(broker=service.broker, access=service.access, mailbox=box, context=context)
 
         return Child(name=f"{code} session", build=build, policy=FOREVER, mailbox=box)
 
@@ -458,12 +459,12 @@ class _Planting:
                 return False
             return (message.intent_id if isinstance(message, Place) else message.intent.intent_id) == intent_id
 
-        return intent_id in self._engine_doors.in_hand or self._engine_box.holds(is_it)
+        return intent_id in self._engine_context.in_hand or self._engine_box.holds(is_it)
 
     def _build_loss_watch(self, limit: Decimal) -> Actor:
         return LossWatch(
             limit=limit,
-            positions=self._engine_doors.day_results.of,
+            positions=self._engine_context.day_results.of,
             funds=self._documents["funds"],
             published=self._loss,
             store=self._inputs.store,
@@ -473,20 +474,20 @@ class _Planting:
 
     def _build_engine(self) -> Actor:
         return EngineActor(
-            mailbox=self._engine_box, doors=self._engine_doors, status=self._engine_status, crashes=self._crashes
+            mailbox=self._engine_box, context=self._engine_context, status=self._engine_status, crashes=self._crashes
         )
 
     def _build_desk(self) -> Actor:
         return DeskActor(
             mailbox=self._desk_box,
-            doors=self._engine_doors,
+            context=self._engine_context,
             engine=self._engine_box.address,
             status=self._engine_status,
         )
 
     def _build_collector(self) -> Actor:
         inputs = self._inputs
-        doors = GatherDoors(
+        context = CandleRunContext(
             sessions=self._sessions,
             history=self._history_box.address,
             store=inputs.history,
@@ -497,7 +498,7 @@ class _Planting:
         )
         choosing = Choosing(catalogue=self._catalogue, sessions=self._sessions, book=self._book, store=inputs.history)
         backfiller = Backfiller(
-            doors=doors,
+            context=context,
             choosing=choosing,
             catalogue=self._catalogue,
             durable=inputs.durable,
@@ -506,7 +507,7 @@ class _Planting:
             progress=self._backfill,
         )
         loader = DailyLoader(
-            doors=doors,
+            context=context,
             choosing=choosing,
             catalogue=self._catalogue,
             durable=inputs.durable,

@@ -23,7 +23,7 @@ from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
-from onebroker.http.listener.accepting import serve
+from onebroker.http.listener.accept_loop import serve
 from onebroker.http.services import InstrumentServices, Services
 
 TOKEN = "bench-token"

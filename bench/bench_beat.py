@@ -1,6 +1,6 @@
 """The beat of the documents under load: ten brokers with 500 orders each, 50 changed rows a second, and 200 answered GETs a second.
 
-The server is a separate process: the five document actors with the store in memory, behind `http.app` and `http.listener.accepting` on a loopback socket. They are
+The server is a separate process: the five document actors with the store in memory, behind `http.app` and `http.listener.accept_loop` on a loopback socket. They are
 fed as sessions feed them. Each tick of 20 ms changes one order of one broker. Each second every broker is seen again, and one broker has new prices
 for all its positions. The clients in this process send at fixed times, whether or not earlier answers came.
 
@@ -43,8 +43,8 @@ from bench.bench_documents import MAKE, StocksSnapshot
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import Assembler, DocumentState
-from onebroker.actors.portfolio.document import BEAT_SECONDS, MAILBOX_CAPACITY, DocumentActor
+from onebroker.actors.portfolio.actor import BEAT_SECONDS, MAILBOX_CAPACITY, DocumentActor
+from onebroker.actors.portfolio.assembler import Assembler, DocumentState
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
@@ -62,7 +62,7 @@ from onebroker.brokers.records import OrderRow, PositionRow, Tick
 from onebroker.config.clock import Clock
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
-from onebroker.http.listener.accepting import serve
+from onebroker.http.listener.accept_loop import serve
 from onebroker.http.listener.gc_pauses import settle_collector
 from onebroker.http.services import Services
 

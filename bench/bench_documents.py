@@ -21,13 +21,13 @@ import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import Assembler, document_body, finish
+from onebroker.actors.portfolio.assembler import Assembler, document_body, finish
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.actors.portfolio.positions import PositionsAssembler
-from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.portfolio.read_status import read_brokers
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.actors.sessions.slices import Rows, Slice
 from onebroker.actors.store.keys import RESOURCES, Resource

@@ -39,7 +39,7 @@ from onebroker.config.clock import Clock
 from onebroker.config.instruments import security
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
-from onebroker.http.listener.accepting import serve
+from onebroker.http.listener.accept_loop import serve
 from onebroker.http.services import HistoryServices, Services
 
 TOKEN = "bench-token"

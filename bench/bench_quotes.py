@@ -31,11 +31,11 @@ from onebroker.actors.kernel.mailbox import Address, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.actor import QuoteBookActor
 from onebroker.actors.quotes.book import QuoteBook
+from onebroker.actors.quotes.feed_plan import Feeder, Standing, plan
 from onebroker.actors.quotes.messages import QuoteMessage
-from onebroker.actors.quotes.planning import Feeder, Standing, plan
-from onebroker.actors.quotes.watching import Need
+from onebroker.actors.quotes.wanted_instruments import Need
 from onebroker.actors.sessions.messages import TickReceived
-from onebroker.actors.sessions.view import FeedView, LoginState, SessionView
+from onebroker.actors.sessions.session_view import FeedView, LoginState, SessionView
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.broker import Access, FeedDecoder
 from onebroker.brokers.events import Ticks

@@ -1,6 +1,6 @@
 """Requests a second and latency of a document route, compared with a bare hypercorn-trio application that answers the same bytes.
 
-`ours` is `GET /api/portfolio/positions` (200 positions, one broker) through `http.app` and `http.listener.accepting`, including token check and age check. `bare`
+`ours` is `GET /api/portfolio/positions` (200 positions, one broker) through `http.app` and `http.listener.accept_loop`, including token check and age check. `bare`
 is an ASGI function on hypercorn's own trio worker. Each is a separate process on a loopback socket. They are loaded in turns, round by round, by
 keep-alive clients in this process. Each client has one request in flight.
 
@@ -30,9 +30,9 @@ from bench.bench_documents import MAKE, POSITIONS, StocksSnapshot
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import DocumentState, document_body, finish
+from onebroker.actors.portfolio.assembler import DocumentState, document_body, finish
 from onebroker.actors.portfolio.positions import PositionsAssembler
-from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.portfolio.read_status import read_brokers
 from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.durable import AccessToken
 from onebroker.actors.token.messages import TokenMessage
@@ -40,7 +40,7 @@ from onebroker.actors.token.state import HeldToken, connected, hold
 from onebroker.config.clock import Clock, local_text
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
-from onebroker.http.listener.accepting import serve
+from onebroker.http.listener.accept_loop import serve
 from onebroker.http.services import Services
 
 PATH = "/api/portfolio/positions"

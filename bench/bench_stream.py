@@ -1,6 +1,6 @@
 """How `/stream` handles many clients: messages and quotes a second, time from a tick to the client, stalls of the loop, CPU and RSS.
 
-The service's side (`http.listener.accepting`, the application, the feeds, a quote book with made-up ticks) is a separate process. 50 clients with 200 instruments
+The service's side (`http.listener.accept_loop`, the application, the feeds, a quote book with made-up ticks) is a separate process. 50 clients with 200 instruments
 each are in this process, on loopback sockets. In the `shared` cases all clients follow the same 200 instruments. In the `own` cases each client
 follows different ones, 10,000 in all. Every case also has one client that reads nothing. The time from a tick to a client ends when the client has
 read the bytes, so it includes this process's own queueing.
@@ -27,7 +27,7 @@ import trio
 import trio.lowlevel
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
-from onebroker.actors.kernel.changes import Changes
+from onebroker.actors.kernel.conflation import Changes
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import QuoteBook
@@ -44,8 +44,8 @@ from onebroker.config.instruments import security
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
 from onebroker.http.composition import live_services
-from onebroker.http.listener.accepting import serve
-from onebroker.http.live.feeds import FeedSources
+from onebroker.http.listener.accept_loop import serve
+from onebroker.http.live.board_writer import FeedSources
 from onebroker.http.services import InstrumentServices, Services
 
 TOKEN = "bench-token"

@@ -19,7 +19,7 @@ from typing import BinaryIO
 import msgspec
 
 from onebroker.actors.quotes.book import QuoteBook
-from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.sessions import actor as session_actor
 from onebroker.actors.sessions.messages import TickReceived
 from onebroker.brokers.records import DepthLevel, Tick

@@ -110,7 +110,7 @@ class ServiceSettings:
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     plain_text: bool = False
-    """Whether a listener that other machines reach may do without TLS, because a proxy in front has TLS (config.exposure)."""
+    """Whether a listener that other machines reach may do without TLS, because a proxy in front has TLS (config.network_exposure)."""
     host_names: tuple[str, ...] = attrs.field(default=(), validator=_host_names)
     """Names by which callers reach the service, besides `localhost`, loopback addresses and `host`."""
     metrics_token: Secret | None = None

@@ -1,4 +1,4 @@
-"""The application: Quart-trio with the routes of `http.table`, and no other routes.
+"""The application: Quart-trio with the routes of `http.route_table`, and no other routes.
 
 Unknown paths, wrong methods and uncaught exceptions get the framework's standard HTML pages, on `/api` paths too (rules
 1.7.2). The framework answers them before any route does, so they need no token.
@@ -14,12 +14,12 @@ from quart_trio import QuartTrio
 
 from onebroker.config.refusal import Refusal
 from onebroker.http import auth, refusals
-from onebroker.http.listener.hosts import HostNames
+from onebroker.http.listener.host_names import HostNames
 from onebroker.http.route import Route
+from onebroker.http.route_table import ROUTES
 from onebroker.http.routes.stream import STREAM_PATH
 from onebroker.http.routes.stream_endpoint import converse
 from onebroker.http.services import Services
-from onebroker.http.table import ROUTES
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
 """The limit for a list of instruments or orders; any other body may have `long_body_in.AT_ONCE_BYTES`."""
@@ -35,7 +35,7 @@ def build_app(services: Services, routes: tuple[Route, ...] = ROUTES) -> QuartTr
     app = QuartTrio(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
     app.config["BODY_TIMEOUT"] = BODY_SECONDS
-    # A slow reader is limited where the bytes leave (http.listener.accepting), not by cutting a long answer.
+    # A slow reader is limited where the bytes leave (http.listener.accept_loop), not by cutting a long answer.
     app.config["RESPONSE_TIMEOUT"] = None
     # `//` is not accepted as another form of `/`: the redirect would repeat the scheme and host that the client sent.
     app.url_map.merge_slashes = False

@@ -13,7 +13,7 @@ from onebroker.actors.token.state import refuse_reason
 from onebroker.config.messages import session
 from onebroker.config.refusal import Refusal
 from onebroker.config.sections import ServiceSettings
-from onebroker.http.listener.connections import proving
+from onebroker.http.listener.connection_limits import proving
 from onebroker.http.route import TokenRule
 from onebroker.http.services import Services
 

@@ -9,15 +9,15 @@ import trio
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.clock_doubt import clock_doubt
-from onebroker.actors.engine.context.context import SessionDoor
 from onebroker.actors.engine.context.day_loss import DayLoss
+from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.engine.context.messages import EngineStatus
 from onebroker.actors.engine.context.troubles import Trouble
-from onebroker.actors.history.backfill import BackfillProgress
+from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.messages import LastLoad
 from onebroker.actors.kernel.supervisor import FOREVER, Child
-from onebroker.actors.sessions.view import FeedView
+from onebroker.actors.sessions.session_view import FeedView
 from onebroker.actors.store.interface import Store
 from onebroker.actors.tree import Tree
 from onebroker.brokers.records import OrderRow
@@ -27,13 +27,13 @@ from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.settings import Settings
 from onebroker.http.disk_health import disk_health, disk_metrics
-from onebroker.http.listener.connections import Connections, connection_metrics
+from onebroker.http.listener.connection_limits import Connections, connection_metrics
 from onebroker.http.listener.gc_pauses import collector_metrics
+from onebroker.http.live.board_writer import FeedSources, ReaderSource, StreamFeeds
 from onebroker.http.live.boards import DocumentBoard, EventBoard
 from onebroker.http.live.client_stream import Boards
-from onebroker.http.live.feeds import FeedSources, ReaderSource, StreamFeeds
+from onebroker.http.live.open_streams import Streams
 from onebroker.http.live.quote_board import QuoteBoard
-from onebroker.http.live.registry import Streams
 from onebroker.http.metrics import Metric
 from onebroker.http.services import HistoryServices, InstrumentServices, LiveServices, OrderServices, Services
 
@@ -82,7 +82,7 @@ def build_services(
         disk_has_room=lambda: tree.room.value.enough,
         orders_at_risk=lambda: any(not trouble.is_ended for trouble in tree.troubles.rows),
         health_sources={
-            "brokers": lambda: {code: broker_health(door) for code, door in tree.sessions.items()},
+            "brokers": lambda: {code: broker_health(handle) for code, handle in tree.sessions.items()},
             "engine": lambda: engine_health(tree.engine_status.value, reachable=store.reachable),
             "unknown_orders": lambda: unknown_orders(tree.legs.strangers),
             "order_problems": lambda: order_problems(tree.troubles.rows),
@@ -140,12 +140,12 @@ def engine_health(status: EngineStatus, *, reachable: bool) -> dict[str, object]
     return attrs.asdict(status)
 
 
-def broker_health(door: SessionDoor) -> dict[str, object]:
+def broker_health(handle: SessionHandle) -> dict[str, object]:
     """Return one broker's state for `/api/health`: its login, feeds, failing reads and the room left in its limits.
 
     `order_feed` is null if the market feed carries the order updates, or if the broker has no order feed.
     """
-    view = door.view.value
+    view = handle.view.value
     return {
         "login": view.login.value,
         "trouble": view.trouble,
@@ -153,7 +153,7 @@ def broker_health(door: SessionDoor) -> dict[str, object]:
         "contradictions": view.contradictions,
         "broken_acknowledgments": view.broken_acknowledgments,
         "market_feed": _feed(view.market_feed),
-        "order_feed": None if door.broker.order_feed is None else _feed(view.order_feed),
+        "order_feed": None if handle.broker.order_feed is None else _feed(view.order_feed),
         "room": None if view.room is None else attrs.asdict(view.room),
     }
 
@@ -302,20 +302,20 @@ def charges_health(charges: Charges, day: date) -> dict[str, object]:
     return {"checked": charges.checked.isoformat(), "problem": age_warning(charges, day)}
 
 
-def clock_health(sessions: Mapping[str, SessionDoor], clock: Clock) -> dict[str, object]:
+def clock_health(sessions: Mapping[str, SessionHandle], clock: Clock) -> dict[str, object]:
     """Return what `/api/health` shows of the wall clock: how often it was set, and why the brokers' clocks suggest that it is wrong."""
     ahead = _clocks_ahead(sessions)
     doubt = clock_doubt(ahead)
     return {"steps": clock.steps, "brokers_ahead_seconds": ahead, "problem": None if doubt is None else doubt.text}
 
 
-def _clocks_ahead(sessions: Mapping[str, SessionDoor]) -> dict[str, float | None]:
+def _clocks_ahead(sessions: Mapping[str, SessionHandle]) -> dict[str, float | None]:
     """Return how many seconds each broker's clock is ahead of ours; None where the difference is not known."""
-    ahead = {code: door.view.value.clock_ahead for code, door in sessions.items()}
+    ahead = {code: handle.view.value.clock_ahead for code, handle in sessions.items()}
     return {code: None if seconds is None else round(seconds, 1) for code, seconds in ahead.items()}
 
 
-def _clock_metrics(sessions: Mapping[str, SessionDoor], clock: Clock) -> list[Metric]:
+def _clock_metrics(sessions: Mapping[str, SessionHandle], clock: Clock) -> list[Metric]:
     ahead = _clocks_ahead(sessions)
     return [
         Metric(

@@ -25,7 +25,7 @@ _TOKEN_REFUSED = Answer(
 )
 
 _OTHER_NAME = Answer(status=421, doc=shared.host_not_served("HOST"))
-"""On every path, before anything else is checked (hosts.py)."""
+"""On every path, before anything else is checked (`http/listener/host_names.py`)."""
 
 
 def openapi_document(routes: tuple[Route, ...]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The parts of a row of the route table. The table itself is `http.table`."""
+"""The parts of a row of the route table. The table itself is `http.route_table`."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum

@@ -20,7 +20,7 @@ from onebroker.actors.history.messages import HistoryMessage
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import CrashRecord
-from onebroker.actors.portfolio.assembling import DocumentState
+from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.quotes.messages import QuoteMessage
 from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.reference.state import ReferenceState
@@ -33,7 +33,7 @@ from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.sections import EngineSettings, ServiceSettings
 from onebroker.http.listener.connect_guard import ConnectGuard, metrics_guard
-from onebroker.http.live.registry import Streams
+from onebroker.http.live.open_streams import Streams
 from onebroker.http.metrics import MetricSource
 
 

@@ -14,14 +14,7 @@ from typing import assert_never
 import trio
 
 from onebroker.actors.catalogue.archive import UNMAPPABLE, Archive, stored_report
-from onebroker.actors.catalogue.builder import Builder, BuildFailed
-from onebroker.actors.catalogue.download import Source, download
-from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
-from onebroker.actors.catalogue.messages import BuildDone, BuildNow, CatalogueMessage, GetSnapshot, Look
-from onebroker.actors.catalogue.progress import BuildProgress, ProgressKeeper, Stage
-from onebroker.actors.catalogue.report import BuildReport
-from onebroker.actors.catalogue.snapshot import TableSnapshot
-from onebroker.actors.catalogue.state import (
+from onebroker.actors.catalogue.build_rules import (
     MOST_LOST_RETRY_SECONDS,
     MOST_RETRY_SECONDS,
     Mapped,
@@ -32,6 +25,13 @@ from onebroker.actors.catalogue.state import (
     seconds_to_next_look,
     standing,
 )
+from onebroker.actors.catalogue.builder import Builder, BuildFailed
+from onebroker.actors.catalogue.download import Source, download
+from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
+from onebroker.actors.catalogue.messages import BuildDone, BuildNow, CatalogueMessage, GetSnapshot, Look
+from onebroker.actors.catalogue.progress import BuildProgress, ProgressKeeper, Stage
+from onebroker.actors.catalogue.report import BuildReport
+from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import Durable

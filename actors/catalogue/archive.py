@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 from polars.exceptions import PolarsError
 
+from onebroker.actors.catalogue.arrow_files import content_hash_of, file_name, move_into_place
 from onebroker.actors.catalogue.builder import Builder, BuildFailed
-from onebroker.actors.catalogue.files import content_hash_of, file_name, move_into_place
+from onebroker.actors.catalogue.contract_renames import of_contracts, renames_of
 from onebroker.actors.catalogue.interface import NONE_UNLISTED, Unlisted
-from onebroker.actors.catalogue.renames import of_contracts, renames_of
 from onebroker.actors.catalogue.report import BuildReport, UnlistedJob, UnlistedReport
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.catalogue.unlisted import MOST_LOOKED_THROUGH, UnlistedTable, map_unlisted

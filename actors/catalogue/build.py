@@ -19,12 +19,12 @@ from typing import Protocol, TypeVar
 import msgspec
 import polars as pl
 
-from onebroker.actors.catalogue.before import Before, newest_before
-from onebroker.actors.catalogue.identified import BrokerRows, identified
+from onebroker.actors.catalogue.broker_files import UNREADABLE, file_name_of, read_broker
+from onebroker.actors.catalogue.broker_rows import BrokerRows, identified
+from onebroker.actors.catalogue.mapping_table import open_table, write_table
 from onebroker.actors.catalogue.merge import merged, segment_counts
-from onebroker.actors.catalogue.reading import UNREADABLE, file_name_of, read_broker
+from onebroker.actors.catalogue.previous_mapping import Before, newest_before
 from onebroker.actors.catalogue.report import BrokerReport, BuildJob, BuildReport, UnlistedJob
-from onebroker.actors.catalogue.table import open_table, write_table
 from onebroker.actors.catalogue.unlisted import grow_unlisted
 from onebroker.brokers.broker import Registry
 from onebroker.brokers.codec.instrument_files import MISSING

@@ -13,10 +13,10 @@ import msgspec
 import trio
 
 from onebroker.actors.catalogue.build import before_of, build_catalogue
-from onebroker.actors.catalogue.incoming import Incoming, IncomingFile, IncomingMemory, Kept
+from onebroker.actors.catalogue.incoming_files import Incoming, IncomingFile, IncomingMemory, Kept
+from onebroker.actors.catalogue.mapping_table import open_table
 from onebroker.actors.catalogue.report import BuildJob, BuildReport, UnlistedJob
 from onebroker.actors.catalogue.snapshot import TableSnapshot
-from onebroker.actors.catalogue.table import open_table
 from onebroker.actors.catalogue.unlisted import grow_unlisted
 from onebroker.brokers.broker import Registry
 

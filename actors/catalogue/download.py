@@ -11,7 +11,7 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.builder import Builder, BuildFailed, Downloads, Fetched
-from onebroker.actors.catalogue.incoming import Incoming, Kept
+from onebroker.actors.catalogue.incoming_files import Incoming, Kept
 from onebroker.actors.catalogue.progress import ProgressKeeper
 from onebroker.brokers.broker import Access, Broker, ReadFlow
 from onebroker.brokers.codec.instrument_files import MISSING, is_missing

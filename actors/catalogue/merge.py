@@ -1,6 +1,6 @@
 """Merges ten brokers' normalized frames into one row per instrument. Pure; polars throughout, never row by row.
 
-First, rows of all files that are the same instrument get the same natural key (`matching.py`, `indices.py`, `contracts.py`, then
+First, rows of all files that are the same instrument get the same natural key (`security_matching.py`, `index_matching.py`, `contract_matching.py`, then
 `natural_keys.py`). Then a listing that cannot be trusted is left out and counted, never guessed (an order must not reach another
 instrument):
 - a row without a complete identity or without a token;
@@ -21,12 +21,12 @@ import polars as pl
 import uuid_utils
 
 from onebroker.actors.catalogue.attributes import names_text
-from onebroker.actors.catalogue.contracts import Witness, align_contracts, is_contract
-from onebroker.actors.catalogue.identified import BrokerRows, identified
-from onebroker.actors.catalogue.indices import align_indices, is_index
-from onebroker.actors.catalogue.matching import DECIDED, Aligned, align_securities, is_security, patched
+from onebroker.actors.catalogue.broker_rows import BrokerRows, identified
+from onebroker.actors.catalogue.contract_matching import Witness, align_contracts, is_contract
+from onebroker.actors.catalogue.index_matching import align_indices, is_index
 from onebroker.actors.catalogue.natural_keys import FACTS, MATCHED_BY, categorised, keyed, placed
 from onebroker.actors.catalogue.report import BrokerReport
+from onebroker.actors.catalogue.security_matching import DECIDED, Aligned, align_securities, is_security, patched
 from onebroker.actors.catalogue.voting import one_row_each
 from onebroker.brokers.listings.frame import LISTING_COLUMNS
 from onebroker.brokers.listings.mcx_contracts import units_of

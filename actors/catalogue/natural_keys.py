@@ -1,6 +1,6 @@
 """Finds the rows that name the same instrument: natural keys, and the resulting instruments in the catalogue's order. Pure.
 
-`rows` here are all brokers' rows as `identified.py` returns them; a row's number is its place among them. `facts` are the few columns
+`rows` here are all brokers' rows as `broker_rows.py` returns them; a row's number is its place among them. `facts` are the few columns
 (`FACTS`) that matching may change. The wide rows are not touched until everything is decided.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from onebroker.actors.catalogue.matching import patched
+from onebroker.actors.catalogue.security_matching import patched
 from onebroker.config.instruments import (
     EXCHANGES,
     SEGMENT_SHAPES,

@@ -1,4 +1,4 @@
-"""One mapping date's catalogue over its file (`table`): listings stay in the file until requested, lookups are binary searches.
+"""One mapping date's catalogue over its file (`mapping_table`): listings stay in the file until requested, lookups are binary searches.
 
 After construction only the caches of requested instruments are written, so any number of readers can share a snapshot.
 """
@@ -11,8 +11,8 @@ import polars as pl
 
 from onebroker.actors.catalogue.attributes import read_values
 from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.catalogue.mapping_table import Table, Tokens, held_table
 from onebroker.actors.catalogue.master import Master
-from onebroker.actors.catalogue.table import Table, Tokens, held_table
 from onebroker.brokers.records import Listing
 from onebroker.config.instruments import Identity, identity_from_fields
 

@@ -15,7 +15,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from onebroker.actors.catalogue.arrow_cells import Lists, OpenFile, Texts, of_kind, read_columns
-from onebroker.actors.catalogue.files import map_columns, map_frame, write_frame
+from onebroker.actors.catalogue.arrow_files import map_columns, map_frame, write_frame
 from onebroker.actors.catalogue.interface import Found, Instrument
 from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS
 from onebroker.actors.catalogue.report import UnlistedJob, UnlistedReport

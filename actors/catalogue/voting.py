@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from onebroker.actors.catalogue.matching import patched
+from onebroker.actors.catalogue.security_matching import patched
 
 
 def one_row_each(rows: pl.DataFrame) -> pl.DataFrame:

@@ -11,8 +11,8 @@ import attrs
 import trio
 
 from onebroker.actors.engine.admission import Admission, keep_answer
-from onebroker.actors.engine.context.context import EngineDoors
-from onebroker.actors.engine.context.lock import EngineLock
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import (
     CancelLeg,
     CancelParent,
@@ -33,9 +33,9 @@ from onebroker.actors.engine.lost_orders import (
     asked_by_token,
 )
 from onebroker.actors.engine.order_router import OrderRouter
-from onebroker.actors.engine.orders.records import ParentRecord, decode_parent
+from onebroker.actors.engine.orders.parent_records import ParentRecord, decode_parent
 from onebroker.actors.engine.parents import Parents
-from onebroker.actors.engine.starting import (
+from onebroker.actors.engine.startup import (
     await_books,
     await_settled_books,
     know_all,
@@ -62,20 +62,20 @@ class EngineActor:
         self,
         *,
         mailbox: Mailbox[EngineMessage],
-        doors: EngineDoors,
+        context: EngineContext,
         status: Published[EngineStatus],
         crashes: CrashLog,
     ) -> None:
         self._mailbox = mailbox
-        writes = WriteCount(doors.store, doors.durable)
-        self._doors = attrs.evolve(doors, engine=mailbox.address, writes=writes)
-        self._clock = doors.clock
+        writes = WriteCount(context.store, context.durable)
+        self._context = attrs.evolve(context, engine=mailbox.address, writes=writes)
+        self._clock = context.clock
         self._status = status
-        self._lock = EngineLock(doors.store, doors.clock, doors.owner)
+        self._lock = EngineLock(context.store, context.clock, context.owner)
         self._parents = Parents(
-            self._doors, self._lock, crashes, engine=mailbox.name, keep_answer=partial(keep_answer, self._doors)
+            self._context, self._lock, crashes, engine=mailbox.name, keep_answer=partial(keep_answer, self._context)
         )
-        self._admission = Admission(self._doors, self._lock, self._parents, engine=mailbox.name)
+        self._admission = Admission(self._context, self._lock, self._parents, engine=mailbox.name)
         self._unread: frozenset[str] = frozenset()
         """After the store has lost writes: brokers whose books must still be read."""
         self._first_read: dict[str, float] = {}
@@ -83,24 +83,24 @@ class EngineActor:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
-        self._doors.in_hand.clear()
+        self._context.in_hand.clear()
         self._show("the order engine is starting", starting=True)
         try:
             await self._lock.take()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._keep_lock)
-                await self._doors.writes.begin()
-                nursery.start_soon(self._doors.writes.keep)
-                if self._doors.writes.lost:
-                    self._doors.legs.forget()
+                await self._context.writes.begin()
+                nursery.start_soon(self._context.writes.keep)
+                if self._context.writes.lost:
+                    self._context.legs.forget()
                 records = await self._open_records()
                 await self._reconciled(records)
-                known = [as_known(self._doors, record) for record in records] if self._doors.writes.lost else []
+                known = [as_known(self._context, record) for record in records] if self._context.writes.lost else []
                 for record in records:
                     self._parents.start(nursery, record, None)
-                router = OrderRouter(self._doors, self._parents)
-                for code, door in self._doors.sessions.items():
-                    nursery.start_soon(router.route, code, door)
+                router = OrderRouter(self._context, self._parents)
+                for code, handle in self._context.sessions.items():
+                    nursery.start_soon(router.route, code, handle)
                 nursery.start_soon(self._until_books_known, known)
                 self._show_running()
                 async for message in self._mailbox:
@@ -120,8 +120,8 @@ class EngineActor:
 
     def _show_running(self) -> None:
         trouble = None
-        if not self._doors.writes.books_known.is_set():
-            asked = texts.store_lost_writes_asked(asked_by_token(self._doors))
+        if not self._context.writes.books_known.is_set():
+            asked = texts.store_lost_writes_asked(asked_by_token(self._context))
             trouble = texts.store_lost_writes(sorted(self._unread)) if self._unread else asked
         self._status.set(EngineStatus(running=True, reason="", trouble=trouble))
 
@@ -130,9 +130,9 @@ class EngineActor:
     async def _open_records(self) -> list[ParentRecord]:
         """Load every open parent, oldest first, and index its legs before any book row is read."""
         records = []
-        await take_up_troubles(self._doors)
-        for parent_id in await self._doors.store.members(keys.OPEN_PARENTS):
-            body = await self._doors.store.get(keys.parent(parent_id))
+        await take_up_troubles(self._context)
+        for parent_id in await self._context.store.members(keys.OPEN_PARENTS):
+            body = await self._context.store.get(keys.parent(parent_id))
             if body is None:
                 continue
             try:
@@ -140,7 +140,7 @@ class EngineActor:
             except StructureError:
                 continue  # written by another version, or damaged: left alone, and named by GET parents
             for leg in record.legs:
-                self._doors.legs.note(record, leg)
+                self._context.legs.note(record, leg)
             records.append(record)
         return sorted(records, key=lambda record: record.created_at)
 
@@ -148,23 +148,23 @@ class EngineActor:
         """Before anything is sent, wait for fresh books and find the owners of the orders in them."""
         began = self._clock.monotonic()
         unfinished = {leg.broker for record in records for leg in record.legs if not leg.state.final}
-        await await_books(self._doors, unfinished, began)
-        if self._doors.writes.lost:
+        await await_books(self._context, unfinished, began)
+        if self._context.writes.lost:
             self._show(texts.STORE_LOST_WRITES)
-            self._unread = await await_settled_books(self._doors, began, self._first_read)
-        await know_all(self._doors)
+            self._unread = await await_settled_books(self._context, began, self._first_read)
+        await know_all(self._context)
 
     async def _until_books_known(self, records: list[ParentRecord]) -> None:
         """After a loss: let open orders act once every broker's book has been read and every broker that can be asked by token has been asked."""
         began = self._clock.monotonic()
-        while not self._doors.writes.books_known.is_set():
+        while not self._context.writes.books_known.is_set():
             self._show_running()
-            self._unread = await await_settled_books(self._doors, began, self._first_read, self._unread)
+            self._unread = await await_settled_books(self._context, began, self._first_read, self._unread)
             if not self._unread:
-                await know_all(self._doors)
+                await know_all(self._context)
                 self._show_running()
-                await ask_for_lost(self._doors, records)
-                self._doors.writes.all_read()
+                await ask_for_lost(self._context, records)
+                self._context.writes.all_read()
                 self._admission.repeated_until = self._clock.monotonic() + REPEATED_SECONDS
                 self._show_running()
 

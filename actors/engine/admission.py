@@ -8,20 +8,20 @@ import msgspec
 import trio
 
 from onebroker.actors.engine.choice.choose import choose, none_left
-from onebroker.actors.engine.choice.order import placed_order
-from onebroker.actors.engine.context.context import EngineDoors
-from onebroker.actors.engine.context.lock import EngineLock
+from onebroker.actors.engine.choice.leg_order import placed_order
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import EngineAnswer, Place
 from onebroker.actors.engine.intake.dry_run import dry_run
 from onebroker.actors.engine.intake.plan_dry_run import plan_dry_run
-from onebroker.actors.engine.intake.ready import is_ready, ready
+from onebroker.actors.engine.intake.preparation import is_ready, ready
 from onebroker.actors.engine.lost_orders import ask_for_repeated
 from onebroker.actors.engine.orders.intents import INTENTS_KEPT, STARTED_KEPT_SECONDS, IntentKind
-from onebroker.actors.engine.orders.records import ParentRecord, ParentState, encode_parent
+from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState, encode_parent
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parents import Parents
-from onebroker.actors.engine.plan.stored import encode_plan
+from onebroker.actors.engine.plan.stored_tree import encode_plan
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import AlreadyThere, FencedOut, Set, SetAdd, StoreError, StreamAdd
@@ -46,10 +46,10 @@ class _Turn:
 class Admission:
     """Takes intents up. Only the engine's actor calls it."""
 
-    def __init__(self, doors: EngineDoors, lock: EngineLock, parents: Parents, *, engine: str) -> None:
+    def __init__(self, context: EngineContext, lock: EngineLock, parents: Parents, *, engine: str) -> None:
         """`engine`: the engine's name in refusals."""
-        self._doors = doors
-        self._clock = doors.clock
+        self._context = context
+        self._clock = context.clock
         self._lock = lock
         self._parents = parents
         self._engine = engine
@@ -63,7 +63,7 @@ class Admission:
 
     async def receive(self, place: Place, nursery: trio.Nursery) -> None:
         """Take up an intent while others are being journaled; an intent with references or a plan is taken up once it is ready."""
-        self._doors.in_hand.add(place.intent_id)
+        self._context.in_hand.add(place.intent_id)
         if is_ready(place.order):
             await self._room.acquire()
             nursery.start_soon(self._take_up, place, nursery, self._next_turn())
@@ -78,7 +78,7 @@ class Admission:
             await self._room.acquire()
             await self._take_up(resolved, nursery, self._next_turn())
         finally:
-            self._doors.in_hand.discard(place.intent_id)
+            self._context.in_hand.discard(place.intent_id)
 
     async def end_resolving(self) -> None:
         """End what is being made ready, and wait until the intents taken up before have their parents."""
@@ -98,7 +98,7 @@ class Admission:
         self._resolving.add(scope)
         try:
             with scope:
-                return attrs.evolve(place, order=await ready(place.order, self._doors))
+                return attrs.evolve(place, order=await ready(place.order, self._context))
             self._refuse(place, Refusal(409, change_texts.HALTED_BEFORE_SENT))
         except Refusal as refusal:
             self._refuse(place, refusal)
@@ -120,28 +120,28 @@ class Admission:
         """Journal an intent. Start its parent once the intents taken up before it have theirs (architecture 5a)."""
         try:
             record = await self._journaled(place, nursery)
-            if record is not None and self._doors.writes.lost_runs and self._clock.monotonic() < self.repeated_until:
-                await ask_for_repeated(self._doors, record)
+            if record is not None and self._context.writes.lost_runs and self._clock.monotonic() < self.repeated_until:
+                await ask_for_repeated(self._context, record)
             await turn.before.wait()
             if record is not None:
                 self._parents.start(nursery, record, (record, place))
         finally:
             turn.over.set()
             self._room.release()
-            self._doors.in_hand.discard(place.intent_id)
+            self._context.in_hand.discard(place.intent_id)
 
     async def _journaled(self, place: Place, nursery: trio.Nursery) -> ParentRecord | None:
         """Return the parent as written. None for a stale intent and for an order that no broker can take: both are answered here. None also for a
         dry run, which its own task answers."""
         late_seconds = self._clock.monotonic() - place.deadline
-        if late_seconds > self._doors.settings.stale_intent_seconds:
+        if late_seconds > self._context.settings.stale_intent_seconds:
             self._answer_unplaced(place, answers.stale(place.intent_id, late_seconds))
             return None
         if place.dry_run:
             nursery.start_soon(self._dry_run, place)
             return None
         if place.order.plan is None:
-            choice = choose(placed_order(place.order), self._doors)
+            choice = choose(placed_order(place.order), self._context)
             if not choice.candidates:
                 refusal = none_left(choice, choice.skipped)
                 self._answer_unplaced(place, attrs.evolve(refusal, body={**refusal.body, "intent_id": place.intent_id}))
@@ -152,13 +152,13 @@ class Admission:
     async def _dry_run(self, place: Place) -> None:
         """Answer a dry run; its questions to brokers delay no other intent."""
         plan = place.order.plan
-        answer = await (dry_run(place, self._doors) if plan is None else plan_dry_run(place, plan, self._doors))
+        answer = await (dry_run(place, self._context) if plan is None else plan_dry_run(place, plan, self._context))
         place.reply.answer(answer)
 
     def _answer_unplaced(self, place: Place, answer: EngineAnswer) -> None:
         """Answer an order that gets no parent, and keep the answer for a caller who has stopped waiting (order-engine 5.3)."""
         place.reply.answer(answer)
-        keep_answer(self._doors, place.intent_id, answer)
+        keep_answer(self._context, place.intent_id, answer)
 
     def _new_parent(self, place: Place) -> ParentRecord:
         now, plan = self._clock.epoch(), place.order.plan
@@ -197,7 +197,7 @@ class Admission:
             "body": msgspec.json.encode(record.body),
         }
         try:
-            await self._doors.writes.commit(
+            await self._context.writes.commit(
                 StreamAdd(keys.INTENTS, entry, INTENTS_KEPT),
                 Set(keys.started(place.intent_id), record.parent_order_id.encode(), STARTED_KEPT_SECONDS),
                 Set(keys.parent(record.parent_order_id), encode_parent(record)),
@@ -216,12 +216,12 @@ class Admission:
             place.reply.refuse(ActorNotRunning(self._engine, taken=False))
             self._lock.lose()
         else:
-            self._doors.parents.note(record.parent_order_id, record)
+            self._context.parents.note(record.parent_order_id, record)
             return True
         return False
 
 
-def keep_answer(doors: EngineDoors, intent_id: str, answer: EngineAnswer) -> None:
+def keep_answer(context: EngineContext, intent_id: str, answer: EngineAnswer) -> None:
     """Keep an answer for a caller who has stopped waiting (order-engine 5.3)."""
-    keep_seconds = int(doors.settings.answer_keep_seconds)
-    doors.store.post(Set(keys.answer(intent_id), answers.encode(answer), keep_seconds))
+    keep_seconds = int(context.settings.answer_keep_seconds)
+    context.store.post(Set(keys.answer(intent_id), answers.encode(answer), keep_seconds))

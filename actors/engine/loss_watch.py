@@ -11,7 +11,7 @@ import trio
 
 from onebroker.actors.engine.context.day_loss import DayLoss, Figure, Locked, LossFold
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import DocumentState
+from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.config.calendars import CALENDARS, Calendar

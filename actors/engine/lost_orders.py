@@ -21,12 +21,12 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import Snapshot
-from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.orders.adjusted_contracts import followed
 from onebroker.actors.engine.orders.lost_legs import FoundOrder, NextLeg
-from onebroker.actors.engine.orders.records import ParentRecord
-from onebroker.actors.engine.parent.reconciling import ASK_AGAIN_SECONDS, ASK_SECONDS
-from onebroker.actors.engine.parent.recovering import FREE_NUMBERS, next_legs, with_found_legs, with_lost_legs
+from onebroker.actors.engine.orders.parent_records import ParentRecord
+from onebroker.actors.engine.parent.reconciler import ASK_AGAIN_SECONDS, ASK_SECONDS
+from onebroker.actors.engine.parent.store_recovery import FREE_NUMBERS, next_legs, with_found_legs, with_lost_legs
 from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.engine.plan_parent.open_plan import SENDS
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
@@ -48,23 +48,23 @@ REPEATED_ASK_SECONDS = 1.5
 _log = logging.getLogger("onebroker.engine")
 
 
-def asked_by_token(doors: EngineDoors) -> list[str]:
+def asked_by_token(context: EngineContext) -> list[str]:
     """Return the codes of the brokers that can be asked by token."""
-    return sorted(code for code, door in doors.sessions.items() if door.broker.by_token is not None)
+    return sorted(code for code, handle in context.sessions.items() if handle.broker.by_token is not None)
 
 
-def as_known(doors: EngineDoors, record: ParentRecord) -> ParentRecord:
+def as_known(context: EngineContext, record: ParentRecord) -> ParentRecord:
     """Return a parent with its lost orders that are known by now."""
-    today, now = session_day(doors.clock), doors.clock.epoch()
-    record = with_lost_legs(record, doors.legs.strangers, today, now, doors.writes.runs)
-    return followed(with_found_legs(record, doors.legs.found, today, now), doors.catalogue.value.renames)
+    today, now = session_day(context.clock), context.clock.epoch()
+    record = with_lost_legs(record, context.legs.strangers, today, now, context.writes.runs)
+    return followed(with_found_legs(record, context.legs.found, today, now), context.catalogue.value.renames)
 
 
-async def ask_for_lost(doors: EngineDoors, records: Iterable[ParentRecord]) -> None:
+async def ask_for_lost(context: EngineContext, records: Iterable[ParentRecord]) -> None:
     """Ask for orders of these parents that the store has lost, and note the found orders. Asks nothing when the store has lost nothing."""
-    if doors.writes.lost_runs:
-        asking = _Asking(doors, records, FREE_NUMBERS, Priority.READ)
-        with trio.move_on_after(doors.settings.unknown_settle_seconds):
+    if context.writes.lost_runs:
+        asking = _Asking(context, records, FREE_NUMBERS, Priority.READ)
+        with trio.move_on_after(context.settings.unknown_settle_seconds):
             unanswered = True
             while unanswered:
                 unanswered = await asking.ask()
@@ -72,10 +72,10 @@ async def ask_for_lost(doors: EngineDoors, records: Iterable[ParentRecord]) -> N
         asking.say_unanswered()
 
 
-async def ask_for_repeated(doors: EngineDoors, record: ParentRecord) -> None:
+async def ask_for_repeated(context: EngineContext, record: ParentRecord) -> None:
     """Ask for a new order that its caller may have sent before the store lost it, and note a found order."""
     with trio.move_on_after(REPEATED_ASK_SECONDS):
-        await _Asking(doors, [record], 1, Priority.AWAITED).ask()
+        await _Asking(context, [record], 1, Priority.AWAITED).ask()
 
 
 @attrs.frozen(kw_only=True)
@@ -92,15 +92,15 @@ class _Question:
 
 
 class _Asking:
-    def __init__(self, doors: EngineDoors, records: Iterable[ParentRecord], free: int, priority: Priority) -> None:
+    def __init__(self, context: EngineContext, records: Iterable[ParentRecord], free: int, priority: Priority) -> None:
         """`free`: how many running numbers above a parent's last leg are asked for."""
-        self._doors = doors
+        self._context = context
         self._free = free
         self._priority = priority
         newest_first = sorted(records, key=lambda record: record.updated_at, reverse=True)
         self._records = [record for record in newest_first if record.state in SENDS]
         """Parents that changed last come first: the last writes were theirs."""
-        self._codes = asked_by_token(doors)
+        self._codes = asked_by_token(context)
         self._wanted: set[tuple[str, str]] = set()
         """(broker, token) of all questions."""
         self._taken: set[tuple[str, str]] = set()
@@ -122,7 +122,7 @@ class _Asking:
             before = len(self._answered)
             async with trio.open_nursery() as nursery:
                 for code, questions in by_broker.items():
-                    nursery.start_soon(self._ask_all, self._doors.sessions[code], questions)
+                    nursery.start_soon(self._ask_all, self._context.sessions[code], questions)
             if len(self._answered) == before:
                 return True
 
@@ -137,7 +137,7 @@ class _Asking:
                 )
 
     async def _catalogue(self) -> Snapshot:
-        catalogue = self._doors.catalogue
+        catalogue = self._context.catalogue
         while (snapshot := catalogue.value.latest) is None:
             await catalogue.wait_newer(catalogue.version)
         return snapshot
@@ -147,7 +147,7 @@ class _Asking:
         questions: list[tuple[int, int, _Question]] = []
         for record in self._records:
             numbers: list[int] = []
-            for leg in next_legs(as_known(self._doors, record), self._doors.writes.lost_runs, self._free):
+            for leg in next_legs(as_known(self._context, record), self._context.writes.lost_runs, self._free):
                 numbers += [] if leg.number in numbers else [leg.number]
                 asked = self._of(record, leg, snapshot)
                 questions += [(self._failed[question.key], numbers.index(leg.number), question) for question in asked]
@@ -177,18 +177,18 @@ class _Asking:
             self._taken.add(question.key)
         return question.key not in self._answered
 
-    async def _ask_all(self, door: SessionDoor, questions: Sequence[_Question]) -> None:
+    async def _ask_all(self, handle: SessionHandle, questions: Sequence[_Question]) -> None:
         """Ask one question after the other until the broker gives no answer; then it is left alone for a while."""
         for question in questions:
-            if not await self._ask(door, question):
+            if not await self._ask(handle, question):
                 return
 
-    async def _ask(self, door: SessionDoor, question: _Question) -> bool:
+    async def _ask(self, handle: SessionHandle, question: _Question) -> bool:
         def asked(reply: Reply[FoundByToken | None]) -> AskByToken:
             return AskByToken(question=question.asked, priority=self._priority, reply=reply)
 
         try:
-            found = await door.address.ask(asked, ASK_SECONDS)
+            found = await handle.address.ask(asked, ASK_SECONDS)
         except (BrokerError, LoginNeeded, AskTimedOut, ActorNotRunning) as error:
             _log.debug("%s did not say whether it has %s: %s", question.broker, question.leg.token, error)
             self._failed[question.key] += 1
@@ -196,7 +196,7 @@ class _Asking:
         self._answered.add(question.key)
         if found is not None:
             _log.warning("%s has an order that the store had lost: %s", question.broker, question.leg.token)
-            self._doors.legs.note_found(
+            self._context.legs.note_found(
                 FoundOrder(
                     parent_id=question.parent_id,
                     leg=question.leg,

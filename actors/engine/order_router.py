@@ -2,34 +2,34 @@
 
 from collections.abc import Mapping
 
-from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import BooksFresh
 from onebroker.actors.engine.parents import Parents
 from onebroker.actors.engine.placing.write_ahead import session_day
-from onebroker.actors.engine.starting import begin_day, know
-from onebroker.actors.sessions.view import PartlyRead
+from onebroker.actors.engine.startup import begin_day, know
+from onebroker.actors.sessions.session_view import PartlyRead
 from onebroker.brokers.records import OrderRow
 
 
 class OrderRouter:
     """The way from the brokers' books to the parents. Only the engine's actor starts it."""
 
-    def __init__(self, doors: EngineDoors, parents: Parents) -> None:
-        self._doors = doors
+    def __init__(self, context: EngineContext, parents: Parents) -> None:
+        self._context = context
         self._parents = parents
 
-    async def route(self, code: str, door: SessionDoor) -> None:
+    async def route(self, code: str, handle: SessionHandle) -> None:
         """Tell parents the newest row of each of their orders at a broker, and of each read of its book. Runs until it is cancelled."""
         seen: Mapping[str, OrderRow] = {}
         fresh_told: float | None = None
         partly_told: PartlyRead | None = None
         version = -1
         while True:
-            if version == door.view.version:
-                await door.view.wait_newer(version)
-            version = door.view.version
-            view = door.view.value
-            begin_day(self._doors, session_day(self._doors.clock))
+            if version == handle.view.version:
+                await handle.view.wait_newer(version)
+            version = handle.view.version
+            view = handle.view.value
+            begin_day(self._context, session_day(self._context.clock))
             if view.orders is not seen:
                 for order_id, row in view.orders.items():
                     if seen.get(order_id) is not row:
@@ -47,8 +47,8 @@ class OrderRouter:
                     )
 
     async def _route_row(self, code: str, row: OrderRow) -> None:
-        legs = self._doors.legs
-        await know(self._doors, code, row)
+        legs = self._context.legs
+        await know(self._context, code, row)
         entry = legs.entry(code, row.order_id, row.tag)
         if entry is None:
             return

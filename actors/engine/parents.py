@@ -6,8 +6,8 @@ from collections.abc import Callable
 import attrs
 import trio
 
-from onebroker.actors.engine.context.context import EngineDoors
-from onebroker.actors.engine.context.lock import EngineLock
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import (
     BooksFresh,
     EndExits,
@@ -21,7 +21,7 @@ from onebroker.actors.engine.context.messages import (
     ToParent,
 )
 from onebroker.actors.engine.orders.intents import taken_up
-from onebroker.actors.engine.orders.records import ParentRecord, encode_parent
+from onebroker.actors.engine.orders.parent_records import ParentRecord, encode_parent
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.parent import ParentActor, WorkOf
@@ -64,7 +64,7 @@ class Parents:
 
     def __init__(
         self,
-        doors: EngineDoors,
+        context: EngineContext,
         lock: EngineLock,
         crashes: CrashLog,
         *,
@@ -72,12 +72,12 @@ class Parents:
         keep_answer: Callable[[str, EngineAnswer], None],
     ) -> None:
         """`engine`: the engine's name in refusals. `keep_answer` keeps an answer for a caller who has stopped waiting, by intent id."""
-        self._doors = doors
+        self._context = context
         self._lock = lock
         self._crashes = crashes
         self._engine = engine
         self._keep_answer = keep_answer
-        self._clock = doors.clock
+        self._clock = context.clock
         self._parents: dict[str, _Running] = {}
 
     # --- messages ---------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class Parents:
                 halted += was_open
 
         try:
-            await self._doors.store.commit(*taken_up(message.intent, ""), fence=self._lock.fence)
+            await self._context.store.commit(*taken_up(message.intent, ""), fence=self._lock.fence)
             async with trio.open_nursery() as nursery:
                 for running in parents:
                     nursery.start_soon(halt, running)
@@ -184,7 +184,7 @@ class Parents:
             actor = ParentActor(
                 parent_id=parent_id,
                 mailbox=running.mailbox,
-                doors=self._doors,
+                context=self._context,
                 lock=self._lock,
                 work=work,
                 begin=start,
@@ -215,7 +215,7 @@ class Parents:
 
     async def _write_failed(self, parent_id: str, fault: str) -> None:
         try:
-            record = await load_parent(self._doors.store, parent_id)
+            record = await load_parent(self._context.store, parent_id)
         except StructureError:
             return  # damaged: left alone, and named by GET parents
         if record is None or record.state.final:
@@ -233,13 +233,13 @@ class Parents:
             )
             ops = final_ops(left)
         try:
-            await self._doors.store.commit(*ops, fence=self._lock.fence)
+            await self._context.store.commit(*ops, fence=self._lock.fence)
         except FencedOut:
             self._lock.lose()
             return
         found = [(record.instrument_id, trouble) for trouble in left.troubles]
-        self._doors.troubles.note(parent_id, found, now, is_ended=left.state.final)
-        self._doors.parents.note(parent_id, left)
+        self._context.troubles.note(parent_id, found, now, is_ended=left.state.final)
+        self._context.parents.note(parent_id, left)
         if not record.answered:
             self._keep_answer(record.intent_id, answers.rebuilt(record))
 

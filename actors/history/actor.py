@@ -16,12 +16,18 @@ import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.history.adjust import adjust_candles, day_end, day_start, steps
-from onebroker.actors.history.cache import CandleCache, Entry, holds, range_to_read, widens
-from onebroker.actors.history.checking import check_store
+from onebroker.actors.history.candle_cache import CandleCache, Entry, holds, range_to_read, widens
 from onebroker.actors.history.disk_room import DiskRoom
+from onebroker.actors.history.earlier_names import (
+    Part,
+    candles_of,
+    factors_of,
+    minutes_besides_of,
+    parts_stored,
+    take_rename,
+)
 from onebroker.actors.history.encode import EncodedCandles, encode_candles
 from onebroker.actors.history.interface import CANDLE_VALUES, HistoryError, HistoryStore
-from onebroker.actors.history.making import with_made
 from onebroker.actors.history.messages import (
     CandleAnswer,
     CandleQuery,
@@ -33,20 +39,14 @@ from onebroker.actors.history.messages import (
     TakeFile,
     TakeRename,
 )
-from onebroker.actors.history.recording import PUT_SECONDS, TickBuffer, write_ticks
-from onebroker.actors.history.renamed import (
-    Part,
-    candles_of,
-    factors_of,
-    minutes_besides_of,
-    parts_stored,
-    take_rename,
-)
+from onebroker.actors.history.resampling import with_made
+from onebroker.actors.history.store_check import check_store
+from onebroker.actors.history.tick_buffer import PUT_SECONDS, TickBuffer, write_ticks
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import Durable, DurableError
 from onebroker.actors.store.durable_history import Factor
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import Identity

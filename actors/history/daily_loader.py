@@ -13,11 +13,11 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
-from onebroker.actors.history import daily
+from onebroker.actors.history import daily_schedule
 from onebroker.actors.history.adjust import day_start
-from onebroker.actors.history.daily import Market, Underway, market_name, market_of
-from onebroker.actors.history.gathered import Job, Outcome, Part
-from onebroker.actors.history.gathering import BROKEN, GatherDoors, Gathering, Orders, all_factors, can_read
+from onebroker.actors.history.candle_jobs import Job, Outcome, Part
+from onebroker.actors.history.candle_run import BROKEN, CandleRunContext, Gathering, Orders, all_factors, can_read
+from onebroker.actors.history.daily_schedule import Market, Underway, market_name, market_of
 from onebroker.actors.history.selection import Choosing
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import Durable, DurableError
@@ -65,19 +65,19 @@ class DailyLoader:
     def __init__(
         self,
         *,
-        doors: GatherDoors,
+        context: CandleRunContext,
         choosing: Choosing,
         catalogue: Published[CatalogueState],
         durable: Durable,
         calendar: Calendar,
         view: Published[CollectorView],
     ) -> None:
-        self._doors = doors
+        self._context = context
         self._choosing = choosing
         self._catalogue = catalogue
         self._durable = durable
         self._calendar = calendar
-        self._clock = doors.clock
+        self._clock = context.clock
         self._view = view
         self._loads: dict[str, DailyLoad] | None = None
         """None until the durable store could be read."""
@@ -87,7 +87,7 @@ class DailyLoader:
         await trio.sleep(START_SECONDS)
         while True:
             if await self._recall():
-                for market in daily.markets(self._calendar):
+                for market in daily_schedule.markets(self._calendar):
                     await self._turn(market)
                 self._show(None)
             await trio.sleep(LOOK_SECONDS)
@@ -109,10 +109,10 @@ class DailyLoader:
 
     async def _turn(self, market: Market) -> None:
         """Load the due days of a market, if there are any and the market may be loaded now."""
-        through = daily.last_ended_day(self._calendar, market, self._clock.now())
+        through = daily_schedule.last_ended_day(self._calendar, market, self._clock.now())
         if through is None or not self._may_load(market):
             return
-        days = daily.missed_days(self._calendar, market, self._loaded(market), through)
+        days = daily_schedule.missed_days(self._calendar, market, self._loaded(market), through)
         if days is None:
             self._underway.pop(market, None)
             return
@@ -128,15 +128,15 @@ class DailyLoader:
             self._put_off(under, str(error))
 
     def _may_load(self, market: Market) -> bool:
-        return daily.may_load(self._calendar, market, self._clock.now())
+        return daily_schedule.may_load(self._calendar, market, self._clock.now())
 
     def _ready(self, under: Underway) -> bool:
         """Tell whether there is a mapping to name instruments by, a broker to ask, and room on the disk. A missing one is not a failure."""
         if self._catalogue.value.latest is None:
             under.trouble = "no instruments have been mapped yet"
-        elif not any(can_read(session) for session in self._doors.sessions.values()):
+        elif not any(can_read(session) for session in self._context.sessions.values()):
             under.trouble = "no broker has a login"
-        elif (refusal := self._doors.room.value.refusal) is not None:
+        elif (refusal := self._context.room.value.refusal) is not None:
             under.trouble = refusal
         else:
             return True
@@ -144,7 +144,7 @@ class DailyLoader:
 
     def _put_off(self, under: Underway, trouble: str) -> None:
         under.failures += 1
-        under.retry_at = self._clock.monotonic() + daily.retry_seconds(under.failures)
+        under.retry_at = self._clock.monotonic() + daily_schedule.retry_seconds(under.failures)
         if trouble != under.trouble:
             _log.warning("day candles of %s are not complete and are tried again: %s", under.through, trouble)
         under.trouble = trouble
@@ -160,13 +160,13 @@ class DailyLoader:
 
         orders = Orders(
             jobs=[Job(instrument=instrument, interval=DAY, first=days[0], last=days[1]) for instrument in left],
-            codes=tuple(self._doors.sessions),
+            codes=tuple(self._context.sessions),
             factors=await all_factors(self._durable),
             stop=lambda: not self._may_load(market),
             taken=taken,
             stepped=lambda: None,
         )
-        await Gathering(self._doors, orders).run()
+        await Gathering(self._context, orders).run()
         trouble = _note(outcomes, under)
         if len(outcomes) < len(left):
             under.trouble = "the market opened; it goes on after the close"
@@ -193,14 +193,16 @@ class DailyLoader:
     def _show(self, loading: Market | None) -> None:
         self._view.set(
             CollectorView(
-                markets={market_name(market): self._market_view(market) for market in daily.markets(self._calendar)},
+                markets={
+                    market_name(market): self._market_view(market) for market in daily_schedule.markets(self._calendar)
+                },
                 loading=None if loading is None else market_name(loading),
             )
         )
 
     def _market_view(self, market: Market) -> MarketView:
         load, under = self._load_of(market), self._underway.get(market)
-        due = daily.next_due(self._calendar, market, self._loaded(market), self._clock.now())
+        due = daily_schedule.next_due(self._calendar, market, self._loaded(market), self._clock.now())
         return MarketView(
             last_day=None if load is None else load.last_day,
             loaded_at=None if load is None else load.loaded_at,
@@ -225,7 +227,7 @@ def _note(outcomes: Sequence[Outcome], under: Underway) -> str | None:
             under.read.add(instrument_id)
         else:
             under.empty[instrument_id] = under.empty.get(instrument_id, 0) + 1
-            if under.empty[instrument_id] < daily.MOST_EMPTY_TRIES:
+            if under.empty[instrument_id] < daily_schedule.MOST_EMPTY_TRIES:
                 trouble = trouble or f"{outcome.name} and maybe others have no candle of {under.through} yet"
                 continue
             under.read.add(instrument_id)

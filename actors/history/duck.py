@@ -19,9 +19,9 @@ import duckdb
 import polars as pl
 import trio
 
-from onebroker.actors.history import merging
+from onebroker.actors.history import staged_merge
 from onebroker.actors.history.disk_room import spill_limit
-from onebroker.actors.history.folder import history_file
+from onebroker.actors.history.history_paths import history_file
 from onebroker.actors.history.interface import (
     CANDLE_VALUES,
     INDIA_DAY,
@@ -32,9 +32,9 @@ from onebroker.actors.history.interface import (
     TICK_VALUES,
     HistoryError,
 )
-from onebroker.actors.history.merging import sql_text
+from onebroker.actors.history.staged_merge import sql_text
 from onebroker.actors.history.tables import CANDLES, SCHEMA, TICKS, Table
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 from onebroker.config.sections import HistorySettings
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ class DuckHistory:
 
     async def _put(self, table: Table, file: Path) -> Merged:
         async with self._writing:
-            return await self._call(lambda cursor: merging.merge(cursor, table, file))
+            return await self._call(lambda cursor: staged_merge.merge(cursor, table, file))
 
     async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         query = (

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import polars as pl
 
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 from onebroker.config.clock import IST
 from onebroker.config.intervals import INTERVALS
 
@@ -54,7 +54,7 @@ TICK_VALUES: dict[str, pl.DataType] = {
 }
 TICK_SCHEMA: dict[str, pl.DataType] = {"instrument_id": pl.String(), "sequence": pl.Int32(), **TICK_VALUES}
 """Columns of a file for `put_ticks`; `buy` and `sell` are null when no depth was recorded. `sequence` counts the ticks of one instrument,
-time and broker from 0 (actors.history.sequence).
+time and broker from 0 (actors.history.tick_sequence).
 """
 
 CANDLE_KEY = ("instrument_id", "minutes", "time")

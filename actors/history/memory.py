@@ -19,7 +19,7 @@ from onebroker.actors.history.interface import (
     TICK_VALUES,
     HistoryError,
 )
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 
 
 class MemoryHistory:

@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from onebroker.actors.history.checking import Checked
+from onebroker.actors.history.store_check import Checked
 from onebroker.actors.history.trading_days import Market
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.store.durable_history import Factor, Rename
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 
 Basis = Literal["adjusted", "unadjusted", "as_served"]
 """Rules 1.3.2."""

@@ -12,8 +12,8 @@ from onebroker.actors.catalogue.interface import CatalogueState, Instrument, Sna
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import QuoteBook
-from onebroker.actors.quotes.known import KnownInstruments
-from onebroker.actors.quotes.watching import OwnInstruments, Session
+from onebroker.actors.quotes.known_instruments import KnownInstruments
+from onebroker.actors.quotes.wanted_instruments import OwnInstruments, Session
 from onebroker.config.instruments import EXCHANGES, bare_segment, prefixed_segment
 from onebroker.config.intervals import INTERVALS
 

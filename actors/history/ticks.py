@@ -8,10 +8,10 @@ import polars as pl
 import trio
 
 from onebroker.actors.history.adjust import NO_STEPS, Steps, adjust_ticks, parts, steps
+from onebroker.actors.history.earlier_names import Part, factors_of, parts_stored, ticks_of
 from onebroker.actors.history.encode import encode_ticks
 from onebroker.actors.history.interface import HistoryError, HistoryStore
 from onebroker.actors.history.messages import Basis
-from onebroker.actors.history.renamed import Part, factors_of, parts_stored, ticks_of
 from onebroker.actors.store.durable import Durable, DurableError
 from onebroker.config.messages import history as sentences
 from onebroker.config.refusal import Refusal

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from onebroker.actors.portfolio.assembling import Content, Steps
-from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.portfolio.assembler import Content, Steps
+from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource

@@ -11,10 +11,10 @@ import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument, Snapshot
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
+from onebroker.actors.portfolio.assembler import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
+from onebroker.actors.portfolio.broker_prices import price_or_none
 from onebroker.actors.portfolio.day_closes import DayCloses
-from onebroker.actors.portfolio.prices import price_or_none
-from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.actors.quotes.interface import QuoteReader
 from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.interface import Store

@@ -6,7 +6,7 @@ import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.books import BookAssembler, SortKey, Tally, engine_columns
+from onebroker.actors.portfolio.book_assembler import BookAssembler, SortKey, Tally, engine_columns
 from onebroker.actors.portfolio.order_owners import LegIndex, LegOwner
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import OrderRow

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from onebroker.actors.portfolio.prices import price_or_none
+from onebroker.actors.portfolio.broker_prices import price_or_none
 from onebroker.brokers.records import PositionRow
 from onebroker.config.instruments import Identity, price_places
 from onebroker.config.money import paise, quotient, round_half_up, rupees, scaled, value_paise

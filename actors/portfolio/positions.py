@@ -12,7 +12,7 @@ import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
+from onebroker.actors.portfolio.assembler import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
 from onebroker.actors.portfolio.position_view import (
     Naming,
     Own,
@@ -23,7 +23,7 @@ from onebroker.actors.portfolio.position_view import (
     own_part,
     position_product,
 )
-from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.actors.quotes.interface import QuoteReader
 from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.interface import Store

@@ -15,10 +15,10 @@ from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import FETCHED_SECONDS, LIVE_SECONDS, QuoteBook
-from onebroker.actors.quotes.feeding import Feeding
-from onebroker.actors.quotes.fetching import fetch
-from onebroker.actors.quotes.fold import Quote
-from onebroker.actors.quotes.known import KnownInstruments
+from onebroker.actors.quotes.feed_subscriptions import Feeding
+from onebroker.actors.quotes.gap_repair import Repairs
+from onebroker.actors.quotes.known_instruments import KnownInstruments
+from onebroker.actors.quotes.market_silence import MarketSilence
 from onebroker.actors.quotes.messages import (
     Beat,
     FetchDone,
@@ -29,12 +29,12 @@ from onebroker.actors.quotes.messages import (
     Silent,
     Touched,
 )
-from onebroker.actors.quotes.recording import TickRecorder, followed_for_recording, recorded
-from onebroker.actors.quotes.repairing import Repairs
-from onebroker.actors.quotes.silence import MarketSilence
-from onebroker.actors.quotes.storing import QuoteStore
-from onebroker.actors.quotes.usable import market_of, may_serve, open_markets
-from onebroker.actors.quotes.watching import ASKED_SECONDS, MOST_ASKED, Session
+from onebroker.actors.quotes.quote_store import QuoteStore
+from onebroker.actors.quotes.recorded_instruments import TickRecorder, followed_for_recording, recorded
+from onebroker.actors.quotes.rest_quotes import fetch
+from onebroker.actors.quotes.tick_fold import Quote
+from onebroker.actors.quotes.usable_quotes import market_of, may_serve, open_markets
+from onebroker.actors.quotes.wanted_instruments import ASKED_SECONDS, MOST_ASKED, Session
 from onebroker.actors.sessions.messages import TickReceived
 from onebroker.actors.store.interface import Store
 from onebroker.config.calendars import Calendar

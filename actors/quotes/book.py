@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import msgspec
 
-from onebroker.actors.quotes.doubt import Doubts, strays
-from onebroker.actors.quotes.fold import Quote, fold, unified
+from onebroker.actors.quotes.doubted_ticks import Doubts, strays
 from onebroker.actors.quotes.followers import Followers
+from onebroker.actors.quotes.tick_fold import Quote, fold, unified
 from onebroker.brokers.records import Tick
 
 H = TypeVar("H")
@@ -39,7 +39,7 @@ class QuoteBook:
         """Number of ticks without a price, or older than the quote held for that broker."""
         self.doubts = Doubts()
         self.held_back = 0
-        """Number of ticks that had to wait for a second source or a second tick (`doubt.py`)."""
+        """Number of ticks that had to wait for a second source or a second tick (`doubted_ticks.py`)."""
 
     # Reading
 

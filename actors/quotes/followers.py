@@ -15,8 +15,8 @@ from typing import Self
 
 import trio
 
-from onebroker.actors.quotes.fold import Quote
-from onebroker.actors.sessions.backlog import MOST_UNREAD, outline
+from onebroker.actors.quotes.tick_fold import Quote
+from onebroker.actors.sessions.tick_backlog import MOST_UNREAD, outline
 
 
 class Followers:

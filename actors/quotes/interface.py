@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.followers import Follower
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.brokers.records import Tick
 
 

@@ -7,8 +7,8 @@ import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.kernel.mailbox import Reply
-from onebroker.actors.quotes.document import Source
-from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.quote_document import Source
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.sessions.messages import TickReceived
 
 # From routes and engine.

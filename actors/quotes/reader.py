@@ -6,11 +6,11 @@ from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import QuoteBook
-from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.followers import Follower
-from onebroker.actors.quotes.known import KnownInstruments
+from onebroker.actors.quotes.known_instruments import KnownInstruments
 from onebroker.actors.quotes.messages import QuoteMessage, Touched
-from onebroker.actors.quotes.usable import USABLE_SECONDS, may_act, may_serve
+from onebroker.actors.quotes.tick_fold import Quote
+from onebroker.actors.quotes.usable_quotes import USABLE_SECONDS, may_act, may_serve
 from onebroker.brokers.records import Tick
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock

@@ -1,4 +1,4 @@
-"""The session actor: the only actor that talks to its broker. Holds the login, the books (`books.py`) and the order budget.
+"""The session actor: the only actor that talks to its broker. Holds the login, the books (`session_books.py`) and the order budget.
 
 Its child tasks (pollers, sockets, order messages) do the waiting and report back in synchronous steps. The session publishes a
 `SessionView`, sends slices to the document actors, and sends ticks to the quote book.
@@ -15,16 +15,14 @@ import trio
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.mailbox import Address, Mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.sessions.books import MOVED_BY_ORDERS, Books
-from onebroker.actors.sessions.by_token import TokenReader
-from onebroker.actors.sessions.candles import CandleReader
-from onebroker.actors.sessions.check import Doors, check_session
+from onebroker.actors.sessions.budget_counts import decode_counts, encode_counts
+from onebroker.actors.sessions.candle_reader import CandleReader
+from onebroker.actors.sessions.check import CheckContext, check_session
 from onebroker.actors.sessions.clock_offset import DatedTransport
-from onebroker.actors.sessions.counts import decode_counts, encode_counts
-from onebroker.actors.sessions.flows import Caller
-from onebroker.actors.sessions.listings import LiveListings
-from onebroker.actors.sessions.login import WHY_REFUSED, LoginKeeper
-from onebroker.actors.sessions.margins import MarginReader
+from onebroker.actors.sessions.counted_calls import Caller
+from onebroker.actors.sessions.live_listings import LiveListings
+from onebroker.actors.sessions.login_keeper import WHY_REFUSED, LoginKeeper
+from onebroker.actors.sessions.margin_reader import MarginReader
 from onebroker.actors.sessions.messages import (
     AskByToken,
     AskMargin,
@@ -43,13 +41,15 @@ from onebroker.actors.sessions.messages import (
     TickReceived,
     Watch,
 )
-from onebroker.actors.sessions.orders import OrderDesk
-from onebroker.actors.sessions.quotes import QuoteReader
-from onebroker.actors.sessions.reads import Poller, ReadDone, codec_calls
+from onebroker.actors.sessions.order_sender import OrderDesk
+from onebroker.actors.sessions.pollers import Poller, ReadDone, codec_calls
+from onebroker.actors.sessions.quote_reader import QuoteReader
+from onebroker.actors.sessions.session_books import MOVED_BY_ORDERS, Books
+from onebroker.actors.sessions.session_view import FeedView, LoginState, SessionView
 from onebroker.actors.sessions.slices import DocumentMessage
-from onebroker.actors.sessions.sockets import FeedDoors, Kind, Reports, Sockets
-from onebroker.actors.sessions.view import FeedView, LoginState, SessionView
-from onebroker.actors.sessions.watch import WatchList
+from onebroker.actors.sessions.sockets import FeedContext, Kind, Reports, Sockets
+from onebroker.actors.sessions.token_lookup import TokenReader
+from onebroker.actors.sessions.watch_list import WatchList
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.actors.store.keys import RESOURCES, Resource
@@ -58,7 +58,7 @@ from onebroker.brokers.codec.contained import contained
 from onebroker.brokers.events import BrokerEvent, Ticks
 from onebroker.brokers.requests import BrokerError, RefusalKind
 from onebroker.brokers.transport.budget import Budget, Moment
-from onebroker.brokers.transport.gate import BudgetGate
+from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
@@ -78,7 +78,7 @@ MOST_WAITING = 1000
 
 
 @attrs.frozen(kw_only=True)
-class SessionDoors:
+class SessionContext:
     """The dependencies of a session, except its broker."""
 
     transport: Transport
@@ -99,16 +99,16 @@ class SessionActor:
     """One broker's session. Accepts the messages of `messages.py`."""
 
     def __init__(
-        self, *, broker: Broker, access: Access, mailbox: Mailbox[SessionMessage], doors: SessionDoors
+        self, *, broker: Broker, access: Access, mailbox: Mailbox[SessionMessage], context: SessionContext
     ) -> None:
         self._broker = broker
         self._configured = access
         self._mailbox = mailbox
-        self._doors = doors
-        self._clock = doors.clock
-        self._gate = BudgetGate(doors.budget(), doors.clock, most_waiting=MOST_WAITING)
-        transport = DatedTransport(doors.transport, doors.clock, self._heard_clock)
-        self._caller = Caller(transport, self._gate, doors.clock)
+        self._context = context
+        self._clock = context.clock
+        self._gate = BudgetGate(context.budget(), context.clock, most_waiting=MOST_WAITING)
+        transport = DatedTransport(context.transport, context.clock, self._heard_clock)
+        self._caller = Caller(transport, self._gate, context.clock)
         self._markets = frozenset(
             (segment.partition("_")[0], calendar_of(segment)) for segment in broker.capabilities.segments
         )
@@ -116,34 +116,38 @@ class SessionActor:
         self._login_trouble: str | None = None
         self._address_trouble: str | None = None
         """Why the broker refuses orders from this machine's address; None once it accepts one again."""
-        spread = random.Random(doors.seed)
+        spread = random.Random(context.seed)
         self._login = LoginKeeper(
             broker=broker,
             access=access,
             caller=self._caller,
-            store=doors.store,
-            clock=doors.clock,
+            store=context.store,
+            clock=context.clock,
             on_change=self._login_changed,
             spread=spread,
         )
-        self._listings = LiveListings(doors.catalogue, broker.code)
+        self._listings = LiveListings(context.catalogue, broker.code)
         self._books = Books(
-            broker.code, store=doors.store, documents=doors.documents, clock=doors.clock, read_soon=self._read_soon
+            broker.code,
+            store=context.store,
+            documents=context.documents,
+            clock=context.clock,
+            read_soon=self._read_soon,
         )
-        self._order_desk = OrderDesk(transport=transport, gate=self._gate, clock=doors.clock, codec=broker.orders)
+        self._order_desk = OrderDesk(transport=transport, gate=self._gate, clock=context.clock, codec=broker.orders)
         self._quotes = QuoteReader(broker, self._login, self._caller)
         self._candles = CandleReader(broker, self._login, self._caller)
-        self._by_token = TokenReader(broker, self._login, self._caller, doors.clock)
-        self._margins = MarginReader(broker, self._login, self._caller, doors.clock, changed=self._publish)
+        self._by_token = TokenReader(broker, self._login, self._caller, context.clock)
+        self._margins = MarginReader(broker, self._login, self._caller, context.clock, changed=self._publish)
         self._watch = WatchList(broker.feed.sockets, broker.feed.per_socket)
         self._sockets = self._make_sockets(spread)
         self._pollers = self._make_pollers()
 
     def _make_sockets(self, spread: random.Random) -> Sockets:
-        doors = FeedDoors(
+        context = FeedContext(
             login=self._login,
             caller=self._caller,
-            transport=self._doors.transport,
+            transport=self._context.transport,
             clock=self._clock,
             listings=self._listings,
             spread=spread,
@@ -155,7 +159,7 @@ class SessionActor:
             order_stream=lambda connected: self._books.stream_changed(connected=connected),
             market_open=self._market_open,
         )
-        return Sockets(self._broker, self._watch, doors, reports)
+        return Sockets(self._broker, self._watch, context, reports)
 
     def _make_pollers(self) -> dict[Resource, Poller]:
         calls = codec_calls(self._broker)
@@ -176,7 +180,7 @@ class SessionActor:
         }
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        self._doors.view.set(SessionView(broker=self._broker.code))
+        self._context.view.set(SessionView(broker=self._broker.code))
         await self._restore()
         self._publish(login=LoginState.STARTING)
         async with trio.open_nursery() as nursery:
@@ -233,7 +237,7 @@ class SessionActor:
 
     async def _send_order(self, message: SendOrder) -> None:
         access = self._login.live
-        sent = await self._order_desk.send(message, self._doors.view.value.orders)
+        sent = await self._order_desk.send(message, self._context.view.value.orders)
         if sent.answer.session_dead and access is not None:
             self._login.dead(access)
         if message.when_accepted is not None and sent.answer.outcome is Outcome.ACCEPTED:
@@ -290,10 +294,12 @@ class SessionActor:
             message.reply.answer(read)
 
     async def _check(self, message: Check) -> None:
-        doors = Doors(broker=self._broker, caller=self._caller, transport=self._doors.transport, clock=self._clock)
-        catalogue, view = self._doors.catalogue.value, self._doors.view
+        context = CheckContext(
+            broker=self._broker, caller=self._caller, transport=self._context.transport, clock=self._clock
+        )
+        catalogue, view = self._context.catalogue.value, self._context.view
         message.reply.answer(
-            await check_session(doors, view, catalogue, configured=self._configured, market_open=self._market_open)
+            await check_session(context, view, catalogue, configured=self._configured, market_open=self._market_open)
         )
 
     # --- what the child tasks report (synchronous steps) -----------------------------------------------------------
@@ -306,7 +312,7 @@ class SessionActor:
 
     def _market_open(self) -> bool:
         """Tell whether a session of any of the broker's markets is open now."""
-        return self._doors.calendar.any_open(self._markets, self._clock.now())
+        return self._context.calendar.any_open(self._markets, self._clock.now())
 
     def _read_done(self, read: ReadDone) -> None:
         self._books.read_done(read)
@@ -322,13 +328,13 @@ class SessionActor:
         for event in events:
             if isinstance(event, Ticks):
                 for tick in event.ticks:
-                    self._doors.quotes.replace(
+                    self._context.quotes.replace(
                         (code, tick.broker_token), TickReceived(broker=code, tick=tick, received_at=received_at)
                     )
 
     def _heard_clock(self, ahead: float) -> None:
         """Publish how far the broker's clock is ahead, by its latest answer, when that differs from the known figure."""
-        known = self._doors.view.value.clock_ahead
+        known = self._context.view.value.clock_ahead
         if known is None or bool(known) != bool(ahead) or abs(known - ahead) > CLOCK_CHANGE_SECONDS:
             self._publish(clock_ahead=ahead)
 
@@ -338,13 +344,13 @@ class SessionActor:
     # --- start, state, small tasks ---------------------------------------------------------------------------------
 
     def _publish(self, **changed: Any) -> None:
-        view = self._doors.view
+        view = self._context.view
         room = self._gate.budget.published(Moment.of(self._clock))
         view.set(attrs.evolve(view.value, room=room, margins=self._margins.figures, **self._books.shown(), **changed))
 
     async def _restore(self) -> None:
         """Begin from the stored rows and counts, so that orders finished before a restart stay finished."""
-        store, code = self._doors.store, self._broker.code
+        store, code = self._context.store, self._broker.code
         try:
             counts = decode_counts(await store.get(keys.rate(code)))
             fields = {resource: await store.hash_all(keys.broker_rows(code, resource)) for resource in RESOURCES}
@@ -369,6 +375,6 @@ class SessionActor:
             await self._restore()
         while True:
             await trio.sleep(COUNTS_SECONDS)
-            self._doors.store.post(
+            self._context.store.post(
                 Set(keys.rate(self._broker.code), encode_counts(self._gate.budget.dump(Moment.of(self._clock))))
             )

@@ -14,14 +14,14 @@ import attrs
 import polars as pl
 import trio
 
+from onebroker.actors.catalogue.broker_files import UNREADABLE, read_broker, told
 from onebroker.actors.catalogue.download import NO_ANSWER, name_of
 from onebroker.actors.catalogue.interface import CatalogueState
-from onebroker.actors.catalogue.reading import UNREADABLE, read_broker, told
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.check_address import address_detail
-from onebroker.actors.sessions.flows import Caller
-from onebroker.actors.sessions.reads import codec_calls
-from onebroker.actors.sessions.view import FeedView, SessionView
+from onebroker.actors.sessions.counted_calls import Caller
+from onebroker.actors.sessions.pollers import codec_calls
+from onebroker.actors.sessions.session_view import FeedView, SessionView
 from onebroker.actors.store.keys import RESOURCES
 from onebroker.brokers.broker import Access, Broker, FeedCodec, FeedDecoder, ReadFlow, SubscriptionDecoder
 from onebroker.brokers.codec.contained import contained
@@ -59,7 +59,7 @@ class NothingCame(BrokerError):
 
 
 @attrs.frozen(kw_only=True)
-class Doors:
+class CheckContext:
     """The dependencies of a check."""
 
     broker: Broker
@@ -80,7 +80,7 @@ async def timed(name: str, clock: Clock, doing: Callable[[], Awaitable[str]]) ->
 
 
 async def check_session(
-    doors: Doors,
+    context: CheckContext,
     view: Published[SessionView],
     catalogue: CatalogueState,
     *,
@@ -89,24 +89,24 @@ async def check_session(
 ) -> tuple[Step, ...]:
     """Try out the broker with its live login. An open market stream is only described, because some brokers close the first socket when a
     second one opens. `configured` is the access without a login."""
-    address = await check_address(doors, configured)
+    address = await check_address(context, configured)
     access = view.value.access
     if access is None:
         return (*address, Step(name="login", ok=False, detail=view.value.trouble or "no login", seconds=0.0))
-    listings = {} if catalogue.latest is None else catalogue.latest.listings(doors.broker.code)
+    listings = {} if catalogue.latest is None else catalogue.latest.listings(context.broker.code)
     user = access.login.user_id if access.login is not None else ""
     steps = [
         *address,
         Step(name="login", ok=True, detail=user, seconds=0.0),
-        *await check_reads(doors, access, listings),
+        *await check_reads(context, access, listings),
     ]
-    steps.append(_mapped(doors.broker.code, catalogue, len(listings)))
+    steps.append(_mapped(context.broker.code, catalogue, len(listings)))
     feed = view.value.market_feed
     if feed.connected:
-        steps.append(Step(name="stream", ok=True, detail=_stream_life(feed, doors.clock), seconds=0.0))
+        steps.append(Step(name="stream", ok=True, detail=_stream_life(feed, context.clock), seconds=0.0))
     else:
-        share = _listed_share(doors.broker.code, catalogue)
-        steps.append(await check_stream(doors, access, share, market_open=market_open()))
+        share = _listed_share(context.broker.code, catalogue)
+        steps.append(await check_stream(context, access, share, market_open=market_open()))
     return tuple(steps)
 
 
@@ -138,49 +138,49 @@ def _stream_life(feed: FeedView, clock: Clock) -> str:
     return f"open, {feed.subscribed} subscribed, heard {clock.epoch() - feed.last_frame_at:.1f} s ago"
 
 
-async def check_address(doors: Doors, access: Access) -> list[Step]:
+async def check_address(context: CheckContext, access: Access) -> list[Step]:
     """Say from which address the broker's orders leave. Return no step when the transport uses no network."""
-    transport = doors.transport
+    transport = context.transport
     if not isinstance(transport, RoutedTransport):
         return []
-    return [await timed(ADDRESS, doors.clock, partial(address_detail, doors.broker, access, transport))]
+    return [await timed(ADDRESS, context.clock, partial(address_detail, context.broker, access, transport))]
 
 
-async def check_reads(doors: Doors, access: Access, listings: Mapping[str, Listing]) -> list[Step]:
+async def check_reads(context: CheckContext, access: Access, listings: Mapping[str, Listing]) -> list[Step]:
     """Ask for the profile and for every book."""
-    broker = doors.broker
+    broker = context.broker
 
     async def profile() -> str:
         assert access.login is not None
-        answer = await doors.caller.call(broker.login.profile_request(access), CALL_SECONDS)
+        answer = await context.caller.call(broker.login.profile_request(access), CALL_SECONDS)
         fields = broker.login.parse_profile(answer, access.login)
         return f"{access.login.user_id}, {len(fields)} fields"
 
-    steps = [await timed("profile", doors.clock, profile)]
+    steps = [await timed("profile", context.clock, profile)]
     for resource in RESOURCES:
         requests, parse = codec_calls(broker)[resource]
 
         async def read(requests: Callable[..., ReadFlow] = requests, parse: Callable[..., object] = parse) -> str:
-            rows = parse(await _answers(doors, requests(access, doors.clock.now()), CALL_SECONDS), listings)
+            rows = parse(await _answers(context, requests(access, context.clock.now()), CALL_SECONDS), listings)
             return f"{len(rows)} rows" if isinstance(rows, tuple) else "read"
 
-        steps.append(await timed(resource, doors.clock, read))
+        steps.append(await timed(resource, context.clock, read))
     return steps
 
 
-async def check_instruments(doors: Doors, access: Access) -> tuple[Step, dict[str, Listing]]:
+async def check_instruments(context: CheckContext, access: Access) -> tuple[Step, dict[str, Listing]]:
     """Fetch and read the broker's instrument files. Also return one liquid share by broker_token. The step names the missing and the
     unreadable files; it fails when no instrument is left."""
     found: dict[str, Listing] = {}
 
     async def fetch() -> str:
-        requests = doors.broker.instruments.file_requests(access, doors.clock.now())
-        bodies, lost = await _files(doors, requests)
+        requests = context.broker.instruments.file_requests(access, context.clock.now())
+        bodies, lost = await _files(context, requests)
         if len(lost) == len(bodies):
             raise NothingCame(told(lost))
         try:
             frame, unread = await trio.to_thread.run_sync(
-                read_broker, doors.broker, list(bodies.values()), list(bodies), abandon_on_cancel=True
+                read_broker, context.broker, list(bodies.values()), list(bodies), abandon_on_cancel=True
             )
         except (BrokerError, ValueError):
             raise  # these errors already say what is wrong
@@ -192,18 +192,20 @@ async def check_instruments(doors: Doors, access: Access) -> tuple[Step, dict[st
         found.update(_liquid(frame))
         return f"{frame.height} rows; not {told(missing)}" if missing else f"{frame.height} rows"
 
-    return await timed("instruments", doors.clock, fetch), found
+    return await timed("instruments", context.clock, fetch), found
 
 
-async def check_stream(doors: Doors, access: Access, listings: Mapping[str, Listing], *, market_open: bool) -> Step:
+async def check_stream(
+    context: CheckContext, access: Access, listings: Mapping[str, Listing], *, market_open: bool
+) -> Step:
     """Open the market stream, subscribe to one share, and wait for its first tick."""
-    codec = doors.broker.feed
+    codec = context.broker.feed
 
     async def listen() -> str:
         if not listings:
             raise NothingCame("there is no instrument to subscribe to")
-        address = await doors.caller.drive(codec.address(access, doors.clock.now()), CALL_SECONDS)
-        stream = await doors.transport.connect(address, CALL_SECONDS)
+        address = await context.caller.drive(codec.address(access, context.clock.now()), CALL_SECONDS)
+        stream = await context.transport.connect(address, CALL_SECONDS)
         try:
             decoder = codec.decoder(access, address, listings)
             if isinstance(decoder, SubscriptionDecoder):
@@ -217,7 +219,7 @@ async def check_stream(doors: Doors, access: Access, listings: Mapping[str, List
             raise NothingCame(f"the stream opened, but no tick came within {TICK_SECONDS:g} s")
         return "opened; no tick, as its markets are closed"
 
-    return await timed("stream", doors.clock, listen)
+    return await timed("stream", context.clock, listen)
 
 
 async def _first_tick(
@@ -251,7 +253,7 @@ async def _subscribe(codec: FeedCodec, access: Access, stream: FrameStream, list
         await stream.send(message)
 
 
-async def _files(doors: Doors, flow: ReadFlow) -> tuple[dict[str, bytes], dict[str, str]]:
+async def _files(context: CheckContext, flow: ReadFlow) -> tuple[dict[str, bytes], dict[str, str]]:
     """Return the body of each file by its name (`MISSING` when the file did not come), and the reason for each missing file."""
     bodies: dict[str, bytes] = {}
     lost: dict[str, str] = {}
@@ -260,7 +262,7 @@ async def _files(doors: Doors, flow: ReadFlow) -> tuple[dict[str, bytes], dict[s
         while True:
             name = name_of(request, list(bodies))
             try:
-                answer = await doors.caller.call(request, FILE_SECONDS)
+                answer = await context.caller.call(request, FILE_SECONDS)
             except BrokerError as error:
                 answer, lost[name] = WireResponse(status=NO_ANSWER, body=MISSING), str(error)
             else:
@@ -274,12 +276,12 @@ async def _files(doors: Doors, flow: ReadFlow) -> tuple[dict[str, bytes], dict[s
         flow.close()
 
 
-async def _answers(doors: Doors, flow: ReadFlow, timeout_seconds: float) -> list[WireResponse]:
+async def _answers(context: CheckContext, flow: ReadFlow, timeout_seconds: float) -> list[WireResponse]:
     answers: list[WireResponse] = []
     try:
         request = next(flow)
         while True:
-            answers.append(await doors.caller.call(request, timeout_seconds))
+            answers.append(await context.caller.call(request, timeout_seconds))
             request = flow.send(answers[-1])
     except StopIteration:
         return answers

@@ -9,9 +9,9 @@ from typing import Protocol
 
 import trio
 
-from onebroker.actors.sessions.flows import Caller
-from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
-from onebroker.actors.sessions.watch import WatchList
+from onebroker.actors.sessions.counted_calls import Caller
+from onebroker.actors.sessions.login_keeper import CALL_SECONDS, LoginKeeper
+from onebroker.actors.sessions.watch_list import WatchList
 from onebroker.brokers.broker import Access, AccountField, FeedCodec, FeedDecoder, SubscriptionDecoder
 from onebroker.brokers.codec.accounts import heard_of_another
 from onebroker.brokers.codec.contained import contained

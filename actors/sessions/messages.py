@@ -8,9 +8,9 @@ import attrs
 import msgspec
 
 from onebroker.actors.kernel.mailbox import Reply
-from onebroker.actors.sessions.acknowledged import WhenAccepted
-from onebroker.actors.sessions.backlog import MOST_UNREAD, outline
+from onebroker.actors.sessions.acknowledged_changes import WhenAccepted
 from onebroker.actors.sessions.check import Step
+from onebroker.actors.sessions.tick_backlog import MOST_UNREAD, outline
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import FoundByToken, Login, OrderAnswer, OrderTicket, TokenQuestion
 from onebroker.brokers.records import Candle, Listing, Tick
@@ -66,7 +66,7 @@ class Sent:
     @property
     def goes_again(self) -> bool:
         """Whether the message certainly changed nothing, for a passing reason that does not lie in the order: it did not reach the broker,
-        or the broker turned it away at the door. A running plan then sends it again. A caller is told, and decides."""
+        or the broker turned it away before it looked at the order. A running plan then sends it again. A caller is told, and decides."""
         return not self.reached or self.answer.turned_away
 
     @property

@@ -26,7 +26,7 @@ class Slice:
     received_at: float
     """Epoch seconds at which the broker last confirmed these rows."""
     acknowledged: frozenset[str] = frozenset()
-    """For orders: the ids of rows that include acknowledged changes which the broker does not show yet (`sessions/acknowledged.py`). Even a
+    """For orders: the ids of rows that include acknowledged changes which the broker does not show yet (`sessions/acknowledged_changes.py`). Even a
     finished status among these is not final: the broker has the last word."""
     error: str | None = None
     """Set when the last read was refused or unreadable (status `unreadable`)."""

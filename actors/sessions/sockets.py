@@ -8,12 +8,12 @@ from typing import Literal, TypeAlias
 
 import attrs
 
+from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.feeds import Feed
-from onebroker.actors.sessions.flows import Caller
-from onebroker.actors.sessions.listings import LiveListings
-from onebroker.actors.sessions.login import LoginKeeper
-from onebroker.actors.sessions.view import FeedView, joined
-from onebroker.actors.sessions.watch import WatchList
+from onebroker.actors.sessions.live_listings import LiveListings
+from onebroker.actors.sessions.login_keeper import LoginKeeper
+from onebroker.actors.sessions.session_view import FeedView, joined
+from onebroker.actors.sessions.watch_list import WatchList
 from onebroker.brokers.broker import Broker, FeedCodec
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, corrupt
 from onebroker.brokers.transport.interface import Transport
@@ -46,7 +46,7 @@ class Reports:
 
 
 @attrs.frozen(kw_only=True)
-class FeedDoors:
+class FeedContext:
     """The dependencies of every feed of a session."""
 
     login: LoginKeeper
@@ -60,9 +60,9 @@ class FeedDoors:
 class Sockets:
     """All connections of one broker. The session runs the `feeds`."""
 
-    def __init__(self, broker: Broker, watch: WatchList, doors: FeedDoors, reports: Reports) -> None:
+    def __init__(self, broker: Broker, watch: WatchList, context: FeedContext, reports: Reports) -> None:
         self._code = broker.code
-        self._doors = doors
+        self._context = context
         self._reports = reports
         self._views: dict[tuple[Kind, int], FeedView] = {}
         self._market_feeds = [self._market_feed(broker, number, watch) for number in range(broker.feed.sockets)]
@@ -82,19 +82,19 @@ class Sockets:
         return self._feed(broker, broker.feed, line, always=carries_orders, watch=watch)
 
     def _feed(self, broker: Broker, codec: FeedCodec, line: "_Line", *, always: bool, watch: WatchList) -> Feed:
-        doors = self._doors
+        context = self._context
         return Feed(
             codec=codec,
             number=line.number,
             always=always,
             watch=watch,
-            listings=doors.listings,
-            login=doors.login,
-            caller=doors.caller,
-            transport=doors.transport,
-            clock=doors.clock,
+            listings=context.listings,
+            login=context.login,
+            caller=context.caller,
+            transport=context.transport,
+            clock=context.clock,
             events=line,
-            spread=doors.spread,
+            spread=context.spread,
             account=broker.event_account_field if line.carries_orders else None,
         )
 
@@ -125,14 +125,14 @@ class Sockets:
     def _alive(self, line: "_Line", corrupt_frames: int) -> None:
         """Note a sign of life. It is published once a second, and at once when a frame was corrupt."""
         before = self._views.get(line.key, FeedView())
-        now = self._doors.clock.epoch()
+        now = self._context.clock.epoch()
         if corrupt_frames or before.last_frame_at is None or now - before.last_frame_at >= LIFE_SECONDS:
             seen = before.corrupt_frames + corrupt_frames
             self._show(line, attrs.evolve(before, last_frame_at=now, corrupt_frames=seen))
 
     def _log_corrupt(self, line: "_Line", events: list[BrokerEvent]) -> None:
         """Log unreadable frames at most once a minute. Health counts all of them."""
-        now = self._doors.clock.monotonic()
+        now = self._context.clock.monotonic()
         if now < line.log_after:
             return
         line.log_after = now + LOG_SECONDS

@@ -21,7 +21,7 @@ import trio
 
 from onebroker.actors.store import durable_history
 from onebroker.actors.store.durable_history import DailyLoad, Factor, Rename
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 from onebroker.config.instruments import Identity
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from decimal import Decimal
 import attrs
 import msgspec
 
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 from onebroker.config.instruments import Identity, identity_from_fields
 
 KINDS = ("split", "bonus", "dividend", "rights", "other")

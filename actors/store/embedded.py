@@ -22,7 +22,7 @@ from pathlib import Path
 import redis
 import trio
 
-from onebroker.actors.store.address import ServerAddress, unix_address
+from onebroker.actors.store.server_address import ServerAddress, unix_address
 
 _log = logging.getLogger("onebroker.store")
 

@@ -13,11 +13,11 @@ import redis
 import trio
 from redis.connection import AbstractConnection
 
-from onebroker.actors.store.address import WAITAOF_MILLISECONDS, Connect, Durability
-from onebroker.actors.store.commands import SCRIPTS, Command, command_bytes, op_commands, pieces
-from onebroker.actors.store.failures import is_out_of_files, reason_of
-from onebroker.actors.store.held import Held, op_bytes
+from onebroker.actors.store.failure_reasons import is_out_of_files, reason_of
 from onebroker.actors.store.interface import Op, StoreError
+from onebroker.actors.store.redis_commands import SCRIPTS, Command, command_bytes, op_commands, pieces
+from onebroker.actors.store.server_address import WAITAOF_MILLISECONDS, Connect, Durability
+from onebroker.actors.store.waiting_writes import Held, op_bytes
 
 _log = logging.getLogger("onebroker.store")
 

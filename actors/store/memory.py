@@ -7,7 +7,6 @@ It is for tests and behaves like a real store: it can be away (`fail_with`), it 
 import attrs
 import trio
 
-from onebroker.actors.store.held import Held
 from onebroker.actors.store.interface import (
     AlreadyThere,
     Delete,
@@ -22,6 +21,7 @@ from onebroker.actors.store.interface import (
     StoreError,
     StreamAdd,
 )
+from onebroker.actors.store.waiting_writes import Held
 from onebroker.config.clock import Clock
 
 _Stream = list[tuple[str, dict[str, bytes]]]

@@ -15,12 +15,12 @@ import redis
 import trio
 
 from onebroker.actors.kernel.supervisor import flush_shielded
-from onebroker.actors.store.address import Connect, Durability, ServerAddress, StoreRefused, probe
-from onebroker.actors.store.commands import FENCED, THERE, commit_command, lock_command
 from onebroker.actors.store.embedded import EmbeddedServer
-from onebroker.actors.store.failures import reason_of
+from onebroker.actors.store.failure_reasons import reason_of
 from onebroker.actors.store.interface import AlreadyThere, Fence, FencedOut, Op, StoreError
 from onebroker.actors.store.lanes import Line, Link, RequestLane, RestLane
+from onebroker.actors.store.redis_commands import FENCED, THERE, commit_command, lock_command
+from onebroker.actors.store.server_address import Connect, Durability, ServerAddress, StoreRefused, probe
 
 _log = logging.getLogger("onebroker.store")
 

@@ -3,7 +3,7 @@
 NSE lists contracts on NIFTY 50 under NIFTY, on NIFTY BANK under BANKNIFTY (nseindia.com, "Equity derivatives:
 underlyings"); ICICI Direct's file has the index' name there. A contract's id holds the name, so the name must not depend
 on which other brokers' files are available to compare with. All codecs therefore share this table. A name that is not in
-the table is learnt from the numbers of the contracts (`actors/catalogue/contracts.py`).
+the table is learnt from the numbers of the contracts (`actors/catalogue/contract_matching.py`).
 """
 
 import re

@@ -6,11 +6,11 @@ answer. Two messages sent a second apart thus never arrive in the same second of
 
 *Any* window of its length holds at most the limit. Send times are stored exactly, for as long as the longest window; that
 window's own limit bounds their number. Order messages count against the order windows and the call windows. Every other
-call counts against the call windows only; files do not count. Each window keeps its last share for exits; `shares.py`
+call counts against the call windows only; files do not count. Each window keeps its last share for exits; `call_shares.py`
 says how the rest of the call windows is divided. A call whose kind has windows of its own (quotes, history) also counts
 against these; they keep nothing for exits.
 
-`Budget` is pure: the caller passes the time. `gate.py` is the queue in front of it.
+`Budget` is pure: the caller passes the time. `budget_gate.py` is the queue in front of it.
 """
 
 import math
@@ -23,9 +23,9 @@ import attrs
 
 from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
-from onebroker.brokers.transport.ledger import MARGIN_SECONDS, Ledger, kept_for_exits
+from onebroker.brokers.transport.call_shares import KEPT_FOR_ALL_OTHERS, CallShares
 from onebroker.brokers.transport.priorities import Priority, of_reserve
-from onebroker.brokers.transport.shares import KEPT_FOR_ALL_OTHERS, CallShares
+from onebroker.brokers.transport.rolling_windows import MARGIN_SECONDS, Ledger, kept_for_exits
 from onebroker.config.clock import Clock, latest_boundary
 
 KEPT_MINUTES = 61

@@ -1,4 +1,4 @@
-"""The door to a broker's servers: one HTTP request with its answer, and sockets of whole messages. This module knows no
+"""The way to a broker's servers: one HTTP request with its answer, and sockets of whole messages. This module knows no
 broker.
 
 Code that talks to a broker holds a `Transport`; tests pass one that answers in-process.

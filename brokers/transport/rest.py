@@ -34,8 +34,8 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
-from onebroker.brokers.transport.answers import BrokenAnswer, Exchange
 from onebroker.brokers.transport.egress import ANY_EGRESS, Egress
+from onebroker.brokers.transport.http_exchange import BrokenAnswer, Exchange
 from onebroker.config.clock import Clock
 
 

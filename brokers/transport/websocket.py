@@ -18,8 +18,8 @@ from trio_websocket import ConnectionClosed, HandshakeError, WebSocketConnection
 from wsproto.utilities import ProtocolError
 
 from onebroker.brokers.requests import BrokerError, CallKind, NotSent, StreamAddress, WireRequest, WireResponse
-from onebroker.brokers.transport.answers import Exchange
 from onebroker.brokers.transport.egress import ANY_EGRESS, Egress
+from onebroker.brokers.transport.http_exchange import Exchange
 from onebroker.brokers.transport.interface import FrameStream, StreamClosed, StreamRefusedHandshake
 
 MOST_HOPS: Final = 3

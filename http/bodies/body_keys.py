@@ -2,7 +2,7 @@
 Pure.
 
 A misspelt `dry_run` would place a live order, and a misspelt quantity another order. So an unknown key is refused, and
-the refusal names the nearest known key. A null counts as absent (but not for `dry_run`: `intake/fields.py`).
+the refusal names the nearest known key. A null counts as absent (but not for `dry_run`: `intake/request_fields.py`).
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -18,9 +18,10 @@ import msgspec
 import trio
 
 from onebroker.actors.kernel.supervisor import CrashLog, open_supervisor
+from onebroker.actors.sessions.brokers_in_service import InService, brokers_in_service, require_credentials
 from onebroker.actors.sessions.check import (
     ADDRESS,
-    Doors,
+    CheckContext,
     Step,
     check_address,
     check_instruments,
@@ -28,16 +29,15 @@ from onebroker.actors.sessions.check import (
     check_stream,
     timed,
 )
-from onebroker.actors.sessions.flows import Caller
-from onebroker.actors.sessions.in_service import InService, brokers_in_service, require_credentials
-from onebroker.actors.sessions.login import decode_login, encode_login, why_refused
+from onebroker.actors.sessions.counted_calls import Caller
+from onebroker.actors.sessions.login_keeper import decode_login, encode_login, why_refused
 from onebroker.actors.store import keys
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.interface import Set, Store
 from onebroker.brokers.broker import Access, LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BrokerError
-from onebroker.brokers.transport.gate import BudgetGate
+from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
 from onebroker.brokers.transport.network import open_transports
 from onebroker.config.calendars import Calendar, always_open
@@ -46,8 +46,8 @@ from onebroker.config.instruments import calendar_of
 from onebroker.config.settings import Settings, load_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
-from onebroker.http.commands.running import document_calendar, known_brokers, open_store, second_hosts
-from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+from onebroker.http.commands.service_process import document_calendar, known_brokers, open_store, second_hosts
+from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SOME_FAILED = 1
 LOGIN_SECONDS = 30.0
@@ -125,7 +125,7 @@ async def _try_out(
     service: InService, transport: Transport, store: Store, clock: Clock, calendar: Calendar
 ) -> list[Step]:
     caller = Caller(transport, BudgetGate(service.budget(), clock, most_waiting=MOST_WAITING), clock)
-    doors = Doors(broker=service.broker, caller=caller, transport=transport, clock=clock)
+    context = CheckContext(broker=service.broker, caller=caller, transport=transport, clock=clock)
     access: Access | None = None
 
     async def log_in() -> str:
@@ -133,15 +133,15 @@ async def _try_out(
         access = await _logged_in(service, caller, store, clock)
         return access.login.user_id if access.login is not None else ""
 
-    address = await check_address(doors, service.access)
+    address = await check_address(context, service.access)
     login = await timed("login", clock, log_in)
     if access is None:
         return [*address, login]
-    reads = await check_reads(doors, access, {})
-    instruments, share = await check_instruments(doors, access)
+    reads = await check_reads(context, access, {})
+    instruments, share = await check_instruments(context, access)
     markets = {(name.partition("_")[0], calendar_of(name)) for name in service.broker.capabilities.segments}
     market_open = calendar.any_open(markets, clock.now())
-    return [*address, login, *reads, instruments, await check_stream(doors, access, share, market_open=market_open)]
+    return [*address, login, *reads, instruments, await check_stream(context, access, share, market_open=market_open)]
 
 
 async def _logged_in(service: InService, caller: Caller, store: Store, clock: Clock) -> Access:

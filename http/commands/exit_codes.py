@@ -3,14 +3,14 @@
 import sys
 from collections.abc import Callable
 
-from onebroker.actors.store.address import StoreRefused
 from onebroker.actors.store.data_directory import DataDirectoryBusy
 from onebroker.actors.store.durable import DurableBusy, DurableError
 from onebroker.actors.store.embedded import NoServerBinary
 from onebroker.actors.store.interface import StoreError
+from onebroker.actors.store.server_address import StoreRefused
 from onebroker.config.settings import SettingsError
 from onebroker.http.commands.printable import printable
-from onebroker.http.listener.accepting import ListenError
+from onebroker.http.listener.accept_loop import ListenError
 
 DONE = 0
 WRONG_USE = 2

@@ -15,7 +15,7 @@ from typing import BinaryIO
 import msgspec
 import trio
 
-from onebroker.actors.reference.importing import MOST_FILE_BYTES, Document, encode, prepare
+from onebroker.actors.reference.import_checks import MOST_FILE_BYTES, Document, encode, prepare
 from onebroker.actors.reference.state import COLLECTIONS
 from onebroker.actors.store.durable import Collection, DurableBusy, DurableError, SqliteDurable
 from onebroker.brokers.codec.display_names import display_names
@@ -25,8 +25,8 @@ from onebroker.config.converters import StructureError
 from onebroker.config.settings import load_settings
 from onebroker.config.timetables import CALENDARS_OF_EXCHANGE
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, STORE_BUSY, WRONG_USE, CommandFailed
-from onebroker.http.commands.running import DURABLE_FILE, known_brokers, second_hosts
-from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+from onebroker.http.commands.service_process import DURABLE_FILE, known_brokers, second_hosts
+from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SERVICE_SECONDS = 30.0
 """How long the running service may take to read what was imported."""

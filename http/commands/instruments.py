@@ -19,9 +19,9 @@ from onebroker.actors.catalogue.report import BrokerReport, BuildReport
 from onebroker.brokers.registry import build_registry
 from onebroker.config.settings import load_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
-from onebroker.http.commands.running import known_brokers, second_hosts
+from onebroker.http.commands.service_process import known_brokers, second_hosts
 from onebroker.http.commands.sync_display import Display
-from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SOMETHING_MISSING = 1
 INTERRUPTED = 130

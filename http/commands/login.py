@@ -16,23 +16,23 @@ import msgspec
 import trio
 
 from onebroker.actors.kernel.supervisor import CrashLog, open_supervisor
-from onebroker.actors.sessions.flows import Caller
-from onebroker.actors.sessions.in_service import InService, brokers_in_service
-from onebroker.actors.sessions.login import decode_login, encode_login, refuse_other_account
+from onebroker.actors.sessions.brokers_in_service import InService, brokers_in_service
+from onebroker.actors.sessions.counted_calls import Caller
+from onebroker.actors.sessions.login_keeper import decode_login, encode_login, refuse_other_account
 from onebroker.actors.store import keys
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BrokerError
-from onebroker.brokers.transport.gate import BudgetGate
+from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock
 from onebroker.config.settings import Settings, load_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
-from onebroker.http.commands.running import known_brokers, open_store, second_hosts
-from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
+from onebroker.http.commands.service_process import known_brokers, open_store, second_hosts
+from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
 
 CALL_SECONDS = 30.0
 STATE_BYTES = 16

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import trio
 
-from onebroker.actors.sessions.in_service import require_credentials
+from onebroker.actors.sessions.brokers_in_service import require_credentials
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.tree import Tree
 from onebroker.brokers.registry import build_registry
 from onebroker.config.charges.load import load_charges
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock, awake_seconds
-from onebroker.config.exposure import exposures
+from onebroker.config.network_exposure import exposures
 from onebroker.config.settings import Settings, SettingsError, load_settings
-from onebroker.config.unserved import unserved_values
+from onebroker.config.unserved_settings import unserved_values
 from onebroker.http.commands.exit_codes import DONE
-from onebroker.http.commands.running import ServiceOptions, known_brokers, run_service, second_hosts
+from onebroker.http.commands.service_process import ServiceOptions, known_brokers, run_service, second_hosts
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

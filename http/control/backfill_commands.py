@@ -10,10 +10,10 @@ import attrs
 import msgspec
 import trio
 
-from onebroker.actors.history.backfill import BackfillOrder, BackfillProgress, Summary
-from onebroker.actors.history.backfiller import BackfillRefused
-from onebroker.actors.history.collector import Backfill, CollectorMessage, StopBackfill
-from onebroker.actors.history.gathering import BROKEN
+from onebroker.actors.history.backfill_job import BackfillOrder, BackfillProgress, Summary
+from onebroker.actors.history.backfill_runner import BackfillRefused
+from onebroker.actors.history.candle_collector import Backfill, CollectorMessage, StopBackfill
+from onebroker.actors.history.candle_run import BROKEN
 from onebroker.actors.history.selection import TooMany
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published

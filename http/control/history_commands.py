@@ -17,14 +17,14 @@ import msgspec
 import polars as pl
 import trio
 
-from onebroker.actors.history.checking import Finding
-from onebroker.actors.history.folder import checked_file, incoming_folder
+from onebroker.actors.history.history_paths import checked_file, incoming_folder
 from onebroker.actors.history.interface import HistoryError
 from onebroker.actors.history.messages import CheckStore, HistoryMessage, TakeFactors, TakeFile, TakeRename
+from onebroker.actors.history.store_check import Finding
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut
 from onebroker.actors.store.durable import DurableError
 from onebroker.actors.store.durable_history import Factor, Rename
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 
 Kind = Literal["candles", "ticks", "factors"]
 COMMAND = "take"

@@ -2,7 +2,7 @@
 
     batch = await read_batch(request)                    # 400 of the body
     day = parse.day(batch.shared, DATE)                  # 400, 404, 503 of the whole response
-    snapshot = await mappings.mapping(doors, day)
+    snapshot = await mapping_date.mapping(instrument_services, day)
     return await answer(batch, lambda item: one(item, snapshot))
 
 A problem of one item is reported in that item's entry. A problem that concerns all items is refused before the first item is

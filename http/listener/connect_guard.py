@@ -2,7 +2,7 @@
 minute were wrong.
 
 Right credentials wait too: otherwise a guesser who stops at the first sign of a wait would learn from it. A thousand
-connections at once gain a guesser nothing that matters against the least length of a secret (`config.exposure`).
+connections at once gain a guesser nothing that matters against the least length of a secret (`config.network_exposure`).
 """
 
 import logging

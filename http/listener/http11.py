@@ -2,7 +2,7 @@
 requests.
 
 hypercorn speaks HTTP/2 whenever a client begins with its preface or asks for the upgrade `h2c`, in clear text and
-inside TLS. Its streams have none of the bounds of `http.listener.accepting`. A proxy in front would also pass on requests that it
+inside TLS. Its streams have none of the bounds of `http.listener.accept_loop`. A proxy in front would also pass on requests that it
 has not checked.
 """
 

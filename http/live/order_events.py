@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Steps
+from onebroker.actors.portfolio.assembler import ROWS_PER_STEP, Steps
 from onebroker.actors.portfolio.order_book import OrderView
 
 OrderKey: TypeAlias = tuple[str, str]

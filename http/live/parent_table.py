@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from onebroker.actors.engine.orders.records import ParentRecord
-from onebroker.actors.engine.shown.parent import parent_record
+from onebroker.actors.engine.orders.parent_records import ParentRecord
+from onebroker.actors.engine.shown.parent_view import parent_record
 from onebroker.http import render
 
 

@@ -10,8 +10,8 @@ from typing import Protocol
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.quotes.document import ltp_document, quote_document
-from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.quote_document import ltp_document, quote_document
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.http import render
 
 

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from onebroker.actors.engine.intake.body import MOST_UNITS
-from onebroker.actors.engine.orders.records import LegChange
+from onebroker.actors.engine.intake.place_body import MOST_UNITS
+from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.engine.references.parsing import is_finite_number
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as place_texts
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import SENDABLE_VALIDITIES, OrderType
-from onebroker.http.orders.naming import Named, ParentNamed
+from onebroker.http.orders.named_orders import Named, ParentNamed
 
 OF_ENGINE = frozenset({"price", "trigger_price", "quantity"})
 """The only fields that can be changed on an engine order (rules 2.4.4)."""

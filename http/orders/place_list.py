@@ -8,7 +8,7 @@ import attrs
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders.dry_run import DRY_RUN, read_dry_run
+from onebroker.http.orders.dry_run_flag import DRY_RUN, read_dry_run
 from onebroker.http.route import Route
 
 ORDERS = "orders"

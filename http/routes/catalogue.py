@@ -16,13 +16,13 @@ from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.bodies.long_body_out import array_answer
-from onebroker.http.instruments import mappings, naming, schemas
-from onebroker.http.instruments.mappings import DATE
+from onebroker.http.instruments import instrument_names, mapping_date, schemas
+from onebroker.http.instruments.mapping_date import DATE
 from onebroker.http.route import Answer, Parameter, Route
 from onebroker.http.services import Services
 
-EXCHANGE = attrs.evolve(naming.EXCHANGE, required=True)
-SEGMENT = attrs.evolve(naming.SEGMENT, required=True)
+EXCHANGE = attrs.evolve(instrument_names.EXCHANGE, required=True)
+SEGMENT = attrs.evolve(instrument_names.SEGMENT, required=True)
 QUERY = Parameter(
     name="query", place="query", required=True, doc="Part of a symbol, or of an underlying's symbol, in any case."
 )
@@ -33,14 +33,14 @@ USUAL_LIMIT = 50
 
 
 async def segments(request: Request, services: Services) -> Response:
-    snapshot = naming.mapped(services.required_instruments().catalogue.value.latest)
+    snapshot = instrument_names.mapped(services.required_instruments().catalogue.value.latest)
     held = snapshot.master.segments
     answer = {
         "mapping_date": snapshot.mapping_date.isoformat(),
         "exchanges": sorted({row.exchange for row in held}),  # in order of name `unknown` is the last
         "segments": [_segment(row) for row in held],
     }
-    return mappings.dated(render.json_answer(answer), snapshot)
+    return mapping_date.dated(render.json_answer(answer), snapshot)
 
 
 def _segment(row: SegmentCount) -> dict[str, object]:
@@ -57,11 +57,11 @@ def _segment(row: SegmentCount) -> dict[str, object]:
 
 
 async def master(request: Request, services: Services) -> Response:
-    exchange, segment = naming.read_segments(request.args)
+    exchange, segment = instrument_names.read_segments(request.args)
     day = parse.day(request.args, DATE)
-    snapshot = await mappings.mapping(services.required_instruments(), day)
+    snapshot = await mapping_date.mapping(services.required_instruments(), day)
     records = _records(snapshot, exchange, segment)
-    return mappings.dated(await array_answer(records, failures=(Refusal,)), snapshot)
+    return mapping_date.dated(await array_answer(records, failures=(Refusal,)), snapshot)
 
 
 async def _records(snapshot: Snapshot, exchange: str | None, segment: str | None) -> AsyncGenerator[bytes, None]:
@@ -72,11 +72,11 @@ async def _records(snapshot: Snapshot, exchange: str | None, segment: str | None
 
 
 async def search(request: Request, services: Services) -> Response:
-    exchange, segment = naming.read_segment(request.args)
+    exchange, segment = instrument_names.read_segment(request.args)
     query = parse.required_text(request.args, QUERY)
     limit = parse.whole_number(request.args, LIMIT)
     day = parse.day(request.args, DATE)
-    snapshot = await mappings.mapping(services.required_instruments(), day)
+    snapshot = await mapping_date.mapping(services.required_instruments(), day)
     found = snapshot.master.search(exchange, segment, query.upper(), USUAL_LIMIT if limit is None else limit)
     for _ in found:
         await trio.lowlevel.checkpoint()
@@ -88,7 +88,7 @@ async def search(request: Request, services: Services) -> Response:
         "matched": found.matched,
         "instruments": msgspec.Raw(b"[" + found.records() + b"]"),
     }
-    return mappings.dated(render.json_answer(answer), snapshot)
+    return mapping_date.dated(render.json_answer(answer), snapshot)
 
 
 _FILTER_REFUSED = Answer(
@@ -111,7 +111,7 @@ ROUTES = (
                 schema=schemas.SEGMENTS_ANSWER,
                 example=schemas.SEGMENTS_EXAMPLE,
             ),
-            mappings.NEVER_MAPPED,
+            mapping_date.NEVER_MAPPED,
         ),
     ),
     Route(
@@ -135,7 +135,7 @@ ROUTES = (
             ),
             _FILTER_REFUSED,
             Answer(status=400, doc=sentences.ONE_SEGMENT_ONE_EXCHANGE),
-            *mappings.DATE_ANSWERS,
+            *mapping_date.DATE_ANSWERS,
         ),
     ),
     Route(
@@ -159,7 +159,7 @@ ROUTES = (
                 doc=f"{shared.is_required('query')}; {shared.must_be_whole_number('limit')}; "
                 f"{shared.must_be_between('limit', 1, 200)}",
             ),
-            *mappings.DATE_ANSWERS,
+            *mapping_date.DATE_ANSWERS,
         ),
     ),
 )

@@ -24,7 +24,7 @@ from onebroker.http.bodies.long_body_out import array_answer
 from onebroker.http.history import query as history_query
 from onebroker.http.history import schemas
 from onebroker.http.history.query import CandleRange, TickPeriod, read_period, read_range
-from onebroker.http.instruments import batch, naming
+from onebroker.http.instruments import batch, instrument_names
 from onebroker.http.route import Answer, Parameter, Route
 from onebroker.http.routes.instruments import NAMING_ANSWERS
 from onebroker.http.services import HistoryServices, Services
@@ -37,29 +37,29 @@ _REFUSED = tuple(refusals.REFUSALS)
 
 async def prices(request: Request, services: Services) -> Response:
     asked = read_range(request.args, services.clock.today())
-    name = naming.read_name(request.args)
-    doors = services.required_history()
-    return render.json_answer(await _candles(doors, await _find(doors, name), asked))
+    name = instrument_names.read_name(request.args)
+    history_services = services.required_history()
+    return render.json_answer(await _candles(history_services, await _find(history_services, name), asked))
 
 
 async def many_prices(request: Request, services: Services) -> Response:
     items = await batch.read_batch(request)
     asked = read_range(items.shared, services.clock.today())
-    doors = services.required_history()
-    naming.mapped(doors.catalogue.value.latest)
+    history_services = services.required_history()
+    instrument_names.mapped(history_services.catalogue.value.latest)
 
     async def prices_of(item: Mapping[str, str]) -> dict[str, object]:
-        return await _candles(doors, await _find(doors, naming.read_name(item)), asked)
+        return await _candles(history_services, await _find(history_services, instrument_names.read_name(item)), asked)
 
     return await batch.answer(items, prices_of)
 
 
 async def ticks(request: Request, services: Services) -> Response:
     asked = read_period(request.args)
-    name = naming.read_name(request.args)
-    doors = services.required_history()
-    identity = await _find(doors, name)
-    rows = tick_rows(doors.store, doors.durable, history_query.tick_query(identity, asked))
+    name = instrument_names.read_name(request.args)
+    history_services = services.required_history()
+    identity = await _find(history_services, name)
+    rows = tick_rows(history_services.store, history_services.durable, history_query.tick_query(identity, asked))
     response = await array_answer(rows, failures=(HistoryError,))
     for header, value in _period(identity, asked).items():
         text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -70,21 +70,21 @@ async def ticks(request: Request, services: Services) -> Response:
 async def many_ticks(request: Request, services: Services) -> Response:
     items = await batch.read_batch(request)
     asked = read_period(items.shared)
-    doors = services.required_history()
-    naming.mapped(doors.catalogue.value.latest)
-    entries = _tick_entries(doors, items.items, asked)
+    history_services = services.required_history()
+    instrument_names.mapped(history_services.catalogue.value.latest)
+    entries = _tick_entries(history_services, items.items, asked)
     return await array_answer(entries, failures=(HistoryError,), opening=b'{"results":[', closing=b"]}")
 
 
-async def _find(doors: HistoryServices, name: InstrumentName) -> Identity:
+async def _find(history_services: HistoryServices, name: InstrumentName) -> Identity:
     """Return an instrument that is listed, was listed, or was entered together with its history; raises Refusal 503, 404."""
-    state = doors.catalogue.value
-    latest = naming.mapped(state.latest)
+    state = history_services.catalogue.value
+    latest = instrument_names.mapped(state.latest)
     found = state.find_ever(name.instrument_id)
     if found is not None:
         return found.instrument.identity
     try:
-        identity = await doors.durable.history_instrument(name.instrument_id)
+        identity = await history_services.durable.history_instrument(name.instrument_id)
     except DurableError as error:
         raise Refusal(503, sentences.instruments_unreadable(str(error))) from error
     if identity is None:
@@ -92,9 +92,9 @@ async def _find(doors: HistoryServices, name: InstrumentName) -> Identity:
     return identity
 
 
-async def _candles(doors: HistoryServices, identity: Identity, asked: CandleRange) -> dict[str, object]:
+async def _candles(history_services: HistoryServices, identity: Identity, asked: CandleRange) -> dict[str, object]:
     query = history_query.candle_query(identity, asked)
-    answer: CandleAnswer = await doors.actor.ask(lambda reply: GetCandles(query, reply), READ_SECONDS)
+    answer: CandleAnswer = await history_services.actor.ask(lambda reply: GetCandles(query, reply), READ_SECONDS)
     adjusted = query.basis == "adjusted"
     return {
         **identity.fields(),
@@ -122,17 +122,17 @@ def _period(identity: Identity, asked: TickPeriod) -> dict[str, object]:
 
 
 async def _tick_entries(
-    doors: HistoryServices, items: Sequence[object], asked: TickPeriod
+    history_services: HistoryServices, items: Sequence[object], asked: TickPeriod
 ) -> AsyncGenerator[bytes, None]:
     """Yield the entries, each in pieces joined by commas. The queries run one after the other, while the entries are sent."""
     for index, item in enumerate(items):
         try:
-            identity = await _find(doors, naming.read_name(_item(item)))
+            identity = await _find(history_services, instrument_names.read_name(_item(item)))
         except _REFUSED as error:
             refusal = refusals.refusal_of(error)
             yield render.encode({"request_index": index, "status": refusal.status, **refusal.body()})
             continue
-        rows = tick_rows(doors.store, doors.durable, history_query.tick_query(identity, asked))
+        rows = tick_rows(history_services.store, history_services.durable, history_query.tick_query(identity, asked))
         async with aclosing(_tick_entry(index, _period(identity, asked), rows)) as pieces:
             async for piece in pieces:
                 yield piece
@@ -193,7 +193,7 @@ ROUTES = (
         handler=prices,
         tag="history",
         summary="Candles of one instrument",
-        parameters=(*naming.PARAMETERS, *history_query.RANGE_PARAMETERS),
+        parameters=(*instrument_names.PARAMETERS, *history_query.RANGE_PARAMETERS),
         answers=(
             Answer(
                 status=200,
@@ -233,7 +233,7 @@ ROUTES = (
         handler=ticks,
         tag="history",
         summary="Ticks of one instrument",
-        parameters=(*naming.PARAMETERS, *history_query.PERIOD_PARAMETERS),
+        parameters=(*instrument_names.PARAMETERS, *history_query.PERIOD_PARAMETERS),
         answers=(
             Answer(
                 status=200,

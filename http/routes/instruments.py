@@ -11,8 +11,8 @@ from onebroker.actors.catalogue.interface import Instrument, Snapshot
 from onebroker.brokers.records import Listing
 from onebroker.config.messages import instruments as sentences
 from onebroker.http import parse, render
-from onebroker.http.instruments import batch, mappings, naming, schemas
-from onebroker.http.instruments.mappings import DATE
+from onebroker.http.instruments import batch, instrument_names, mapping_date, schemas
+from onebroker.http.instruments.mapping_date import DATE
 from onebroker.http.route import Answer, Handler, Route
 from onebroker.http.services import Services
 
@@ -21,7 +21,7 @@ Build: TypeAlias = Callable[[Instrument, Snapshot], dict[str, object]]
 NAMING_ANSWERS = (
     Answer(status=400, doc="The instrument is not named as it must be; the sentence says what is missing."),
     Answer(status=404, doc=sentences.not_mapped("<id or fields>", "<date>")),
-    mappings.NEVER_MAPPED,
+    mapping_date.NEVER_MAPPED,
 )
 
 
@@ -57,10 +57,10 @@ def _naming_of(listing: Listing) -> dict[str, object]:
 def _of_one(build: Build) -> Handler:
     async def read(request: Request, services: Services) -> Response:
         day = parse.day(request.args, DATE)
-        name = naming.read_name(request.args)
-        snapshot = await mappings.mapping(services.required_instruments(), day)
-        record = build(naming.find(name, snapshot), snapshot)
-        return mappings.dated(render.json_answer(record), snapshot)
+        name = instrument_names.read_name(request.args)
+        snapshot = await mapping_date.mapping(services.required_instruments(), day)
+        record = build(instrument_names.find(name, snapshot), snapshot)
+        return mapping_date.dated(render.json_answer(record), snapshot)
 
     return read
 
@@ -69,12 +69,12 @@ def _of_many(build: Build) -> Handler:
     async def read(request: Request, services: Services) -> Response:
         asked = await batch.read_batch(request)
         day = parse.day(asked.shared, DATE)
-        snapshot = await mappings.mapping(services.required_instruments(), day)
+        snapshot = await mapping_date.mapping(services.required_instruments(), day)
 
         async def record_of(item: Mapping[str, str]) -> dict[str, object]:
-            return build(naming.find_once(naming.read_name(item), snapshot), snapshot)
+            return build(instrument_names.find_once(instrument_names.read_name(item), snapshot), snapshot)
 
-        return mappings.dated(await batch.answer(asked, record_of), snapshot)
+        return mapping_date.dated(await batch.answer(asked, record_of), snapshot)
 
     return read
 
@@ -91,11 +91,11 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
             handler=_of_one(build),
             tag="instruments",
             summary=f"One instrument: {what}",
-            parameters=(*naming.PARAMETERS, DATE),
+            parameters=(*instrument_names.PARAMETERS, DATE),
             answers=(
                 Answer(status=200, doc=f"The record; {_HEADER}", schema=schema, example=example),
                 *NAMING_ANSWERS,
-                *mappings.DATE_ANSWERS,
+                *mapping_date.DATE_ANSWERS,
             ),
         ),
         Route(
@@ -113,7 +113,7 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
                     example=schemas.results_example(example),
                 ),
                 batch.BODY_ANSWER,
-                *mappings.DATE_ANSWERS,
+                *mapping_date.DATE_ANSWERS,
             ),
         ),
     )

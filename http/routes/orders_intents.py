@@ -3,8 +3,8 @@
 from quart import Request
 from quart.wrappers import Response
 
-from onebroker.actors.engine.intake import fields
-from onebroker.actors.engine.shown.stored import KeptAnswer, Unreadable, Waiting, kept_answer
+from onebroker.actors.engine.intake import request_fields
+from onebroker.actors.engine.shown.stored_parents import KeptAnswer, Unreadable, Waiting, kept_answer
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import render
@@ -15,7 +15,7 @@ from onebroker.http.services import Services
 async def intent(request: Request, services: Services) -> Response:
     """Reading the answer does not use it up; it is kept for `answer_keep_seconds` (order-engine 5.3)."""
     orders = services.required_orders()
-    intent_id = fields.uuid_text((request.view_args or {})["intent_id"], texts.INTENT_ID)
+    intent_id = request_fields.uuid_text((request.view_args or {})["intent_id"], texts.INTENT_ID)
     keep_seconds = orders.settings.answer_keep_seconds
     waits = orders.intent_waits(intent_id)  # before the store is asked: the engine may take it up meanwhile
     try:

@@ -15,11 +15,11 @@ from onebroker.config.messages import orders as order_texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders.desk_asking import ask_desk, change_seconds
-from onebroker.http.orders.dry_run import DRY_RUN, read_dry_run
-from onebroker.http.orders.lists import ORDERS, answer_list, read_list
+from onebroker.http.orders.desk_requests import ask_desk, change_seconds
+from onebroker.http.orders.dry_run_flag import DRY_RUN, read_dry_run
 from onebroker.http.orders.modify_body import read_change
-from onebroker.http.orders.naming import OrderNamed, read_named
+from onebroker.http.orders.named_orders import OrderNamed, read_named
+from onebroker.http.orders.order_lists import ORDERS, answer_list, read_list
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.services import OrderServices, Services
 

@@ -7,16 +7,16 @@ from quart import Request
 from quart.wrappers import Response
 
 from onebroker.actors.engine.context.messages import EngineAnswer
-from onebroker.actors.engine.intake import fields
-from onebroker.actors.engine.shown.stored import Unreadable, open_parents, stored_parent
+from onebroker.actors.engine.intake import request_fields
+from onebroker.actors.engine.shown.stored_parents import Unreadable, open_parents, stored_parent
 from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders.dry_run import DRY_RUN, read_dry_run
-from onebroker.http.orders.lists import PARENTS, answer_list, read_list
-from onebroker.http.orders.naming import ParentNamed
+from onebroker.http.orders.dry_run_flag import DRY_RUN, read_dry_run
+from onebroker.http.orders.named_orders import ParentNamed
+from onebroker.http.orders.order_lists import PARENTS, answer_list, read_list
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.routes.orders_cancel import A_CANCEL, ask_to_cancel
 from onebroker.http.services import OrderServices, Services
@@ -27,7 +27,7 @@ async def parents(request: Request, services: Services) -> Response:
     given = request.args.get("parent_id")
     if given is None:
         return render.json_answer(await open_parents(orders.store))
-    parent_id = fields.uuid_text(given, texts.PARENT_NAME)
+    parent_id = request_fields.uuid_text(given, texts.PARENT_NAME)
     try:
         parent = await stored_parent(orders.store, parent_id)
     except Unreadable as error:
@@ -46,7 +46,7 @@ async def cancel_parents(request: Request, services: Services) -> Response:
     if body.get(PARENTS) is not None:
         return await _cancel_list(body, request.args, orders, routed)
     body_keys.check_body(body, CANCEL_PARENTS, A_CANCEL)
-    named = ParentNamed(fields.uuid_text(body.get("parent_id"), texts.PARENT_NAME), None)
+    named = ParentNamed(request_fields.uuid_text(body.get("parent_id"), texts.PARENT_NAME), None)
     dry_run = read_dry_run(body, request.args)
     answer = await ask_to_cancel(orders, named, routed, dry_run=dry_run)
     return render.json_answer(answer.body, answer.status)
@@ -63,7 +63,7 @@ async def _cancel_list(
 
     async def cancel_item(item: Any, begun: Callable[[], None]) -> EngineAnswer:
         body_keys.check_item(item, CANCEL_PARENTS, A_CANCEL)
-        named = ParentNamed(fields.uuid_text(item["parent_id"], texts.PARENT_NAME), None)
+        named = ParentNamed(request_fields.uuid_text(item["parent_id"], texts.PARENT_NAME), None)
         return await ask_to_cancel(orders, named, routed, dry_run=asked.dry_run, begun=begun)
 
     return await answer_list(asked.items, cancel_item)

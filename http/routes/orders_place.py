@@ -15,8 +15,8 @@ from quart import Request
 from quart.wrappers import Response
 
 from onebroker.actors.engine.context.messages import EngineAnswer, Place, PlaceBody
-from onebroker.actors.engine.intake.body import check_body, with_instrument
-from onebroker.actors.engine.intake.world import Today
+from onebroker.actors.engine.intake.intake_context import Today
+from onebroker.actors.engine.intake.place_body import check_body, with_instrument
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.config.clock import Clock
 from onebroker.config.messages import orders as texts
@@ -25,8 +25,8 @@ from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
 from onebroker.http import parse, refusals, render
 from onebroker.http.bodies import body_keys
-from onebroker.http.instruments import naming
-from onebroker.http.orders.dry_run import DRY_RUN, read_dry_run
+from onebroker.http.instruments import instrument_names
+from onebroker.http.orders.dry_run_flag import DRY_RUN, read_dry_run
 from onebroker.http.orders.place_list import ORDERS, check_list
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.services import OrderServices, Services
@@ -73,7 +73,7 @@ def _checked(body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServ
         calendar=orders.calendar,
         settings=orders.settings,
     )
-    order = with_instrument(checked, body, naming.find(checked.name, state.latest), today)
+    order = with_instrument(checked, body, instrument_names.find(checked.name, state.latest), today)
     return _Checked(order, checked.dry_run)
 
 

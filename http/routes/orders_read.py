@@ -6,8 +6,8 @@ from collections.abc import Callable
 from quart import Request
 from quart.wrappers import Response
 
-from onebroker.actors.portfolio.filters import BookFilter, filtered_body
-from onebroker.actors.portfolio.reading import READ_RULES, servable
+from onebroker.actors.portfolio.book_filters import BookFilter, filtered_body
+from onebroker.actors.portfolio.document_age import READ_RULES, servable
 from onebroker.actors.store.keys import Resource
 from onebroker.config.messages import orders_read as sentences
 from onebroker.config.refusal import Refusal

@@ -3,7 +3,7 @@
 from quart import Request
 from quart.wrappers import Response
 
-from onebroker.actors.portfolio.reading import READ_RULES, servable
+from onebroker.actors.portfolio.document_age import READ_RULES, servable
 from onebroker.actors.store.keys import Resource
 from onebroker.config.messages import portfolio as sentences
 from onebroker.http import render

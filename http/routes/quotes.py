@@ -8,13 +8,13 @@ from quart.wrappers import Response
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
-from onebroker.actors.quotes import document
-from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes import quote_document
 from onebroker.actors.quotes.messages import FetchQuote, Found
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.config.messages import quotes as sentences
 from onebroker.config.refusal import Refusal
 from onebroker.http import render
-from onebroker.http.instruments import batch, mappings, naming, schemas
+from onebroker.http.instruments import batch, instrument_names, mapping_date, schemas
 from onebroker.http.instruments import quote_schemas as shapes
 from onebroker.http.route import Answer, Handler, Route
 from onebroker.http.routes.instruments import NAMING_ANSWERS
@@ -25,15 +25,15 @@ FETCH_SECONDS = 120.0
 FETCHES_AT_ONCE = 4
 """For one list (rules 1.8)."""
 
-Build: TypeAlias = Callable[[Quote, Instrument, document.Source, float], dict[str, object]]
+Build: TypeAlias = Callable[[Quote, Instrument, quote_document.Source, float], dict[str, object]]
 
 
 def _of_one(build: Build) -> Handler:
     async def read(request: Request, services: Services) -> Response:
-        name = naming.read_name(request.args)
-        doors = services.required_instruments()
-        instrument = naming.find(name, naming.mapped(doors.catalogue.value.latest))
-        found = await _quote(doors, instrument)
+        name = instrument_names.read_name(request.args)
+        instrument_services = services.required_instruments()
+        instrument = instrument_names.find(name, instrument_names.mapped(instrument_services.catalogue.value.latest))
+        found = await _quote(instrument_services, instrument)
         return render.json_answer(build(found.quote, instrument, found.source, services.clock.epoch()))
 
     return read
@@ -42,12 +42,12 @@ def _of_one(build: Build) -> Handler:
 def _of_many(build: Build) -> Handler:
     async def read(request: Request, services: Services) -> Response:
         asked = await batch.read_batch(request)
-        doors = services.required_instruments()
-        snapshot = naming.mapped(doors.catalogue.value.latest)
+        instrument_services = services.required_instruments()
+        snapshot = instrument_names.mapped(instrument_services.catalogue.value.latest)
 
         async def quote_of(item: Mapping[str, str]) -> dict[str, object]:
-            instrument = naming.find_once(naming.read_name(item), snapshot)
-            found = await _quote(doors, instrument)
+            instrument = instrument_names.find_once(instrument_names.read_name(item), snapshot)
+            found = await _quote(instrument_services, instrument)
             return build(found.quote, instrument, found.source, services.clock.epoch())
 
         return await batch.answer(asked, quote_of, at_once=FETCHES_AT_ONCE)
@@ -55,13 +55,13 @@ def _of_many(build: Build) -> Handler:
     return read
 
 
-async def _quote(doors: InstrumentServices, instrument: Instrument) -> Found:
+async def _quote(instrument_services: InstrumentServices, instrument: Instrument) -> Found:
     """Return the stored quote if it may be served, else a broker's quote; Refusal 503 if no broker gives one."""
-    stored = doors.quotes.stored(instrument)
+    stored = instrument_services.quotes.stored(instrument)
     if stored is not None:
         return Found(quote=stored, source="cache")
     try:
-        fetched: Found = await doors.quote_book.ask(
+        fetched: Found = await instrument_services.quote_book.ask(
             lambda reply: FetchQuote(instrument=instrument, reply=reply), FETCH_SECONDS
         )
     except (ActorNotRunning, AskTimedOut) as error:
@@ -83,7 +83,7 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
             handler=_of_one(build),
             tag="quotes",
             summary=f"One instrument: {what}",
-            parameters=naming.PARAMETERS,
+            parameters=instrument_names.PARAMETERS,
             answers=(
                 Answer(status=200, doc="The newest quote, stored or fetched", schema=schema, example=example),
                 *NAMING_ANSWERS,
@@ -105,17 +105,17 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
                     example=schemas.results_example(example),
                 ),
                 batch.BODY_ANSWER,
-                mappings.NEVER_MAPPED,
+                mapping_date.NEVER_MAPPED,
             ),
         ),
     )
 
 
 ROUTES = (
-    *_routes("ltp", document.ltp_document, "its last price", shapes.LTP, shapes.LTP_EXAMPLE),
+    *_routes("ltp", quote_document.ltp_document, "its last price", shapes.LTP, shapes.LTP_EXAMPLE),
     *_routes(
-        "ohlc", document.ohlc_document, "the day's open, high and low, the last price as close, and the volume",
+        "ohlc", quote_document.ohlc_document, "the day's open, high and low, the last price as close, and the volume",
         shapes.OHLC, shapes.OHLC_EXAMPLE,
     ),
-    *_routes("quote", document.quote_document, "its whole quote, with depth", shapes.QUOTE, shapes.QUOTE_EXAMPLE),
+    *_routes("quote", quote_document.quote_document, "its whole quote, with depth", shapes.QUOTE, shapes.QUOTE_EXAMPLE),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 Three tasks run. One reads the client's requests and carries them out. One sends what is due. One ends the connection
 when the token has ended. No task waits for another, so a client that does not read delays only its own sending, which
-`http.listener.accepting` bounds.
+`http.listener.accept_loop` bounds.
 """
 
 import logging
@@ -18,12 +18,10 @@ from onebroker.config.messages import instruments as instrument_sentences
 from onebroker.config.messages import stream as sentences
 from onebroker.config.refusal import Refusal
 from onebroker.http import auth
-from onebroker.http.instruments import batch, naming
-from onebroker.http.listener.connections import proving
+from onebroker.http.instruments import batch, instrument_names
+from onebroker.http.listener.connection_limits import proving
 from onebroker.http.live import frames
-from onebroker.http.live.client_stream import ClientStream
-from onebroker.http.live.registry import KEPT_SECONDS, CannotResume, Streams, TooMany
-from onebroker.http.live.requests import (
+from onebroker.http.live.client_requests import (
     Command,
     Resume,
     ShowToken,
@@ -33,6 +31,8 @@ from onebroker.http.live.requests import (
     read_id,
     read_object,
 )
+from onebroker.http.live.client_stream import ClientStream
+from onebroker.http.live.open_streams import KEPT_SECONDS, CannotResume, Streams, TooMany
 from onebroker.http.services import Services
 
 TOKEN_SECONDS = 5.0
@@ -277,7 +277,7 @@ class _Connection:
 
         Raises Refusal 503 if no instruments have ever been mapped.
         """
-        snapshot = naming.mapped(self._services.required_instruments().catalogue.value.latest)
+        snapshot = instrument_names.mapped(self._services.required_instruments().catalogue.value.latest)
         results: list[dict[str, object]] = []
         began = self._clock.monotonic()
         assert isinstance(items, list | tuple)
@@ -293,7 +293,7 @@ def _one(item: object, snapshot: Snapshot, do: Callable[[Instrument], None]) -> 
     try:
         if not isinstance(item, dict):
             raise Refusal(400, instrument_sentences.ENTRY_FORM)
-        instrument = naming.find(naming.read_name(batch.texts(item)), snapshot)
+        instrument = instrument_names.find(instrument_names.read_name(batch.texts(item)), snapshot)
         do(instrument)
     except Refusal as refused:
         return {"status": refused.status, **refused.body()}

@@ -108,7 +108,7 @@ async def test_a_wrong_wall_clock_is_said_once_and_shown_until_it_is_right(day, 
     caplog.set_level(logging.INFO, logger="onebroker.clock")
     said = lambda: [record.getMessage() for record in caplog.records if record.name == "onebroker.clock"]  # noqa: E731
     async with day.market(), day.service():
-        seen = lambda: {code: door.view.value.clock_ahead for code, door in day.sessions.items()}  # noqa: E731
+        seen = lambda: {code: handle.view.value.clock_ahead for code, handle in day.sessions.items()}  # noqa: E731
         await nursery.start(ClockWatch(day.clock, lambda: clock_doubt(seen())).run)
         await day.until(lambda: set(seen().values()) == {0.0}, 60)
         assert clock_health(day.sessions, day.clock)["problem"] is None

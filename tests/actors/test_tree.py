@@ -10,7 +10,7 @@ import trio
 
 from onebroker.actors.catalogue.builder import InProcessBuilder
 from onebroker.actors.engine.context.messages import Place
-from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.actors.sessions.brokers_in_service import brokers_in_service
 from onebroker.actors.sessions.messages import ExchangeRedirect
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.actors.token.messages import Connect

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onebroker.http.table import ROUTES
+from onebroker.http.route_table import ROUTES
 
 pytestmark = pytest.mark.long
 

@@ -7,7 +7,7 @@ from collections import Counter
 import msgspec
 import pytest
 
-from onebroker.actors.engine.orders.tokens import leg_token
+from onebroker.actors.engine.orders.leg_tokens import leg_token
 
 pytestmark = pytest.mark.long
 

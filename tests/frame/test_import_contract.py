@@ -28,7 +28,7 @@ HTTP = "the rooms of http"
 NAMES = (LAYERS, ACTORS, ENGINE, BROKERS, SIMULATOR, SHARED, HTTP, ASKS, REDIS, DUCK, WEB)
 
 PLANTED = [
-    ("actors/kernel/planted.py", "from onebroker.http.listener import hosts", LAYERS),
+    ("actors/kernel/planted.py", "from onebroker.http.listener import host_names", LAYERS),
     ("actors/portfolio/planted.py", "import onebroker.http.render", LAYERS),
     ("brokers/codec/planted.py", "from onebroker.actors.kernel import mailbox", LAYERS),
     ("config/planted.py", "from onebroker.brokers import records", LAYERS),
@@ -41,8 +41,8 @@ PLANTED = [
     ("actors/portfolio/planted.py", "from quart import Request", WEB),
     ("brokers/transport/planted.py", "from hypercorn.config import Config", WEB),
     ("config/planted.py", "import quart_trio", WEB),
-    ("actors/catalogue/planted.py", "from onebroker.actors.sessions import view", ACTORS),
-    ("actors/portfolio/planted.py", "from onebroker.actors.engine.orders import index", ACTORS),
+    ("actors/catalogue/planted.py", "from onebroker.actors.sessions import session_view", ACTORS),
+    ("actors/portfolio/planted.py", "from onebroker.actors.engine.orders import order_index", ACTORS),
     ("actors/planted.py", "", ACTORS),
     ("actors/engine/parent/planted.py", "from onebroker.actors.engine.plan_parent import work", ENGINE),
     ("actors/engine/orders/planted.py", "from onebroker.actors.engine.plan import parts", ENGINE),

@@ -28,8 +28,8 @@ from onebroker.config.clock import IST, Clock
 from onebroker.config.converters import Secret
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
+from onebroker.http.route_table import ROUTES
 from onebroker.http.services import Services
-from onebroker.http.table import ROUTES
 from tests.support.patience import PATIENCE_SECONDS
 
 REAL_SECONDS = PATIENCE_SECONDS

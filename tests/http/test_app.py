@@ -14,8 +14,8 @@ from onebroker.http import parse, render
 from onebroker.http.app import MOST_BODY_BYTES, build_app
 from onebroker.http.bodies.long_body_in import AT_ONCE_BYTES
 from onebroker.http.route import Answer, Route, TokenRule
+from onebroker.http.route_table import ROUTES
 from onebroker.http.services import Services
-from onebroker.http.table import ROUTES
 from tests.support.every_case import every_case
 
 OPEN_API_ROUTES = {("GET", "/api/"), ("POST", "/api/session/connect")}

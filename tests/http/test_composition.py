@@ -3,11 +3,11 @@
 from datetime import date, datetime, timedelta
 
 from onebroker.actors.engine.context.messages import EngineStatus
-from onebroker.actors.history.backfill import BackfillProgress
+from onebroker.actors.history.backfill_job import BackfillProgress
+from onebroker.actors.history.candle_jobs import BrokerShare
 from onebroker.actors.history.daily_loader import CollectorView, MarketView
-from onebroker.actors.history.gathered import BrokerShare
 from onebroker.actors.history.messages import LastLoad
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.clock import IST
 from onebroker.http.composition import charges_health, engine_health, history_health

@@ -7,7 +7,7 @@ from html import escape
 
 from onebroker.http.openapi import document_path, openapi_document
 from onebroker.http.route import Answer, Parameter, Route, TokenRule
-from onebroker.http.table import ROUTES
+from onebroker.http.route_table import ROUTES
 
 
 async def test_the_document_is_open_and_lists_exactly_the_table(client):

@@ -17,12 +17,12 @@ from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.catalogue.interface import Snapshot as WholeSnapshot
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.adjust import day_start
-from onebroker.actors.history.backfill import BackfillOrder, BackfillProgress, Summary
-from onebroker.actors.history.backfiller import Backfiller
-from onebroker.actors.history.collector import Backfill, CandleCollector, CollectorMessage
+from onebroker.actors.history.backfill_job import BackfillOrder, BackfillProgress, Summary
+from onebroker.actors.history.backfill_runner import Backfiller
+from onebroker.actors.history.candle_collector import Backfill, CandleCollector, CollectorMessage
+from onebroker.actors.history.candle_run import CandleRunContext
 from onebroker.actors.history.daily_loader import CollectorView, DailyLoader
 from onebroker.actors.history.disk_room import DiskRoom, Room
-from onebroker.actors.history.gathering import GatherDoors
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.history.messages import HistoryMessage, LastLoad
 from onebroker.actors.history.selection import Choosing, Selection
@@ -31,7 +31,7 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.sessions.messages import NotOffered, ReadCandles, SessionMessage
-from onebroker.actors.sessions.view import LoginState, SessionView
+from onebroker.actors.sessions.session_view import LoginState, SessionView
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.brokers.records import Candle, Listing
 from onebroker.config.calendars import Calendar, calendar_from_documents
@@ -215,7 +215,7 @@ class World:
                 await trio.lowlevel.checkpoint()
                 return work(*arguments)
 
-            doors = GatherDoors(
+            context = CandleRunContext(
                 sessions=self.sessions, history=history.address, store=self.store, clock=self.clock,
                 calendar=self.calendar, staging=self.folder / "incoming", in_worker=at_once, room=self.room.published,
             )  # fmt: skip
@@ -235,11 +235,11 @@ class World:
 
             def build_collector() -> CandleCollector:
                 backfiller = Backfiller(
-                    doors=doors, choosing=choosing, catalogue=catalogue, durable=durable, calendar=calendar,
+                    context=context, choosing=choosing, catalogue=catalogue, durable=durable, calendar=calendar,
                     reports=self.folder / "refused", progress=self.progress,
                 )  # fmt: skip
                 loader = DailyLoader(
-                    doors=doors, choosing=choosing, catalogue=catalogue, durable=durable, calendar=calendar, view=self.view
+                    context=context, choosing=choosing, catalogue=catalogue, durable=durable, calendar=calendar, view=self.view
                 )  # fmt: skip
                 return CandleCollector(mailbox=collector, backfiller=backfiller, loader=loader)
 

@@ -21,7 +21,7 @@ from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.books.day_results import DayResults
-from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage, EngineStatus, Place, PlaceBody
 from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import (
@@ -32,23 +32,23 @@ from onebroker.actors.engine.desk.messages import (
     ModifyOrder,
     StopParent,
 )
-from onebroker.actors.engine.orders.index import Legs
-from onebroker.actors.engine.orders.records import LegChange
+from onebroker.actors.engine.orders.order_index import Legs
+from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, Supervisor, open_supervisor
-from onebroker.actors.portfolio.assembling import DocumentState
-from onebroker.actors.portfolio.document import DocumentActor
+from onebroker.actors.portfolio.actor import DocumentActor
+from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.quotes.actor import QuoteBookActor
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.messages import QuoteMessage
 from onebroker.actors.quotes.reader import Quotes
-from onebroker.actors.sessions.actor import SessionActor, SessionDoors
-from onebroker.actors.sessions.in_service import InService, brokers_in_service
+from onebroker.actors.sessions.actor import SessionActor, SessionContext
+from onebroker.actors.sessions.brokers_in_service import InService, brokers_in_service
 from onebroker.actors.sessions.messages import ExchangeRedirect, SessionMessage
+from onebroker.actors.sessions.session_view import SessionView
 from onebroker.actors.sessions.slices import DocumentMessage
-from onebroker.actors.sessions.view import SessionView
 from onebroker.actors.store.durable import Durable, MemoryDurable
 from onebroker.actors.store.keys import Resource
 from onebroker.actors.store.memory import MemoryStore
@@ -57,11 +57,11 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectFactory
 from onebroker.brokers.simulator.exchange.journal import MemoryJournal
-from onebroker.brokers.simulator.host.control import ledger_document
+from onebroker.brokers.simulator.host.control_api import ledger_document
 from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
 from onebroker.brokers.simulator.host.lookup import DIALECTS
 from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
-from onebroker.brokers.simulator.world.brokers import BROKERS, BrokerTraits
+from onebroker.brokers.simulator.world.broker_traits import BROKERS, BrokerTraits
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import Calendar, always_open
 from onebroker.config.clock import IST, Clock
@@ -170,13 +170,13 @@ class Day:
     async def read_catalogue(self) -> None:
         files: dict[str, BrokerFiles] = {}
         async with InProcessTransport(self.simulator) as transport:
-            for code, door in self.services.items():
-                access = attrs.evolve(door.access, login=None)
-                answers = await drive(door.broker.instruments.file_requests(access, self.clock.now()), transport)
+            for code, handle in self.services.items():
+                access = attrs.evolve(handle.access, login=None)
+                answers = await drive(handle.broker.instruments.file_requests(access, self.clock.now()), transport)
                 # Wrong credentials are refused the list of the files (Kotak Neo), not the files.
                 assert all(answer.status in (200, 401) for answer in answers), [answer.body[:200] for answer in answers]
                 assert answers[-1].status == 200
-                files[code] = (door.broker.instruments.read_files, tuple(answer.body for answer in answers))
+                files[code] = (handle.broker.instruments.read_files, tuple(answer.body for answer in answers))
         self.snapshot = mapping(tuple(files.items()), self.clock.today())
         self.catalogue.set(CatalogueState(latest=self.snapshot, published_today=True, reason=""))
 
@@ -204,11 +204,11 @@ class Day:
         self.ticks = ticks
         async with self.open_transport() as transport, open_supervisor(self.crashes, seed=1) as supervisor:
             await supervisor.start(Child(name="clock watch", build=lambda: ClockWatch(self.clock), policy=FOREVER))
-            self.sessions: dict[str, SessionDoor] = {}
+            self.sessions: dict[str, SessionHandle] = {}
             for code, service in self.services.items():
                 mailbox: Mailbox[SessionMessage] = open_mailbox(f"session {code}", capacity=64)
                 view = Published(SessionView(broker=code))
-                doors = SessionDoors(
+                context = SessionContext(
                     transport=transport,
                     store=self.store,
                     clock=self.clock,
@@ -224,11 +224,11 @@ class Day:
                 def build(
                     service: InService = service,
                     mailbox: Mailbox[SessionMessage] = mailbox,
-                    doors: SessionDoors = doors,
+                    context: SessionContext = context,
                 ) -> SessionActor:
-                    return SessionActor(broker=service.broker, access=service.access, mailbox=mailbox, doors=doors)
+                    return SessionActor(broker=service.broker, access=service.access, mailbox=mailbox, context=context)
 
-                self.sessions[code] = SessionDoor(broker=service.broker, address=mailbox.address, view=view)
+                self.sessions[code] = SessionHandle(broker=service.broker, address=mailbox.address, view=view)
                 await supervisor.start(Child(name=f"session {code}", build=build, policy=FOREVER, mailbox=mailbox))
             await self._start_quotes(supervisor, start=quotes)
             if funds:
@@ -268,7 +268,7 @@ class Day:
         desk_box: Mailbox[DeskMessage] = open_mailbox("desk", capacity=64)
         self.status = Published(EngineStatus(running=False, reason=""))
         results = DayResults(sessions=self.sessions, catalogue=self.catalogue, quotes=self.quotes, clock=self.clock)
-        doors = EngineDoors(
+        context = EngineContext(
             store=self.store,
             clock=self.clock,
             settings=settings.engine,
@@ -282,11 +282,11 @@ class Day:
             day_results=results,
             durable=self.durable,
         )
-        self.engine_doors = doors
+        self.engine_context = context
         self.engine: Address[EngineMessage] = engine_box.address
         self.desk: Address[DeskMessage] = desk_box.address
-        engine = lambda: EngineActor(mailbox=engine_box, doors=doors, status=self.status, crashes=self.crashes)  # noqa: E731
-        desk = lambda: DeskActor(mailbox=desk_box, doors=doors, engine=engine_box.address, status=self.status)  # noqa: E731
+        engine = lambda: EngineActor(mailbox=engine_box, context=context, status=self.status, crashes=self.crashes)  # noqa: E731
+        desk = lambda: DeskActor(mailbox=desk_box, context=context, engine=engine_box.address, status=self.status)  # noqa: E731
         await supervisor.start(Child(name="engine", build=engine, policy=FOREVER, mailbox=engine_box))
         await supervisor.start(Child(name="desk", build=desk, policy=FOREVER, mailbox=desk_box))
 

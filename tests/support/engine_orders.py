@@ -8,7 +8,7 @@ import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.sessions.messages import AskRoom
-from onebroker.actors.sessions.orders import OrderDesk
+from onebroker.actors.sessions.order_sender import OrderDesk
 from onebroker.brokers.broker import OrderTicket
 from tests.support.day import Day
 
@@ -40,21 +40,21 @@ async def resting(
 
 async def placed_elsewhere(day: Day, code: str, *, number: int = 0, **more: Any) -> tuple[Instrument, str]:
     """Place an order as the account's holder would, beside the service; return its share and order id."""
-    share, door = day.equity(number), day.sessions[code]
+    share, handle = day.equity(number), day.sessions[code]
     fields: dict[str, Any] = {
         "transaction_type": "BUY", "product": "CNC", "order_type": "LIMIT", "validity": "DAY", "quantity": 10,
         "disclosed_quantity": 0, "price": ticks(day, share, -3), "trigger_price": None, "after_market": False, "token": "elsewhere01",
         **more,
     }  # fmt: skip
     ticket = OrderTicket(listing=share.listings[code], segment=share.identity.segment, **fields)
-    access = door.view.value.access
+    access = handle.view.value.access
     assert access is not None, code
-    request = door.broker.orders.place_request(access, ticket, day.clock.now())
+    request = handle.broker.orders.place_request(access, ticket, day.clock.now())
     async with day.open_transport() as transport:
         response = await transport.send(request, 5)
-    order_id = door.broker.orders.parse_order_answer(response).order_id
+    order_id = handle.broker.orders.parse_order_answer(response).order_id
     assert order_id is not None, (code, response.body)
-    await day.until(lambda: order_id in door.view.value.orders, 120)
+    await day.until(lambda: order_id in handle.view.value.orders, 120)
     return share, order_id
 
 

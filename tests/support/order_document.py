@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 import trio
 
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import DocumentState
-from onebroker.actors.portfolio.document import DocumentActor
+from onebroker.actors.portfolio.actor import DocumentActor
+from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.portfolio.order_book import OrderBookAssembler, OrderView
 
 if TYPE_CHECKING:

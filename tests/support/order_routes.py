@@ -39,14 +39,14 @@ class Caller:
             store_reachable=lambda: True,
             orders=OrderServices(
                 brokers=tuple(day.codes),
-                settings=day.engine_doors.settings,
+                settings=day.engine_context.settings,
                 catalogue=day.catalogue,
                 calendar=day.calendar,
                 engine_status=day.status,
                 engine=day.engine,
                 desk=day.desk,
                 store=day.store,
-                intent_waits=day.engine_doors.in_hand.__contains__,
+                intent_waits=day.engine_context.in_hand.__contains__,
             ),
         )
         self._client = build_app(services).test_client()

@@ -16,7 +16,7 @@ import attrs
 
 from onebroker.actors.engine.context.messages import PlaceBody
 from onebroker.actors.engine.intake.synthetic import defaults_of
-from onebroker.actors.engine.plan.executions import ONE_AFTER_ANOTHER
+from onebroker.actors.engine.plan.execution_kinds import ONE_AFTER_ANOTHER
 from onebroker.actors.engine.plan.kinds import WORDS
 from onebroker.actors.engine.plan.parts import (
     OneCancelsOthersPart,
@@ -27,10 +27,10 @@ from onebroker.actors.engine.plan.parts import (
     orders_of,
     walk,
 )
-from onebroker.actors.engine.plan.prices import Cap, Marketable, Stages, Trail, is_stop, uncapped
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import Rule, Unfit
-from onebroker.actors.engine.plan.shown import shown_execution, shown_lifetime, shown_price, shown_quantity
+from onebroker.actors.engine.plan.price_kinds import Cap, Marketable, Stages, Trail, is_stop, uncapped
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import Rule, Unfit
+from onebroker.actors.engine.plan.shown_tree import shown_execution, shown_lifetime, shown_price, shown_quantity
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.preset import Holding, Preset, Refs
 from onebroker.actors.engine.presets.registry import PRESETS

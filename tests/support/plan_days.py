@@ -12,7 +12,7 @@ import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.context.messages import PlaceBody
-from onebroker.actors.engine.plan.reading.surroundings import Defaults, World
+from onebroker.actors.engine.plan.reading.reading_context import Defaults, World
 from onebroker.actors.engine.plan.reading.tree import read_plan
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.sessions.messages import LoginNeeded

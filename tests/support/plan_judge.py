@@ -8,9 +8,9 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from typing import Any, TypeAlias, TypeVar
 
-from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState, decode_parent
-from onebroker.actors.engine.plan.executions import Ladder
-from onebroker.actors.engine.plan.machine.legs import CLOSING, Reason
+from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord, ParentState, decode_parent
+from onebroker.actors.engine.plan.execution_kinds import Ladder
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Reason
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     OneCancelsOthersPart,
@@ -22,9 +22,9 @@ from onebroker.actors.engine.plan.parts import (
     own_orders_of,
     walk,
 )
-from onebroker.actors.engine.plan.prices import is_stop
-from onebroker.actors.engine.plan.stored import decode_plan
-from onebroker.actors.engine.shown.parent import parent_record
+from onebroker.actors.engine.plan.price_kinds import is_stop
+from onebroker.actors.engine.plan.stored_tree import decode_plan
+from onebroker.actors.engine.shown.parent_view import parent_record
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from tests.support.day import Day

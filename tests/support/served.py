@@ -8,8 +8,8 @@ from typing import Any
 import trio
 from quart_trio import QuartTrio
 
-from onebroker.http.listener import accepting
-from onebroker.http.listener.connections import Connections
+from onebroker.http.listener import accept_loop
+from onebroker.http.listener.connection_limits import Connections
 from onebroker.http.route import Answer, Handler, Method, Route, TokenRule
 
 
@@ -48,7 +48,7 @@ async def listening(app: QuartTrio, *, connections: Connections | None = None, *
     shutdown = trio.Event()
     kept = connections or Connections()
     async with trio.open_nursery() as nursery:
-        run = partial(accepting.serve, app, "127.0.0.1", 0, shutdown_event=shutdown, connections=kept, **options)
+        run = partial(accept_loop.serve, app, "127.0.0.1", 0, shutdown_event=shutdown, connections=kept, **options)
         served: list[Served] = []
 
         async def run_marked(*, task_status: trio.TaskStatus[list[str]]) -> None:

@@ -3,7 +3,7 @@ them there."""
 
 from pathlib import Path
 
-from onebroker.actors.engine.orders.records import LegState, ParentState
+from onebroker.actors.engine.orders.parent_records import LegState, ParentState
 from onebroker.actors.engine.orders.states import LEG_ROWS, PARENT_ROWS, LegEvent, ParentEvent
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "design" / "order-engine.md"

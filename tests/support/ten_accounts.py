@@ -17,8 +17,8 @@ import trio.testing
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
-from onebroker.actors.sessions.in_service import InService, brokers_in_service
-from onebroker.actors.sessions.reads import codec_calls
+from onebroker.actors.sessions.brokers_in_service import InService, brokers_in_service
+from onebroker.actors.sessions.pollers import codec_calls
 from onebroker.actors.sessions.slices import Rows
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import Access, LoginKind
@@ -28,7 +28,7 @@ from onebroker.brokers.simulator.exchange.journal import MemoryJournal
 from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
 from onebroker.brokers.simulator.host.lookup import DIALECTS
 from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
-from onebroker.brokers.simulator.world.brokers import BROKERS
+from onebroker.brokers.simulator.world.broker_traits import BROKERS
 from onebroker.brokers.simulator.world.model import Contract, NewOrder
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import always_open

@@ -11,9 +11,9 @@ import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.context.messages import EngineAnswer
-from onebroker.actors.engine.intake.body import check_body, with_instrument
-from onebroker.actors.engine.intake.world import Today
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.intake.intake_context import Today
+from onebroker.actors.engine.intake.place_body import check_body, with_instrument
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.config.refusal import Refusal
 from tests.support.day import Day
 
@@ -56,10 +56,10 @@ class Trading:
     # --- orders -----------------------------------------------------------------------------------------------------
 
     def world(self) -> Today:
-        doors = self.day.engine_doors
+        context = self.day.engine_context
         return Today(
             now=self.day.clock.now(), snapshot=self.day.snapshot, brokers=tuple(self.day.codes), calendar=self.day.calendar,
-            settings=doors.settings,
+            settings=context.settings,
         )  # fmt: skip
 
     async def send(

@@ -11,9 +11,9 @@ import pytest
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.context.messages import PlaceBody
-from onebroker.actors.engine.intake.body import check_body, with_instrument
+from onebroker.actors.engine.intake.place_body import check_body, with_instrument
 from onebroker.actors.engine.plan.market import Market
-from onebroker.actors.engine.plan.reading.surroundings import Defaults
+from onebroker.actors.engine.plan.reading.reading_context import Defaults
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.config.refusal import Refusal

@@ -10,8 +10,8 @@ import pytest
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.context.messages import PlaceBody
-from onebroker.actors.engine.intake.body import check_body, with_instrument
-from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
+from onebroker.actors.engine.intake.place_body import check_body, with_instrument
+from onebroker.actors.engine.plan.stored_tree import decode_plan, encode_plan
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.strategies import BROKERS, FUTURE, INDEX, OPTION, SHARE, World
 from tests.actors.engine.plan.world import Runner

@@ -26,13 +26,13 @@ from onebroker.actors.engine.books.traded_results import (
     out_of_holdings,
     traded_today,
 )
-from onebroker.actors.engine.context.context import Counts, SessionDoor
 from onebroker.actors.engine.context.day_loss import Figure
+from onebroker.actors.engine.context.engine_context import Counts, SessionHandle
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.position_view import known_sum, side_paise, total_paise
-from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.interface import LiveQuotes
-from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.quotes.tick_fold import Quote
+from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.config.clock import Clock, latest_boundary
 from onebroker.config.money import paise
@@ -50,7 +50,7 @@ def everything(_: OrderRow | PositionRow) -> bool:
 class DayResults:
     """Computes the results from what the sessions show, and remembers what each day began with."""
 
-    sessions: Mapping[str, SessionDoor]
+    sessions: Mapping[str, SessionHandle]
     catalogue: Published[CatalogueState]
     quotes: LiveQuotes
     clock: Clock
@@ -62,16 +62,16 @@ class DayResults:
     def of(self, code: str) -> Figure | None:
         """Return the result over everything the broker holds and traded today. None when not everything is known now, or when a row gives no
         figure."""
-        door, now = self.sessions.get(code), self.clock.monotonic()
-        shown = None if door is None else shown_lately(door.view.value, now)
-        if door is None or shown is None or not shown.whole:
+        handle, now = self.sessions.get(code), self.clock.monotonic()
+        shown = None if handle is None else shown_lately(handle.view.value, now)
+        if handle is None or shown is None or not shown.whole:
             return None
         results: list[Result | None] | None
-        if door.broker.positions_tell_results:
-            results = self._of_rows(code, door.view.value, shown.rows)
+        if handle.broker.positions_tell_results:
+            results = self._of_rows(code, handle.view.value, shown.rows)
         else:
-            results = self._of_orders(code, door, shown.rows)
-        began = door.view.value.positions_read_started
+            results = self._of_orders(code, handle, shown.rows)
+        began = handle.view.value.positions_read_started
         if began is None or results is None or None in results:
             return None
         known = [result for result in results if result is not None]
@@ -85,12 +85,12 @@ class DayResults:
 
     def among(self, code: str, rows: Sequence[PositionRow], counts: Counts) -> int | None:
         """Return the result, in paise, over the broker's positions and today's trades that `counts` selects; None when not all of it is known."""
-        door = self.sessions[code]
+        handle = self.sessions[code]
         results: list[Result | None] | None
-        if door.broker.positions_tell_results:
-            results = self._of_rows(code, door.view.value, rows, counts)
+        if handle.broker.positions_tell_results:
+            results = self._of_rows(code, handle.view.value, rows, counts)
         else:
-            results = self._of_orders(code, door, rows, counts)
+            results = self._of_orders(code, handle, rows, counts)
         return None if results is None else known_sum([None if result is None else result.paise for result in results])
 
     # --- brokers whose positions report today's trades ----------------------------------------------------------------
@@ -115,17 +115,17 @@ class DayResults:
     # --- brokers whose positions report only what is open --------------------------------------------------------------
 
     def _of_orders(
-        self, code: str, door: SessionDoor, rows: Sequence[PositionRow], counts: Counts = everything
+        self, code: str, handle: SessionHandle, rows: Sequence[PositionRow], counts: Counts = everything
     ) -> list[Result | None] | None:
         """Return the result of each selected instrument that was carried in or traded today. None when the trades or the carried-in units are not
         known."""
-        traded = traded_today(door.view.value.orders.values(), self.clock.now())
+        traded = traded_today(handle.view.value.orders.values(), self.clock.now())
         if traded is None:
             return None
-        carried = self._carried_in(code, door, rows, traded)
+        carried = self._carried_in(code, handle, rows, traded)
         if carried is None:
             return None
-        every: list[OrderRow | PositionRow] = [*rows, *door.view.value.orders.values()]
+        every: list[OrderRow | PositionRow] = [*rows, *handle.view.value.orders.values()]
         counted = {held_as(row) for row in every if counts(row)}
         return [
             self._day_result(
@@ -140,23 +140,23 @@ class DayResults:
         ]
 
     def _carried_in(
-        self, code: str, door: SessionDoor, rows: Sequence[PositionRow], traded: Traded
+        self, code: str, handle: SessionHandle, rows: Sequence[PositionRow], traded: Traded
     ) -> Mapping[Held, int] | None:
         """Return the units that the broker's positions began the day with. They are computed whenever positions and orders are of one moment. None
         when that has not happened today; then the missing read is asked for."""
         if not rows and not traded:
             return {}
         day = latest_boundary(self.clock.now()).date()
-        view = door.view.value
+        view = handle.view.value
         if _of_one_moment(view) and (carried := carried_in(rows, traded)) is not None:
             self._carried[code] = (day, carried)
         known_day, known = self._carried.get(code, (None, None))
         if known_day == day:
             return known
-        self._have_read(door, view)
+        self._have_read(handle, view)
         return None
 
-    def _have_read(self, door: SessionDoor, view: SessionView) -> None:
+    def _have_read(self, handle: SessionHandle, view: SessionView) -> None:
         """Ask for a read of the positions once the last fill is old enough, and of the orders once that read is old enough."""
         now, positions, orders = self.clock.monotonic(), view.positions_read_started, view.orders_read_started
         if positions is None or orders is None:
@@ -164,9 +164,9 @@ class DayResults:
         since_fill = 0.0 if view.fills_moved_at is None else view.fills_moved_at + APART_SECONDS
         if positions < since_fill:
             if now >= since_fill:
-                read_soon(door, "positions")
+                read_soon(handle, "positions")
         elif now >= positions + APART_SECONDS:
-            read_soon(door, "orders")
+            read_soon(handle, "orders")
 
     # --- prices --------------------------------------------------------------------------------------------------------
 

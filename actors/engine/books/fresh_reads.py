@@ -5,9 +5,9 @@ from typing import Literal
 
 import trio
 
-from onebroker.actors.engine.context.context import SessionDoor
+from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.sessions.messages import ReadSoon
-from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.sessions.session_view import SessionView
 
 Read = Literal["orders", "positions", "holdings"]
 
@@ -20,9 +20,9 @@ _STARTED: dict[Read, Callable[[SessionView], float | None]] = {
 }
 
 
-def read_soon(door: SessionDoor, resource: Read) -> None:
+def read_soon(handle: SessionHandle, resource: Read) -> None:
     """Ask for a read as soon as the read budget allows."""
-    door.address.replace(f"{resource} soon", ReadSoon(resource))
+    handle.address.replace(f"{resource} soon", ReadSoon(resource))
 
 
 def began(view: SessionView, resource: Read) -> float | None:
@@ -41,19 +41,19 @@ def is_recent(started: float, now: float) -> bool:
     return now - started <= OK_SECONDS
 
 
-async def orders_read_after(door: SessionDoor, moment: float, seconds: float) -> bool:
+async def orders_read_after(handle: SessionHandle, moment: float, seconds: float) -> bool:
     """Wait at most `seconds` for an order book whose read began at `moment` or later (monotonic seconds)."""
-    return await read_after(door, "orders", moment, seconds)
+    return await read_after(handle, "orders", moment, seconds)
 
 
-async def read_after(door: SessionDoor, resource: Read, moment: float, seconds: float) -> bool:
+async def read_after(handle: SessionHandle, resource: Read, moment: float, seconds: float) -> bool:
     """Ask for a read of a resource and wait at most `seconds` for a good read that began at `moment` or later."""
     with trio.move_on_after(seconds):
         while True:
-            version = door.view.version
-            started = began(door.view.value, resource)
+            version = handle.view.version
+            started = began(handle.view.value, resource)
             if started is not None and started >= moment:
                 return True
-            read_soon(door, resource)
-            await door.view.wait_newer(version)
+            read_soon(handle, resource)
+            await handle.view.wait_newer(version)
     return False

@@ -7,7 +7,7 @@ import trio
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.fresh_reads import began, read_after
 from onebroker.actors.engine.books.shown_positions import positions_after, shown_since
-from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.references.sizing import net_units
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.config.refusal import Refusal
@@ -15,22 +15,22 @@ from onebroker.config.vocabulary import Product, Side
 
 
 async def held_units(
-    instrument: Instrument, product: str, side: Side, broker: str, doors: EngineDoors, *, until: float
+    instrument: Instrument, product: str, side: Side, broker: str, context: EngineContext, *, until: float
 ) -> int | None:
     """Return the units that an order on `side` may take from what the broker holds: its net position in the product. A delivery sale also counts
     the holdings. Both are read after this call. None when they were not read by `until` (trio's clock).
     """
-    door, listing = doors.sessions.get(broker), instrument.listings.get(broker)
-    if door is None or listing is None:
+    handle, listing = context.sessions.get(broker), instrument.listings.get(broker)
+    if handle is None or listing is None:
         return None
     of_holdings = product == Product.CNC and side is Side.SELL
-    after = math.nextafter(doors.clock.monotonic(), math.inf)
+    after = math.nextafter(context.clock.monotonic(), math.inf)
     with trio.move_on_at(until):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(positions_after, door, after, math.inf)
+            nursery.start_soon(positions_after, handle, after, math.inf)
             if of_holdings:
-                nursery.start_soon(read_after, door, "holdings", after, math.inf)
-    view = door.view.value
+                nursery.start_soon(read_after, handle, "holdings", after, math.inf)
+    view = handle.view.value
     shown, word = shown_since(view, after), position_product(product)
     if shown is None or not shown.tells([listing.broker_token], word):
         return None

@@ -11,60 +11,60 @@ import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.shown_positions import positions_after, shown_since
-from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.plan.market import Seen
 from onebroker.actors.engine.references.sizing import net_units
-from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.sessions.session_view import SessionView
 from onebroker.config.messages import references as texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import is_finished
 
 
 async def usable_quote(
-    doors: EngineDoors, instrument_id: str, has: Callable[[Seen], bool], *, until: float
+    context: EngineContext, instrument_id: str, has: Callable[[Seen], bool], *, until: float
 ) -> Seen | None:
     """Return the live quote when it may be acted on (order-engine 0). `has` tells whether the quote has the fields that are read from it. The call
     waits until `until` (trio's clock) for a quote that nobody has watched so far, and for missing fields: a feed may send a price first and its
     book later. None when there is no quote by then. If only the fields are missing by then, the quote is returned without them."""
 
     def newest() -> Seen | None:
-        quote = doors.quotes.usable_quote(instrument_id)
-        return None if quote is None else doors.seen_quotes.of(quote)
+        quote = context.quotes.usable_quote(instrument_id)
+        return None if quote is None else context.seen_quotes.of(quote)
 
-    with doors.quotes.follow([instrument_id]) as follower, trio.move_on_at(until):
+    with context.quotes.follow([instrument_id]) as follower, trio.move_on_at(until):
         while (found := newest()) is None or not has(found):
             await anext(follower)
     return found
 
 
 async def fresh_nets(
-    instrument: Instrument, product: str | None, codes: Collection[str], doors: EngineDoors, *, until: float
+    instrument: Instrument, product: str | None, codes: Collection[str], context: EngineContext, *, until: float
 ) -> Mapping[str, int]:
     """Return the signed net units of one instrument by broker, for those of `codes` that list it; `product` is a position's word.
 
     Raises Refusal 503 when a broker that may hold some gives no fresh rows by `until` (trio's clock).
     """
     moment = math.nextafter(
-        doors.clock.monotonic(), math.inf
+        context.clock.monotonic(), math.inf
     )  # a read that begins in this very instant may be an older one
     tokens = {code: listing.broker_token for code, listing in instrument.listings.items() if code in codes}
-    sessions = {code: doors.sessions[code] for code in sorted(tokens) if code in doors.sessions}
+    sessions = {code: context.sessions[code] for code in sorted(tokens) if code in context.sessions}
     doubtful = {
-        code: door
-        for code, door in sessions.items()
-        if doors.legs.traded(code, tokens[code]) or _may_have_moved(door.view.value, tokens[code])
+        code: handle
+        for code, handle in sessions.items()
+        if context.legs.traded(code, tokens[code]) or _may_have_moved(handle.view.value, tokens[code])
     }
     with trio.move_on_at(until):
         async with trio.open_nursery() as nursery:
-            for door in doubtful.values():
-                nursery.start_soon(positions_after, door, moment, math.inf)
-    rows = {code: door.view.value.positions for code, door in sessions.items()}
-    for code, door in doubtful.items():
-        shown = shown_since(door.view.value, moment)
+            for handle in doubtful.values():
+                nursery.start_soon(positions_after, handle, moment, math.inf)
+    rows = {code: handle.view.value.positions for code, handle in sessions.items()}
+    for code, handle in doubtful.items():
+        shown = shown_since(handle.view.value, moment)
         if shown is None or not shown.tells([tokens[code]], product):
             raise Refusal(503, texts.positions_of_broker_unread(code))
         rows[code] = shown.rows
-    if all(door.view.value.positions_read_started is None for door in sessions.values()) and not doubtful:
+    if all(handle.view.value.positions_read_started is None for handle in sessions.values()) and not doubtful:
         raise Refusal(503, texts.POSITIONS_UNREAD)
     return {code: net_units(code, rows[code], tokens[code], product) for code in sessions}
 

@@ -11,9 +11,9 @@ import attrs
 import trio
 
 from onebroker.actors.engine.books.fresh_reads import began, is_ok, is_recent, read_soon
-from onebroker.actors.engine.context.context import SessionDoor
+from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.portfolio.position_view import position_product
-from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import PositionRow
 
 
@@ -60,21 +60,21 @@ def shown_last(view: SessionView) -> tuple[PositionRow, ...]:
     return () if "positions" in view.read_errors else view.positions
 
 
-async def positions_after(door: SessionDoor, moment: float, seconds: float) -> ShownPositions | None:
+async def positions_after(handle: SessionHandle, moment: float, seconds: float) -> ShownPositions | None:
     """Ask for a read of the positions and wait at most `seconds` for what a read shows that began at `moment` or later."""
     with trio.move_on_after(seconds):
         while True:
-            version = door.view.version
-            shown = shown_since(door.view.value, moment)
+            version = handle.view.version
+            shown = shown_since(handle.view.value, moment)
             if shown is not None:
                 return shown
-            read_soon(door, "positions")
-            await door.view.wait_newer(version)
+            read_soon(handle, "positions")
+            await handle.view.wait_newer(version)
     return None
 
 
 async def positions_now(
-    sessions: Mapping[str, SessionDoor], codes: Iterable[str], now: float, seconds: float
+    sessions: Mapping[str, SessionHandle], codes: Iterable[str], now: float, seconds: float
 ) -> Mapping[str, ShownPositions]:
     """Have these brokers read their positions, all at once. Return what each broker shows whose read began after `now` (monotonic seconds) and
     arrived within `seconds`. A broker without a login is not waited for."""

@@ -8,18 +8,18 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.choice import funds
-from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why, first_failure
+from onebroker.actors.engine.choice import fund_checks
+from onebroker.actors.engine.choice.broker_checks import Candidate, Skipped, Why, first_failure
 from onebroker.actors.engine.choice.costs import Cost, Levies, cost_of, levies_of, lot_of
-from onebroker.actors.engine.choice.cutoffs import intraday_closed
-from onebroker.actors.engine.choice.order import LegOrder
-from onebroker.actors.engine.choice.pricing import expected_price, market_price, row_price
-from onebroker.actors.engine.choice.protection import needs_stand_in, stand_in, tick_of
+from onebroker.actors.engine.choice.expected_price import expected_price, market_price, row_price
+from onebroker.actors.engine.choice.intraday_cutoffs import intraday_closed
+from onebroker.actors.engine.choice.leg_order import LegOrder
+from onebroker.actors.engine.choice.market_protection import needs_stand_in, stand_in, tick_of
 from onebroker.actors.engine.choice.ranking import is_holder, ranked, reduces, sold_out_today
-from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.orders.contract_size import ContractSize, SizeStatus, contract_size
-from onebroker.actors.engine.orders.freeze import freeze_of
+from onebroker.actors.engine.orders.freeze_quantity import freeze_of
 from onebroker.config.messages import orders as texts
 from onebroker.config.money import is_multiple
 from onebroker.config.sections import IntradayCutoff
@@ -54,29 +54,29 @@ class _Facts:
     size: ContractSize | None
 
 
-def choose(order: LegOrder, doors: EngineDoors) -> Choice:
+def choose(order: LegOrder, context: EngineContext) -> Choice:
     """Check every broker, or only the pinned one, in its present state. First come the checks that refuse the order as a whole, then each broker.
 
     While the day is locked, only brokers remain whose position the whole order reduces (order-engine 4.7).
     """
     size = contract_size(order.instrument)
-    now, price = doors.clock.now(), expected_price(order, doors.quotes)
-    levies = levies_of(order, price, doors.charges, now.date())
+    now, price = context.clock.now(), expected_price(order, context.quotes)
+    levies = levies_of(order, price, context.charges, now.date())
     facts = _Facts(order=order, now=now, price=price, levies=levies, size=size)
-    candidates = list(_candidates(facts, doors))
-    locked = None if order.exit else doors.loss.value.refusal(doors.clock.monotonic())
+    candidates = list(_candidates(facts, context))
+    locked = None if order.exit else context.loss.value.refusal(context.clock.monotonic())
     if locked is not None and not any(map(reduces, candidates)):
         return Choice(order=order, refusal=locked)
     if (refusal := _size_refusal(order, size)) is not None:
         return Choice(order=order, refusal=refusal)
     able, skipped = [], []
-    for candidate in (_with_money(without_money, facts, doors) for without_money in candidates):
+    for candidate in (_with_money(without_money, facts, context) for without_money in candidates):
         failure = _locked_out(candidate, locked) or first_failure(candidate)
         if failure is not None:
             skipped.append(failure)
         if failure is None or failure.why is Why.CAP:
             known = candidate.cost is not None  # already computed where money is checked
-            able.append(candidate if known else attrs.evolve(candidate, cost=_cost(candidate, facts, doors)))
+            able.append(candidate if known else attrs.evolve(candidate, cost=_cost(candidate, facts, context)))
     in_order, capped = ranked(able), {failure.broker for failure in skipped}
     return Choice(
         order=order,
@@ -129,25 +129,25 @@ def _of_all(choice: Choice, rows: tuple[Skipped, ...], whys: set[Why], extra: di
 # --- one broker ---------------------------------------------------------------------------------------------------------
 
 
-def _candidates(facts: _Facts, doors: EngineDoors) -> Iterator[Candidate]:
+def _candidates(facts: _Facts, context: EngineContext) -> Iterator[Candidate]:
     order = facts.order
-    for code, door in doors.sessions.items():
+    for code, handle in context.sessions.items():
         if order.broker in (None, code):
-            cutoff = doors.intraday_cutoffs.get(code, _NO_CUTOFF)
+            cutoff = context.intraday_cutoffs.get(code, _NO_CUTOFF)
             yield Candidate(
-                broker=door.broker,
-                view=door.view.value,
-                order=_as_sent(order, door, doors),
-                excluded=code in doors.excluded_brokers,
-                unanswered=doors.failures.unanswered(code, doors.clock.monotonic()),
+                broker=handle.broker,
+                view=handle.view.value,
+                order=_as_sent(order, handle, context),
+                excluded=code in context.excluded_brokers,
+                unanswered=context.failures.unanswered(code, context.clock.monotonic()),
                 intraday_closed=intraday_closed(order, cutoff, facts.now),
                 size=facts.size,
-                in_flight=_in_flight(order, code, doors),
-                freeze=freeze_of(order.instrument, code, doors.settings.freeze_quantities),
+                in_flight=_in_flight(order, code, context),
+                freeze=freeze_of(order.instrument, code, context.settings.freeze_quantities),
             )
 
 
-def _in_flight(order: LegOrder, code: str, doors: EngineDoors) -> int:
+def _in_flight(order: LegOrder, code: str, context: EngineContext) -> int:
     """Return the units of our own orders on this side that are under way to a broker or of unknown outcome."""
     listing = order.instrument.listings.get(code)
     if listing is None:
@@ -155,20 +155,20 @@ def _in_flight(order: LegOrder, code: str, doors: EngineDoors) -> int:
     wanted = (code, listing.broker_token, order.product, order.transaction_type)
     return sum(
         leg.quantity
-        for leg in doors.legs.unsettled
+        for leg in context.legs.unsettled
         if (leg.broker, leg.instrument_token, leg.product, leg.transaction_type) == wanted
     )
 
 
-def _as_sent(order: LegOrder, door: SessionDoor, doors: EngineDoors) -> LegOrder:
+def _as_sent(order: LegOrder, handle: SessionHandle, context: EngineContext) -> LegOrder:
     """Return the order as this broker would get it. A close with nowhere else to go becomes a limit order where the broker takes no MARKET
     (order-engine 4.9); without a price the order is unchanged."""
-    code, segment = door.broker.code, order.instrument.identity.segment
-    taken = door.broker.capabilities.order_types_in(segment)
+    code, segment = handle.broker.code, order.instrument.identity.segment
+    taken = handle.broker.capabilities.order_types_in(segment)
     if not order.closes or order.broker != code or not needs_stand_in(order, taken):
         return order
-    market = market_price(order, doors.quotes) or row_price(order, code, door.view.value)
-    return stand_in(order, market, doors.settings.protection_bands, tick_of(order, code)) or order
+    market = market_price(order, context.quotes) or row_price(order, code, handle.view.value)
+    return stand_in(order, market, context.settings.protection_bands, tick_of(order, code)) or order
 
 
 def _locked_out(candidate: Candidate, locked: EngineAnswer | None) -> Skipped | None:
@@ -177,28 +177,28 @@ def _locked_out(candidate: Candidate, locked: EngineAnswer | None) -> Skipped | 
     return Skipped(candidate.broker.code, str(locked.body["error"]))
 
 
-def looks_at_money(candidate: Candidate, doors: EngineDoors) -> bool:
+def looks_at_money(candidate: Candidate, context: EngineContext) -> bool:
     """Tell whether the broker's free money is compared with the order. It is not for exits, nor for an order that reduces a position."""
-    return doors.settings.check_funds and not candidate.order.exit and not is_holder(candidate)
+    return context.settings.check_funds and not candidate.order.exit and not is_holder(candidate)
 
 
-def _with_money(candidate: Candidate, facts: _Facts, doors: EngineDoors) -> Candidate:
-    if not looks_at_money(candidate, doors):
+def _with_money(candidate: Candidate, facts: _Facts, context: EngineContext) -> Candidate:
+    if not looks_at_money(candidate, context):
         return candidate
-    cost = _cost(candidate, facts, doors)
-    needed = funds.needed(facts.order, facts.price, cost)
+    cost = _cost(candidate, facts, context)
+    needed = fund_checks.needed(facts.order, facts.price, cost)
     if needed is None:
-        needed = funds.told_margin(candidate, doors.catalogue.value.latest, doors.clock.monotonic())
-    available = funds.available(facts.order, candidate.broker.code, doors.funds.value)
+        needed = fund_checks.told_margin(candidate, context.catalogue.value.latest, context.clock.monotonic())
+    available = fund_checks.available(facts.order, candidate.broker.code, context.funds.value)
     return attrs.evolve(candidate, available=available, needed=needed, cost=cost)
 
 
-def _cost(candidate: Candidate, facts: _Facts, doors: EngineDoors) -> Cost | None:
+def _cost(candidate: Candidate, facts: _Facts, context: EngineContext) -> Cost | None:
     cost = cost_of(
         facts.order,
         candidate.broker.code,
         facts.levies,
-        doors.charges,
+        context.charges,
         facts.now.date(),
         lot=lot_of(facts.order, candidate.listing),
         dp_paid=sold_out_today(candidate),

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import attrs
 
-from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.actors.engine.choice.leg_order import LegOrder
 from onebroker.brokers.records import Listing
 from onebroker.config.charges.rows import BrokerageRow, Charges, Group, StatutoryRow
 from onebroker.config.instruments import ADJUSTABLE_SEGMENTS

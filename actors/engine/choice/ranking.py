@@ -4,7 +4,7 @@
 import math
 from collections.abc import Iterable
 
-from onebroker.actors.engine.choice.checks import Candidate
+from onebroker.actors.engine.choice.broker_checks import Candidate
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.transport.budget import BudgetRoom
 from onebroker.config.vocabulary import Product, Side, is_finished

@@ -19,7 +19,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.context.messages import EngineAnswer
-from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.brokers.records import FundsRow
 from onebroker.config.clock import latest_boundary
 from onebroker.config.messages import orders as texts

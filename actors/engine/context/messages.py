@@ -8,13 +8,13 @@ import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.orders.intents import Intent
-from onebroker.actors.engine.orders.records import LegChange, LegRecord
-from onebroker.actors.engine.orders.references import PriceReference, QuantityReference, References
-from onebroker.actors.engine.plan.machine.clearing import Closing
+from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord
+from onebroker.actors.engine.orders.reference_values import PriceReference, QuantityReference, References
+from onebroker.actors.engine.plan.machine.cleared_exits import Closing
 from onebroker.actors.engine.plan.parts import FromPosition, Part
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.sessions.messages import Sent
-from onebroker.actors.sessions.view import PartlyRead
+from onebroker.actors.sessions.session_view import PartlyRead
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import WireRequest
 from onebroker.config.vocabulary import Outcome

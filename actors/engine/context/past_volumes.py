@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from onebroker.actors.engine.presets.volumes import Volume
+from onebroker.actors.engine.presets.volume_profile import Volume
 from onebroker.actors.history.interface import MICROSECONDS, HistoryError, HistoryStore
 from onebroker.config.clock import from_epoch
 

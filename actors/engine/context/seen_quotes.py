@@ -1,8 +1,8 @@
 """Quotes as the rules of plans see them. Each quote is worked out once, however many plans look at it."""
 
 from onebroker.actors.engine.plan.market import Seen, seen
-from onebroker.actors.quotes.fold import Quote
-from onebroker.actors.quotes.usable import last_price_acts
+from onebroker.actors.quotes.tick_fold import Quote
+from onebroker.actors.quotes.usable_quotes import last_price_acts
 
 MOST_KEPT = 2048
 """Beyond this number the oldest are dropped, and worked out again when asked for."""

@@ -4,10 +4,11 @@ from typing import assert_never
 
 import trio
 
-from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage, EngineStatus
 from onebroker.actors.engine.desk.cancels import cancel_order
-from onebroker.actors.engine.desk.engine_side import modify_held, stop_parent
+from onebroker.actors.engine.desk.desk_context import DeskContext, refused
+from onebroker.actors.engine.desk.engine_requests import modify_held, stop_parent
 from onebroker.actors.engine.desk.flatten import Flattening
 from onebroker.actors.engine.desk.messages import (
     CancelOrder,
@@ -18,8 +19,7 @@ from onebroker.actors.engine.desk.messages import (
     StopParent,
 )
 from onebroker.actors.engine.desk.modifies import Modifies
-from onebroker.actors.engine.desk.room import DeskRoom, refused
-from onebroker.actors.engine.parent.changing import FREE_SECONDS
+from onebroker.actors.engine.parent.leg_change import FREE_SECONDS
 from onebroker.actors.kernel.mailbox import Address, Mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.config.messages import order_changes as texts
@@ -31,14 +31,14 @@ class DeskActor:
         self,
         *,
         mailbox: Mailbox[DeskMessage],
-        doors: EngineDoors,
+        context: EngineContext,
         engine: Address[EngineMessage],
         status: Published[EngineStatus],
     ) -> None:
         self._mailbox = mailbox
-        self._room = DeskRoom(doors=doors, engine=engine, status=status)
-        self._modifies = Modifies(self._room)
-        self._flattening = Flattening(self._room)
+        self._desk = DeskContext(context=context, engine=engine, status=status)
+        self._modifies = Modifies(self._desk)
+        self._flattening = Flattening(self._desk)
         self._turns: dict[str, trio.Event] = {}
         """Turn -> event of the end of the last change taken up for it."""
 
@@ -74,13 +74,13 @@ class DeskActor:
     async def _answer(self, message: DeskMessage) -> EngineAnswer:
         match message:
             case CancelOrder():
-                return await cancel_order(self._room, message)
+                return await cancel_order(self._desk, message)
             case StopParent():
-                return await stop_parent(self._room, message)
+                return await stop_parent(self._desk, message)
             case ModifyOrder():
                 return await self._modifies.modify(message)
             case ModifyHeld():
-                return await modify_held(self._room, message)
+                return await modify_held(self._desk, message)
             case Flatten():
                 return await self._flattening.flatten(message)
             case _:

@@ -1,12 +1,12 @@
 """Cancel by order id: through the parent when the order is a leg of a running engine's open parent, else by the desk itself (rules 2.4.5)."""
 
 from onebroker.actors.engine.context.messages import CancelLeg, EngineAnswer, NotOurs
+from onebroker.actors.engine.desk.desk_context import DeskContext, Held
 from onebroker.actors.engine.desk.messages import CancelOrder
-from onebroker.actors.engine.desk.room import DeskRoom, Held
 from onebroker.actors.engine.intake.dry_run import shown_url
 from onebroker.actors.engine.orders.intents import IntentKind
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
-from onebroker.actors.sessions.acknowledged import cancelling
+from onebroker.actors.sessions.acknowledged_changes import cancelling
 from onebroker.actors.sessions.messages import LoginNeeded, RoomFull, Sent, result
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable, WireRequest
@@ -16,20 +16,20 @@ from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome, is_finished
 
 
-async def cancel_order(room: DeskRoom, message: CancelOrder) -> EngineAnswer:
+async def cancel_order(desk: DeskContext, message: CancelOrder) -> EngineAnswer:
     """Find the order, cancel it and answer. Raises Refusal: then nothing was sent."""
-    held = await room.appeared(message.order_id, message.broker)
+    held = await desk.appeared(message.order_id, message.broker)
     if is_finished(held.row.status):
         raise Refusal(409, texts.already(held.row.status), held.named())
-    access = room.door(held.broker).view.value.access
+    access = desk.session(held.broker).view.value.access
     if access is None:
         raise Refusal(503, texts.no_login(held.broker), held.named())
-    room.check_store(held.named())
+    desk.check_store(held.named())
     try:
-        request = room.door(held.broker).broker.orders.cancel_request(access, held.row, room.doors.clock.now())
+        request = desk.session(held.broker).broker.orders.cancel_request(access, held.row, desk.context.clock.now())
         if message.dry_run:
-            return _dry_run(room, message, held, request)
-        return _answer(room, message, held, await _send(room, held, request))
+            return _dry_run(desk, message, held, request)
+        return _answer(desk, message, held, await _send(desk, held, request))
     except NotSendable as error:
         raise Refusal(503, texts.cancel_not_built(str(error)), held.named()) from error
     except LoginNeeded as error:
@@ -40,22 +40,22 @@ async def cancel_order(room: DeskRoom, message: CancelOrder) -> EngineAnswer:
         raise Refusal(503, texts.redis_unreadable(str(error)), held.named()) from error
 
 
-async def _send(room: DeskRoom, held: Held, request: WireRequest) -> Sent:
-    parent_id = room.parent_of(held)
-    if parent_id is not None and room.engine_runs:
+async def _send(desk: DeskContext, held: Held, request: WireRequest) -> Sent:
+    parent_id = desk.parent_of(held)
+    if parent_id is not None and desk.engine_runs:
         try:
-            return await _through_parent(room, held, parent_id)
+            return await _through_parent(desk, held, parent_id)
         except NotOurs:
             pass  # a finished parent's order: nobody else acts on it
         except ActorNotRunning as error:
             if error.taken:  # the message may have left
                 return result(Outcome.UNKNOWN, "the order engine stopped while it cancelled this order", reached=True)
-    return await room.send(held.broker, request, Priority.CANCEL, cancelling(held.row))
+    return await desk.send(held.broker, request, Priority.CANCEL, cancelling(held.row))
 
 
-async def _through_parent(room: DeskRoom, held: Held, parent_id: str) -> Sent:
-    deadline = room.room_deadline()
-    intent = room.intent(IntentKind.CANCEL, held.named())
+async def _through_parent(desk: DeskContext, held: Held, parent_id: str) -> Sent:
+    deadline = desk.room_deadline()
+    intent = desk.intent(IntentKind.CANCEL, held.named())
 
     def ask(reply: Reply[Sent]) -> CancelLeg:
         return CancelLeg(
@@ -63,25 +63,25 @@ async def _through_parent(room: DeskRoom, held: Held, parent_id: str) -> Sent:
         )
 
     try:
-        return await room.ask_engine(ask)
+        return await desk.ask_engine(ask)
     except AskTimedOut as error:
         if not error.queued:
             raise RoomFull from error
         return result(Outcome.UNKNOWN, str(error), reached=True)
 
 
-def _dry_run(room: DeskRoom, message: CancelOrder, held: Held, request: WireRequest) -> EngineAnswer:
+def _dry_run(desk: DeskContext, message: CancelOrder, held: Held, request: WireRequest) -> EngineAnswer:
     body = {
         **held.named(),
         "status_before_cancel": held.row.status,
         "dry_run": True,
         "request": {"method": request.method, "url": shown_url(request.url)},
-        "timing_ms": room.timing(message.routed, None),
+        "timing_ms": desk.timing(message.routed, None),
     }
     return EngineAnswer(status=200, body=body)
 
 
-def _answer(room: DeskRoom, message: CancelOrder, held: Held, sent: Sent) -> EngineAnswer:
+def _answer(desk: DeskContext, message: CancelOrder, held: Held, sent: Sent) -> EngineAnswer:
     answer = sent.answer
     body = {
         **held.named(),
@@ -89,6 +89,6 @@ def _answer(room: DeskRoom, message: CancelOrder, held: Held, sent: Sent) -> Eng
         "outcome": answer.outcome.value,
         "status_message": answer.status_message,
         "broker_response": answer.broker_response,
-        "timing_ms": room.timing(message.routed, sent),
+        "timing_ms": desk.timing(message.routed, sent),
     }
     return EngineAnswer(status=OUTCOME_STATUS[answer.outcome], body=body)

@@ -18,13 +18,13 @@ import trio
 from onebroker.actors.engine.books.fresh_reads import Read, began, is_ok, read_soon
 from onebroker.actors.engine.books.shown_positions import ShownPositions, positions_after, shown_lately, shown_since
 from onebroker.actors.engine.context.messages import EngineAnswer, HaltParents
-from onebroker.actors.engine.desk.closes import Close, Closed, close_all, closes_of
+from onebroker.actors.engine.desk.desk_context import MARGIN_SECONDS, DeskContext
+from onebroker.actors.engine.desk.flatten_closes import Close, Closed, close_all, closes_of
 from onebroker.actors.engine.desk.messages import Flatten
-from onebroker.actors.engine.desk.room import MARGIN_SECONDS, DeskRoom
 from onebroker.actors.engine.orders.intents import IntentKind
-from onebroker.actors.engine.placing.unshown import unshown
+from onebroker.actors.engine.placing.unshown_orders import unshown
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
-from onebroker.actors.sessions.acknowledged import cancelling
+from onebroker.actors.sessions.acknowledged_changes import cancelling
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
@@ -66,9 +66,9 @@ class Cancelled:
 class Flattening:
     """The flatten requests of a desk."""
 
-    def __init__(self, room: DeskRoom) -> None:
-        self._room = room
-        self._clock = room.doors.clock
+    def __init__(self, desk: DeskContext) -> None:
+        self._desk = desk
+        self._clock = desk.context.clock
         self._turn = trio.Lock()
 
     async def flatten(self, message: Flatten) -> EngineAnswer:
@@ -82,22 +82,22 @@ class Flattening:
 
     async def _check_store(self) -> None:
         try:
-            await self._room.doors.store.members(keys.OPEN_PARENTS)
+            await self._desk.context.store.members(keys.OPEN_PARENTS)
         except StoreError as error:
             raise Refusal(503, shared.redis_unreadable(str(error))) from error
-        self._room.check_store({})
+        self._desk.check_store({})
 
     def _dry_run(self, message: Flatten) -> EngineAnswer:
         orders = [{"broker": code, "order_id": row.order_id, "status": row.status} for code, row in self._open_orders()]
         shown = self._shown_positions()
-        closes = [close.shown() for close in closes_of(self._room.doors, shown)]
+        closes = [close.shown() for close in closes_of(self._desk.context, shown)]
         body = {
             "dry_run": True,
             "would_cancel": orders,
             "would_close": closes,
             "brokers_not_read": self._not_read(),
             "positions_not_readable": self._not_readable(shown),
-            "timing_ms": self._room.timing(message.routed, None),
+            "timing_ms": self._desk.timing(message.routed, None),
         }
         return EngineAnswer(status=200, body=body)
 
@@ -105,13 +105,13 @@ class Flattening:
         engine_until = self._clock.monotonic() + ENGINE_SECONDS
         done: dict[OrderName, Cancelled] = {}
         halted = await self._halt(done, engine_until)
-        timing = self._room.timing(message.routed, None)
+        timing = self._desk.timing(message.routed, None)
         cancelled, not_read = await self._cancel_all(done)
         still_open = [f"{code}:{row.order_id}" for code, row in self._open_orders()]
         not_shown = self._not_shown()
         closed, shown, open_positions = await self._close_all(engine_until)
         whole = {code for code, positions in shown.items() if positions.whole}
-        not_read = sorted({*not_read, *(self._room.doors.sessions.keys() - whole)})
+        not_read = sorted({*not_read, *(self._desk.context.sessions.keys() - whole)})
         flat = (
             "error" not in halted
             and all(cancel.sent for cancel in cancelled)
@@ -148,14 +148,14 @@ class Flattening:
 
     async def _ask_to_halt(self, engine_until: float) -> dict[str, Any]:
         """Ask the engine to halt its parents. If it ends before it has answered, ask the next engine: halting a halted parent does nothing."""
-        room = self._room
-        intent = room.intent(IntentKind.HALT, {})
-        wait_seconds = room.doors.settings.broker_timeout_seconds + 2 * MARGIN_SECONDS
+        desk = self._desk
+        intent = desk.intent(IntentKind.HALT, {})
+        wait_seconds = desk.context.settings.broker_timeout_seconds + 2 * MARGIN_SECONDS
         asked = -1
-        while await room.engine_comes(engine_until, after=asked):
-            asked = room.status.version
+        while await desk.engine_comes(engine_until, after=asked):
+            asked = desk.status.version
             try:
-                halted: int = await room.engine.ask(lambda reply: HaltParents(intent=intent, reply=reply), wait_seconds)
+                halted: int = await desk.engine.ask(lambda reply: HaltParents(intent=intent, reply=reply), wait_seconds)
             except ActorNotRunning:
                 continue
             except AskTimedOut:
@@ -163,14 +163,14 @@ class Flattening:
             except StoreError as error:
                 return {"error": shared.redis_unreadable(str(error))}
             answer = {"halted_parents": halted}
-            room.keep_soon(intent, EngineAnswer(status=200, body=answer))
+            desk.keep_soon(intent, EngineAnswer(status=200, body=answer))
             return answer
         return {"error": order_texts.ENGINE_NOT_RUNNING}
 
     async def _cancel_without_engine(self, done: dict[OrderName, Cancelled]) -> None:
         """Once no engine runs, cancel open orders repeatedly, without end. While an engine runs, its parents are halted first."""
-        status = self._room.status
-        while self._room.engine_runs:
+        status = self._desk.status
+        while self._desk.engine_runs:
             await status.wait_newer(status.version)
         while True:
             await self._cancel_new(done)
@@ -190,13 +190,13 @@ class Flattening:
         with trio.move_on_after(WAIT_SECONDS):
             while True:
                 await self._cancel_new(done)
-                if not self._open_orders() and not unshown(self._room.doors) and self._all_read("orders", after):
+                if not self._open_orders() and not unshown(self._desk.context) and self._all_read("orders", after):
                     break
                 self._read_orders_soon()
                 await trio.sleep(POLL_SECONDS)
         now = self._clock.monotonic()
-        sessions = self._room.doors.sessions
-        not_read = [code for code, door in sessions.items() if not is_ok(door.view.value, "orders", now)]
+        sessions = self._desk.context.sessions
+        not_read = [code for code, handle in sessions.items() if not is_ok(handle.view.value, "orders", now)]
         return [done[name] for name in sorted(done)], not_read
 
     async def _cancel_new(self, done: dict[OrderName, Cancelled]) -> None:
@@ -215,8 +215,8 @@ class Flattening:
                     nursery.start_soon(self._cancel, code, row, note)
 
     async def _cancel(self, code: str, row: OrderRow, note: Callable[[Cancelled], None]) -> None:
-        door = self._room.door(code)
-        access = door.view.value.access
+        handle = self._desk.session(code)
+        access = handle.view.value.access
 
         def unsent(why: str) -> None:
             note(Cancelled(broker=code, order_id=row.order_id, sent=False, outcome=None, status_message=why))
@@ -225,8 +225,8 @@ class Flattening:
             unsent(order_texts.no_login(code))
             return
         try:
-            request = door.broker.orders.cancel_request(access, row, self._clock.now())
-            sent = await self._room.send(code, request, Priority.CANCEL, cancelling(row))
+            request = handle.broker.orders.cancel_request(access, row, self._clock.now())
+            sent = await self._desk.send(code, request, Priority.CANCEL, cancelling(row))
         except NotSendable as error:
             unsent(order_texts.cancel_not_built(str(error)))
         except LoginNeeded:
@@ -249,16 +249,16 @@ class Flattening:
             )
 
     def _read_orders_soon(self) -> None:
-        for door in self._room.doors.sessions.values():
-            read_soon(door, "orders")
+        for handle in self._desk.context.sessions.values():
+            read_soon(handle, "orders")
 
     def _open_orders(self) -> list[tuple[str, OrderRow]]:
         """Return every order that has not finished, by broker and id; an unknown status counts as open."""
         return sorted(
             (
                 (code, row)
-                for code, door in self._room.doors.sessions.items()
-                for row in door.view.value.orders.values()
+                for code, handle in self._desk.context.sessions.items()
+                for row in handle.view.value.orders.values()
                 if not is_finished(row.status)
             ),
             key=lambda found: (found[0], found[1].order_id),
@@ -269,20 +269,20 @@ class Flattening:
         names = ("broker", "leg_id", "order_id", "tradingsymbol", "transaction_type", "quantity")
         return [
             {**{name: getattr(leg, name) for name in names}, "status_message": texts.NOT_SHOWN}
-            for leg in unshown(self._room.doors)
+            for leg in unshown(self._desk.context)
         ]
 
     def _all_read(self, resource: Read, after: float) -> bool:
         """Whether every broker with a login has been read since `after` (monotonic seconds)."""
-        views = [door.view.value for door in self._room.doors.sessions.values() if door.view.value.live]
+        views = [handle.view.value for handle in self._desk.context.sessions.values() if handle.view.value.live]
         return all((started := began(view, resource)) is not None and started >= after for view in views)
 
     def _not_read(self) -> list[str]:
         now = self._clock.monotonic()
         return sorted(
             code
-            for code, door in self._room.doors.sessions.items()
-            if not (is_ok(door.view.value, "orders", now) and is_ok(door.view.value, "positions", now))
+            for code, handle in self._desk.context.sessions.items()
+            if not (is_ok(handle.view.value, "orders", now) and is_ok(handle.view.value, "positions", now))
         )
 
     # --- steps 4 and 5: the positions -------------------------------------------------------------------------------
@@ -292,23 +292,23 @@ class Flattening:
         after the wait."""
         after = self._clock.monotonic()
         async with trio.open_nursery() as nursery:
-            for door in self._room.doors.sessions.values():
-                if door.view.value.live:
-                    nursery.start_soon(positions_after, door, after, WAIT_SECONDS)
+            for handle in self._desk.context.sessions.values():
+                if handle.view.value.live:
+                    nursery.start_soon(positions_after, handle, after, WAIT_SECONDS)
         shown = self._shown_positions()
-        closes = closes_of(self._room.doors, shown)
-        closed = await close_all(self._room, closes, engine_until)
+        closes = closes_of(self._desk.context, shown)
+        closed = await close_all(self._desk, closes, engine_until)
         return closed, shown, await self._wait_for_zero(closes)
 
     def _shown_positions(self) -> dict[str, ShownPositions]:
         """Return the positions that brokers show now, without brokers that show none."""
         now = self._clock.monotonic()
-        shown = {code: shown_lately(door.view.value, now) for code, door in self._room.doors.sessions.items()}
+        shown = {code: shown_lately(handle.view.value, now) for code, handle in self._desk.context.sessions.items()}
         return {code: positions for code, positions in shown.items() if positions is not None}
 
     def _not_readable(self, shown: Mapping[str, ShownPositions]) -> list[dict[str, str]]:
         """Return the brokers with unreadable rows, and which rows these are."""
-        views = {code: self._room.door(code).view.value for code, positions in shown.items() if not positions.whole}
+        views = {code: self._desk.session(code).view.value for code, positions in shown.items() if not positions.whole}
         return [
             {"broker": code, "status_message": view.read_errors.get("positions", "")}
             for code, view in sorted(views.items())
@@ -321,14 +321,14 @@ class Flattening:
         with trio.move_on_after(WAIT_SECONDS):
             while any(not self._shows_zero(code, key, after) for code, key in names):
                 for code in {code for code, _ in names}:
-                    read_soon(self._room.door(code), "positions")
+                    read_soon(self._desk.session(code), "positions")
                 await trio.sleep(POLL_SECONDS)
         return [f"{code}:{key}" for code, key in names if not self._shows_zero(code, key, after)]
 
     def _shows_zero(self, code: str, key: str, after: float) -> bool:
         """Whether a read begun since `after` shows no open position of this key. In a partly readable answer, a missing row may be an unreadable
         one."""
-        shown = shown_since(self._room.door(code).view.value, after)
+        shown = shown_since(self._desk.session(code).view.value, after)
         if shown is None:
             return False
         units = [row.quantity for row in shown.rows if row.view != "day" and row.position_key == key]

@@ -5,7 +5,7 @@ from typing import TypeAlias
 import attrs
 
 from onebroker.actors.engine.context.messages import EngineAnswer
-from onebroker.actors.engine.orders.records import LegChange
+from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.kernel.mailbox import Reply
 
 

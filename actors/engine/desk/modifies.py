@@ -5,8 +5,8 @@ from typing import Any
 
 from onebroker.actors.engine.books.fresh_reads import orders_read_after
 from onebroker.actors.engine.context.messages import EngineAnswer, LegChanged, ModifyLeg, NotOurs
+from onebroker.actors.engine.desk.desk_context import DeskContext, Held, refused
 from onebroker.actors.engine.desk.messages import ModifyOrder
-from onebroker.actors.engine.desk.room import DeskRoom, Held, refused
 from onebroker.actors.engine.intake.dry_run import shown_request
 from onebroker.actors.engine.orders.accepted_changes import (
     AcceptedChanges,
@@ -17,11 +17,11 @@ from onebroker.actors.engine.orders.accepted_changes import (
     shown_changes,
 )
 from onebroker.actors.engine.orders.intents import Intent, IntentKind
-from onebroker.actors.engine.orders.records import LegChange
-from onebroker.actors.engine.parent.changing import FREE_SECONDS, priority_of, refusal_of
-from onebroker.actors.engine.parent.growth import check_growth
+from onebroker.actors.engine.orders.parent_records import LegChange
+from onebroker.actors.engine.parent.growth_check import check_growth
+from onebroker.actors.engine.parent.leg_change import FREE_SECONDS, priority_of, refusal_of
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
-from onebroker.actors.sessions.acknowledged import changing
+from onebroker.actors.sessions.acknowledged_changes import changing
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent, result
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable, WireRequest
@@ -36,21 +36,21 @@ _NOT_SENT = (LoginNeeded, RoomFull, CapReached, StoreError, NotSendable)
 class Modifies:
     """Changes of orders. For orders that no parent follows, it keeps changes that brokers accepted and their books may not show yet."""
 
-    def __init__(self, room: DeskRoom) -> None:
-        self._room = room
-        self._clock = room.doors.clock
+    def __init__(self, desk: DeskContext) -> None:
+        self._desk = desk
+        self._clock = desk.context.clock
         self._accepted = AcceptedChanges()
         self._unknown_since: dict[tuple[str, str], float] = {}
         """(broker, order id) -> monotonic seconds at which a change ended as unknown; a book begun later decides."""
 
     async def modify(self, message: ModifyOrder) -> EngineAnswer:
         """Find the order, change it and answer. Raises Refusal: then nothing was sent."""
-        room = self._room
-        held = await room.appeared(message.order_id, message.broker)
+        desk = self._desk
+        held = await desk.appeared(message.order_id, message.broker)
         if is_finished(held.row.status):
             raise Refusal(409, order_texts.already(held.row.status), held.named())
-        room.check_store(held.named())
-        parent_id = room.parent_of(held)
+        desk.check_store(held.named())
+        parent_id = desk.parent_of(held)
         try:
             if parent_id is not None:
                 return await self._of_parent(message, held, parent_id)
@@ -62,8 +62,8 @@ class Modifies:
 
     async def _of_parent(self, message: ModifyOrder, held: Held, parent_id: str) -> EngineAnswer:
         """Hand the change to the parent as an intent, whose answer is kept."""
-        room = self._room
-        intent = room.intent(IntentKind.MODIFY, {**held.named(), "parent_id": parent_id, **message.change.given()})
+        desk = self._desk
+        intent = desk.intent(IntentKind.MODIFY, {**held.named(), "parent_id": parent_id, **message.change.given()})
         try:
             done = await self._through_parent(message, held, parent_id, intent)
             answer = self._answer(message, held, done, {"parent_id": parent_id, "part": done.part}, intent)
@@ -72,14 +72,14 @@ class Modifies:
         except Refusal as refusal:
             answer = refused(Refusal(refusal.status, refusal.sentence, {**held.named(), **refusal.extra}))
         if not message.dry_run:
-            await room.keep(intent, answer)
+            await desk.keep(intent, answer)
         return answer
 
     async def _through_parent(self, message: ModifyOrder, held: Held, parent_id: str, intent: Intent) -> LegChanged:
-        room = self._room
-        if not await room.engine_comes(room.engine_deadline(message.routed)):
+        desk = self._desk
+        if not await desk.engine_comes(desk.engine_deadline(message.routed)):
             raise Refusal(503, texts.ENGINE_NOT_RUNNING)
-        deadline = room.room_deadline()
+        deadline = desk.room_deadline()
 
         def ask(reply: Reply[LegChanged]) -> ModifyLeg:
             return ModifyLeg(
@@ -88,7 +88,7 @@ class Modifies:
             )  # fmt: skip
 
         try:
-            return await room.ask_engine(ask)
+            return await desk.ask_engine(ask)
         except ActorNotRunning as error:
             if not error.taken:
                 raise Refusal(503, texts.ENGINE_NOT_RUNNING) from error
@@ -99,14 +99,14 @@ class Modifies:
             why = str(error)
         changes = check(self._target(held), message.change)
         sent = result(Outcome.UNKNOWN, why, reached=True)
-        owner = room.doors.legs.owner(held.broker, held.row.order_id, held.row.tag)
+        owner = desk.context.legs.owner(held.broker, held.row.order_id, held.row.tag)
         return LegChanged(part=owner.leg_role if owner else "", row=held.row, changes=changes, sent=sent)
 
     # --- by ourselves -----------------------------------------------------------------------------------------------
 
     async def _by_ourselves(self, message: ModifyOrder, held: Held) -> LegChanged:
         await self._decided(held)
-        held = self._room.find(message.order_id, held.broker)
+        held = self._desk.find(message.order_id, held.broker)
         if is_finished(held.row.status):
             raise Refusal(409, order_texts.already(held.row.status))
         target = self._target(held)
@@ -114,14 +114,14 @@ class Modifies:
         done = LegChanged(part="", row=target.row, changes=changes)
         if not changes.given():
             return done
-        check_growth(self._room.doors, target, changes)
+        check_growth(self._desk.context, target, changes)
         try:
             request = self._request(target, changes)
             if message.dry_run:
                 return LegChanged(part="", row=target.row, changes=changes, request=request)
             priority = priority_of(target.row, changes, closes=False)
             then = changing(target.row, changed_row(target.row, changes))
-            sent = await self._room.send(held.broker, request, priority, then)
+            sent = await self._desk.send(held.broker, request, priority, then)
         except _NOT_SENT as error:
             raise refusal_of(error, held.broker) from error
         self._note(held, target, changes, sent)
@@ -133,26 +133,26 @@ class Modifies:
         since = self._unknown_since.get(key)
         if since is None:
             return
-        if not await orders_read_after(self._room.door(held.broker), since, FREE_SECONDS):
+        if not await orders_read_after(self._desk.session(held.broker), since, FREE_SECONDS):
             raise Refusal(409, texts.STILL_ANSWERED)
         self._unknown_since.pop(key, None)
 
     def _target(self, held: Held) -> Target:
-        door = self._room.door(held.broker)
+        handle = self._desk.session(held.broker)
         key = (held.broker, held.row.order_id)
         return Target(
             broker=held.broker,
-            capabilities=door.broker.capabilities,
-            row=self._accepted.standing(key, held.row, door.view.value.orders_read_started),
-            instrument=instrument_of(self._room.doors.catalogue.value.latest, held.broker, held.row.instrument_token),
+            capabilities=handle.broker.capabilities,
+            row=self._accepted.standing(key, held.row, handle.view.value.orders_read_started),
+            instrument=instrument_of(self._desk.context.catalogue.value.latest, held.broker, held.row.instrument_token),
         )
 
     def _request(self, target: Target, changes: LegChange) -> WireRequest:
-        door = self._room.door(target.broker)
-        access = door.view.value.access
+        handle = self._desk.session(target.broker)
+        access = handle.view.value.access
         if access is None:
             raise LoginNeeded(target.broker)
-        return door.broker.orders.modify_request(access, target.order_change(changes), self._clock.now())
+        return handle.broker.orders.modify_request(access, target.order_change(changes), self._clock.now())
 
     def _note(self, held: Held, target: Target, changes: LegChange, sent: Sent) -> None:
         key, now = (held.broker, held.row.order_id), self._clock.monotonic()
@@ -172,7 +172,7 @@ class Modifies:
         intent: Intent | None = None,
     ) -> EngineAnswer:
         """Render the result of a change; for an engine's leg with its parent and part."""
-        room = self._room
+        desk = self._desk
         target = self._target(held)
         begins = {
             **held.named(),
@@ -181,7 +181,7 @@ class Modifies:
             "changes": shown_changes(done.row, done.changes),
         }
         ids = {**(of_parent or {}), **({} if intent is None else {"intent_id": intent.intent_id})}
-        timing = {"timing_ms": room.timing(message.routed, done.sent)}
+        timing = {"timing_ms": desk.timing(message.routed, done.sent)}
         if message.dry_run:
             request = {} if done.request is None else {"request": shown_request(done.request)}
             said = {} if done.request is not None else {"status_message": texts.SAME_VALUES}

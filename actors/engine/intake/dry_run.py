@@ -6,14 +6,14 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import attrs
 import msgspec
 
-from onebroker.actors.engine.choice.checks import Candidate, Skipped
+from onebroker.actors.engine.choice.broker_checks import Candidate, Skipped
 from onebroker.actors.engine.choice.choose import by_code, none_left
-from onebroker.actors.engine.choice.order import LegOrder, placed_order
-from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.choice.leg_order import LegOrder, placed_order
+from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.messages import EngineAnswer, Place
-from onebroker.actors.engine.orders.tokens import leg_token
+from onebroker.actors.engine.orders.leg_tokens import leg_token
 from onebroker.actors.engine.parent.answers import milliseconds
-from onebroker.actors.engine.placing.margins import choose_asking
+from onebroker.actors.engine.placing.margin_choice import choose_asking
 from onebroker.actors.engine.placing.seats import ticket
 from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.config.messages import orders as texts
@@ -32,9 +32,9 @@ class Would:
     skipped: tuple[Skipped, ...]
 
 
-async def would_send(order: LegOrder, token: str, doors: EngineDoors) -> Would | EngineAnswer:
+async def would_send(order: LegOrder, token: str, context: EngineContext) -> Would | EngineAnswer:
     """Return what would be sent for one order with the brokers' present state, or the refusal it would get."""
-    choice = await choose_asking(order, doors)
+    choice = await choose_asking(order, context)
     skipped = list(choice.skipped)
     for candidate in choice.candidates:
         code, access = candidate.broker.code, candidate.view.access
@@ -42,7 +42,7 @@ async def would_send(order: LegOrder, token: str, doors: EngineDoors) -> Would |
             skipped.append(Skipped(code, texts.no_login(code)))
             continue
         try:
-            request = candidate.broker.orders.place_request(access, ticket(candidate, token), doors.clock.now())
+            request = candidate.broker.orders.place_request(access, ticket(candidate, token), context.clock.now())
         except NotSendable as error:
             skipped.append(Skipped(code, str(error)))
             continue
@@ -50,9 +50,11 @@ async def would_send(order: LegOrder, token: str, doors: EngineDoors) -> Would |
     return none_left(choice, skipped)
 
 
-async def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
+async def dry_run(place: Place, context: EngineContext) -> EngineAnswer:
     """Answer with what a simple order would send, or with the refusal it would get."""
-    would = await would_send(placed_order(place.order), leg_token(place.intent_id, "entry", 0, doors.writes.run), doors)
+    would = await would_send(
+        placed_order(place.order), leg_token(place.intent_id, "entry", 0, context.writes.run), context
+    )
     if isinstance(would, EngineAnswer):
         return EngineAnswer(status=would.status, body={**would.body, "intent_id": place.intent_id})
     cost = would.candidate.cost
@@ -65,7 +67,7 @@ async def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
         "order": shown_order(would.candidate.order),
         "estimated_cost": None if cost is None else cost.shown(),
         "skipped": [{"broker": skip.broker, "reason": skip.reason} for skip in would.skipped],
-        "timing_ms": {"preparation": milliseconds(doors.clock.monotonic() - place.routed)},
+        "timing_ms": {"preparation": milliseconds(context.clock.monotonic() - place.routed)},
         "intent_id": place.intent_id,
     }
     return EngineAnswer(status=200, body=body)

@@ -3,31 +3,31 @@ counted."""
 
 from typing import Any
 
-from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.messages import EngineAnswer, Place
 from onebroker.actors.engine.intake.dry_run import shown_order, shown_request, would_send
-from onebroker.actors.engine.orders.tokens import leg_token
+from onebroker.actors.engine.orders.leg_tokens import leg_token
 from onebroker.actors.engine.parent.answers import milliseconds
 from onebroker.actors.engine.plan.machine.advance import Outcome, advance
-from onebroker.actors.engine.plan.machine.legs import NewLeg
+from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
 from onebroker.actors.engine.plan.machine.look import Inputs
 from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
-from onebroker.actors.engine.plan.prices import OptionModel, uncapped
-from onebroker.actors.engine.plan.shown import shown_plan
-from onebroker.actors.engine.plan_parent.legs import order_of
-from onebroker.actors.engine.plan_parent.market import PlanMarket
+from onebroker.actors.engine.plan.price_kinds import OptionModel, uncapped
+from onebroker.actors.engine.plan.shown_tree import shown_plan
+from onebroker.actors.engine.plan_parent.leg_conversion import order_of
+from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
 from onebroker.actors.engine.shown.plan_answers import trigger_of, unpriced
 from onebroker.config.messages import orders as texts
 from onebroker.config.messages import plan_life as life_texts
 
 
-async def plan_dry_run(place: Place, root: Part, doors: EngineDoors) -> EngineAnswer:
+async def plan_dry_run(place: Place, root: Part, context: EngineContext) -> EngineAnswer:
     """Answer with what the plan's start would send, or with the refusal it would get."""
-    looked = advance(root, Inputs(parts={}, legs=(), market=PlanMarket(doors, ())))
+    looked = advance(root, Inputs(parts={}, legs=(), market=PlanMarket(context, ())))
     requests: list[dict[str, Any]] = []
     for number, action in enumerate(looked.actions):
         if isinstance(action, NewLeg):
-            shown = await _would_send(place, action, number, doors)
+            shown = await _would_send(place, action, number, context)
             if isinstance(shown, EngineAnswer):
                 return EngineAnswer(status=shown.status, body={**shown.body, "intent_id": place.intent_id})
             requests.append(shown)
@@ -35,7 +35,7 @@ async def plan_dry_run(place: Place, root: Part, doors: EngineDoors) -> EngineAn
     if refused is not None:
         error = {"error": refused.sentence, "instrument_id": place.order.instrument.instrument_id}
         return EngineAnswer(status=refused.status, body={**error, "intent_id": place.intent_id})
-    warnings = _warnings(root, doors)
+    warnings = _warnings(root, context)
     body = {
         "dry_run": True,
         "instrument_id": place.order.instrument.instrument_id,
@@ -46,16 +46,16 @@ async def plan_dry_run(place: Place, root: Part, doors: EngineDoors) -> EngineAn
         "requests": requests,
         **({} if requests else _trigger(root, looked)),
         **({"warnings": warnings} if warnings else {}),
-        "timing_ms": {"preparation": milliseconds(doors.clock.monotonic() - place.routed)},
+        "timing_ms": {"preparation": milliseconds(context.clock.monotonic() - place.routed)},
         "intent_id": place.intent_id,
     }
     return EngineAnswer(status=200, body=body)
 
 
-def _warnings(root: Part, doors: EngineDoors) -> list[str]:
+def _warnings(root: Part, context: EngineContext) -> list[str]:
     """Return warnings about settings that are allowed but rarely intended: an option priced from a spot. Its forward is only as good as the given
     rate."""
-    market = PlanMarket(doors, ())
+    market = PlanMarket(context, ())
     prices = [uncapped(part.price) for part in walk(root) if isinstance(part, OrderPart)]
     watched = {price.watch_instrument_id for price in prices if isinstance(price, OptionModel)}
     return (
@@ -63,13 +63,13 @@ def _warnings(root: Part, doors: EngineDoors) -> list[str]:
     )
 
 
-async def _would_send(place: Place, new: NewLeg, number: int, doors: EngineDoors) -> dict[str, Any] | EngineAnswer:
-    latest = doors.catalogue.value.latest
+async def _would_send(place: Place, new: NewLeg, number: int, context: EngineContext) -> dict[str, Any] | EngineAnswer:
+    latest = context.catalogue.value.latest
     instrument = None if latest is None else latest.instrument(new.instrument_id)
     if instrument is None:
         return EngineAnswer(status=503, body={"error": texts.NO_BROKER})
     order = order_of(new, instrument, closes=place.order.closes_position)
-    would = await would_send(order, leg_token(place.intent_id, new.part, number, doors.writes.run), doors)
+    would = await would_send(order, leg_token(place.intent_id, new.part, number, context.writes.run), context)
     if isinstance(would, EngineAnswer):
         return would
     cost = would.candidate.cost

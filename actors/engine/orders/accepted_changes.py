@@ -12,7 +12,7 @@ import attrs
 import msgspec
 
 from onebroker.actors.catalogue.interface import Instrument, Snapshot
-from onebroker.actors.engine.orders.records import LegChange
+from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.brokers.broker import Capabilities, OrderChange
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.config.instruments import calendar_of

@@ -11,8 +11,8 @@ from datetime import datetime, time
 
 import attrs
 
-from onebroker.actors.catalogue.renames import STRIKE
-from onebroker.actors.engine.orders.records import ParentRecord, decode_parent, encode_parent
+from onebroker.actors.catalogue.contract_renames import STRIKE
+from onebroker.actors.engine.orders.parent_records import ParentRecord, decode_parent, encode_parent
 from onebroker.actors.store.durable_history import Rename
 from onebroker.config.clock import IST
 from onebroker.config.messages import plan_life as texts

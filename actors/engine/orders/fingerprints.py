@@ -11,7 +11,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TypeAlias
 
-from onebroker.actors.engine.orders.records import LegRecord, LegState
+from onebroker.actors.engine.orders.parent_records import LegRecord, LegState
 from onebroker.brokers.records import OrderRow
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from onebroker.actors.engine.orders.records import LegRecord
-from onebroker.actors.engine.orders.tokens import looks_like_token
+from onebroker.actors.engine.orders.leg_tokens import looks_like_token
+from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.brokers.records import OrderRow
 
 

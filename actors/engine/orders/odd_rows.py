@@ -1,8 +1,8 @@
 """Whether an unreadable row may be a certain leg's order. If it may, the row's book says nothing about that leg. Pure."""
 
-from onebroker.actors.engine.orders.index import Legs
-from onebroker.actors.engine.orders.records import LegRecord
-from onebroker.actors.sessions.view import OddOrder
+from onebroker.actors.engine.orders.order_index import Legs
+from onebroker.actors.engine.orders.parent_records import LegRecord
+from onebroker.actors.sessions.session_view import OddOrder
 
 
 def may_be(leg: LegRecord, odd: OddOrder, legs: Legs, *, today: str, sent_after: float | None) -> bool:

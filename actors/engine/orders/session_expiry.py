@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
-from onebroker.actors.engine.orders.records import LegRecord
+from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.brokers.records import OrderRow
 from onebroker.config.calendars import MOST_DAYS_SEARCHED, Calendar
 from onebroker.config.clock import from_epoch

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import attrs
 
-from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord, ParentState
 
 StateT = TypeVar("StateT", LegState, ParentState)
 EventT = TypeVar("EventT", bound=StrEnum)

@@ -5,7 +5,7 @@ Rows are numbered as in order-engine 2.2.
 
 import attrs
 
-from onebroker.actors.engine.orders.records import LegChange, LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.orders.states import LegEvent, ParentEvent, leg_state, moved_leg, moved_parent
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.records import OrderRow

@@ -3,7 +3,7 @@
 import msgspec
 
 from onebroker.actors.engine.context.messages import EngineAnswer
-from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord
+from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord
 from onebroker.actors.sessions.messages import Sent
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.config.messages import orders as texts

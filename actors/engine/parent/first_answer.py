@@ -2,9 +2,9 @@
 
 import attrs
 
-from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.messages import EngineAnswer, Place
-from onebroker.actors.engine.orders.records import ParentState
+from onebroker.actors.engine.orders.parent_records import ParentState
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.placing.write_ahead import Recorder
@@ -24,10 +24,10 @@ _ENDED_BEFORE_SENT = {
 class FirstAnswer:
     """The answer of one parent. Only the parent's actor calls it."""
 
-    def __init__(self, recorder: Recorder, doors: EngineDoors) -> None:
+    def __init__(self, recorder: Recorder, context: EngineContext) -> None:
         self._recorder = recorder
-        self._doors = doors
-        self._clock = doors.clock
+        self._context = context
+        self._clock = context.clock
 
     def refuse(self, place: Place | None, answer: EngineAnswer) -> None:
         """End the parent as rejected: nothing was sent, and nothing will be. If a caller or a flatten ended it first, answer that instead."""
@@ -57,11 +57,11 @@ class FirstAnswer:
         record = self._recorder.record
         if not record.answered:
             self._recorder.change(attrs.evolve(record, answered=True))
-        self._doors.store.post(self.kept(answer))
+        self._context.store.post(self.kept(answer))
 
     def kept(self, answer: EngineAnswer) -> Op:
         """Return the write that keeps an answer for reading by intent."""
-        keep_seconds = int(self._doors.settings.answer_keep_seconds)
+        keep_seconds = int(self._context.settings.answer_keep_seconds)
         return Set(keys.answer(self._recorder.record.intent_id), answers.encode(answer), keep_seconds)
 
     def stopped(self, place: Place) -> None:

@@ -5,12 +5,12 @@ import logging
 
 from onebroker.actors.engine.context.messages import BooksFresh
 from onebroker.actors.engine.orders.leg_rows import is_of, row_of
-from onebroker.actors.engine.orders.records import LegRecord, LegState
+from onebroker.actors.engine.orders.parent_records import LegRecord, LegState
 from onebroker.actors.engine.orders.session_expiry import as_ended
 from onebroker.actors.engine.orders.transitions import leg_seen, turns_up
+from onebroker.actors.engine.parent.clock_corrections import ClockPut
 from onebroker.actors.engine.parent.open_parent import OpenParent
-from onebroker.actors.engine.parent.recovering import as_shown
-from onebroker.actors.engine.parent.times_ahead import ClockPut
+from onebroker.actors.engine.parent.store_recovery import as_shown
 from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.brokers.records import OrderRow
 from onebroker.config.messages import unknown_orders as texts
@@ -25,7 +25,7 @@ class Following:
     def __init__(self, parent: OpenParent) -> None:
         self._parent = parent
         self._recorder = parent.recorder
-        self._doors = parent.doors
+        self._context = parent.context
         self._clock = parent.clock
         self._end_heard: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its end was first heard of; a book read begun later confirms the end."""
@@ -73,11 +73,11 @@ class Following:
         confirmed = began is not None and heard is not None and began >= heard
         if is_finished(row.status) and heard is None:
             self._end_heard[leg.leg_id] = self._clock.monotonic()
-            self._doors.read_soon(leg.broker)
+            self._context.read_soon(leg.broker)
         if not is_finished(row.status):
             self._stood_at[leg.leg_id] = self._clock.epoch()
         stood = self._stood_at.get(leg.leg_id)
-        standing = as_ended(leg, changing.standing(leg, row), stood, self._ended_at(leg), self._doors.calendar)
+        standing = as_ended(leg, changing.standing(leg, row), stood, self._ended_at(leg), self._context.calendar)
         adopted = self._parent.work.adopts(leg)
         seen = leg_seen(leg, standing, self._clock.epoch(), confirmed=confirmed, adopted=adopted)
         if seen is not leg:

@@ -3,16 +3,16 @@
 import attrs
 import trio
 
-from onebroker.actors.engine.context.context import EngineDoors
-from onebroker.actors.engine.context.lock import EngineLock
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.leg_rows import is_of
-from onebroker.actors.engine.orders.records import LegRecord, ParentRecord
-from onebroker.actors.engine.parent.cancelling import Cancelling
-from onebroker.actors.engine.parent.changing import Changing
+from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
 from onebroker.actors.engine.parent.first_answer import FirstAnswer
 from onebroker.actors.engine.parent.forgotten_orders import ForgottenOrders
-from onebroker.actors.engine.parent.reconciling import Reconciler
+from onebroker.actors.engine.parent.leg_cancel import Cancelling
+from onebroker.actors.engine.parent.leg_change import Changing
+from onebroker.actors.engine.parent.reconciler import Reconciler
 from onebroker.actors.engine.parent.tasks import Tasks
 from onebroker.actors.engine.parent.trouble_notes import troubles_of
 from onebroker.actors.engine.parent.work import Work
@@ -33,25 +33,25 @@ class OpenParent:
         *,
         is_new: bool,
         is_stored: bool,
-        doors: EngineDoors,
+        context: EngineContext,
         lock: EngineLock,
     ) -> None:
         """`is_new`: whether the parent begins now, and is not taken up after a restart. `is_stored`: whether the store has the record."""
         self.parent_id = parent_id
         self.is_new = is_new
-        self.doors = doors
-        self.clock = doors.clock
+        self.context = context
+        self.clock = context.clock
         self.lock = lock
-        self.recorder = Recorder(record, stored=is_stored, doors=doors, lock=lock)
+        self.recorder = Recorder(record, stored=is_stored, context=context, lock=lock)
         self.traffic = Traffic()
         self.tasks = Tasks()
         self.taken_up = trio.Event()
         """Set when the parent may continue after a restart: with all orders that the store had lost."""
-        self.first_answer = FirstAnswer(self.recorder, doors)
-        self.forgotten = ForgottenOrders(self.recorder, doors)
-        shared = (self.recorder, doors, lock, self.traffic, self._leg_changed)
+        self.first_answer = FirstAnswer(self.recorder, context)
+        self.forgotten = ForgottenOrders(self.recorder, context)
+        shared = (self.recorder, context, lock, self.traffic, self._leg_changed)
         self.cancelling, self.changing = Cancelling(*shared), Changing(*shared)
-        self.reconciling = Reconciler(self.recorder, doors, self.traffic, self._leg_changed, self._say)
+        self.reconciling = Reconciler(self.recorder, context, self.traffic, self._leg_changed, self._say)
 
     @property
     def record(self) -> ParentRecord:
@@ -77,7 +77,7 @@ class OpenParent:
     @property
     def waits_for_books(self) -> bool:
         """Whether the store may have lost an order of this parent and the books have not shown yet if it did."""
-        known = self.is_new or self.doors.writes.books_known.is_set()
+        known = self.is_new or self.context.writes.books_known.is_set()
         return not known and self.work.needs_books(self.record)
 
     def take_up_lost(self) -> None:
@@ -93,16 +93,16 @@ class OpenParent:
         if own is None:
             if record.state.final:  # it ended before a restart: what was wrong then still is
                 recorded = [(record.instrument_id, sentence) for sentence in record.troubles]
-                self.doors.troubles.note(self.parent_id, recorded, now, is_ended=True)
+                self.context.troubles.note(self.parent_id, recorded, now, is_ended=True)
             return
         found = troubles_of(
             record,
             own,
-            self.doors.sessions,
+            self.context.sessions,
             unsent_cancels=self.cancelling.to_send,
             waits_for_books=self.waits_for_books,
         )
         sentences = tuple(dict.fromkeys(sentence for _, sentence in found))
         if sentences != record.troubles:
             self.recorder.change(attrs.evolve(record, troubles=sentences, updated_at=now))
-        self.doors.troubles.note(self.parent_id, found, now, is_ended=record.state.final)
+        self.context.troubles.note(self.parent_id, found, now, is_ended=record.state.final)

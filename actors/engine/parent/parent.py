@@ -1,8 +1,8 @@
 """The actor of one open parent: it hears what brokers show of the parent's legs and what callers ask, until the parent and its legs
 have ended. Only this actor writes the parent's record.
 
-What a simple order and a plan do differently is their `Work` (`work.py`). What they share is in `following.py` (rows), `cancelling.py`,
-`changing.py`, `stopping.py` (cancel and halt of the whole parent) and `reconciling.py` (orders that no book shows).
+What a simple order and a plan do differently is their `Work` (`work.py`). What they share is in `following.py` (rows), `leg_cancel.py`,
+`leg_change.py`, `parent_end.py` (cancel and halt of the whole parent) and `reconciler.py` (orders that no book shows).
 """
 
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from typing import assert_never
 
 import trio
 
-from onebroker.actors.engine.context.context import EngineDoors
-from onebroker.actors.engine.context.lock import EngineLock
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import (
     BooksFresh,
     CancelLeg,
@@ -25,12 +25,12 @@ from onebroker.actors.engine.context.messages import (
     ParentMessage,
     Place,
 )
-from onebroker.actors.engine.orders.records import ParentRecord
+from onebroker.actors.engine.orders.parent_records import ParentRecord
 from onebroker.actors.engine.parent import answers
+from onebroker.actors.engine.parent.clock_corrections import ClockPut, leg_put_right
 from onebroker.actors.engine.parent.following import Following
 from onebroker.actors.engine.parent.open_parent import OpenParent
-from onebroker.actors.engine.parent.stopping import Stopping
-from onebroker.actors.engine.parent.times_ahead import ClockPut, leg_put_right
+from onebroker.actors.engine.parent.parent_end import Stopping
 from onebroker.actors.engine.parent.work import Work
 from onebroker.actors.engine.placing.write_ahead import RETRY_SECONDS, load_parent, session_day
 from onebroker.actors.kernel.mailbox import Mailbox
@@ -51,15 +51,15 @@ class ParentActor:
         *,
         parent_id: str,
         mailbox: Mailbox[ParentMessage],
-        doors: EngineDoors,
+        context: EngineContext,
         lock: EngineLock,
         work: WorkOf,
         begin: tuple[ParentRecord, Place | None] | None,
     ) -> None:
         self._parent_id = parent_id
         self._mailbox = mailbox
-        self._doors = doors
-        self._clock = doors.clock
+        self._context = context
+        self._clock = context.clock
         self._lock = lock
         self._work_of = work
         self._begin = begin
@@ -67,7 +67,7 @@ class ParentActor:
         """Epoch seconds minus monotonic seconds, as last seen."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        record, place = self._begin or (await load_parent(self._doors.store, self._parent_id), None)
+        record, place = self._begin or (await load_parent(self._context.store, self._parent_id), None)
         if record is None:
             task_status.started()
             return
@@ -96,14 +96,14 @@ class ParentActor:
             record,
             is_new=self._begin is not None,
             is_stored=self._begin is None or place is not None,
-            doors=self._doors,
+            context=self._context,
             lock=self._lock,
         )
-        self._stopping = Stopping(parent.recorder, self._doors, parent.traffic, parent.cancelling)
+        self._stopping = Stopping(parent.recorder, self._context, parent.traffic, parent.cancelling)
         self._following = Following(parent)
         lost = parent.forgotten.take_up(record)
         for leg in parent.record.legs:
-            self._doors.legs.note(parent.record, leg)
+            self._context.legs.note(parent.record, leg)
         parent.work = self._work_of(parent)
         self._epoch_ahead = self._clock.epoch() - self._clock.monotonic()
         return lost
@@ -125,7 +125,7 @@ class ParentActor:
 
     async def _take_up_when_known(self) -> None:
         """Take up orders that the store has lost, once they are known; also when the parent was ended meanwhile."""
-        await self._doors.writes.books_known.wait()
+        await self._context.writes.books_known.wait()
         self._parent.take_up_lost()
         self._take_up_again()
         self._parent.note_troubles()

@@ -9,21 +9,21 @@ import contextlib
 import attrs
 import trio
 
-from onebroker.actors.engine.choice.checks import Skipped
+from onebroker.actors.engine.choice.broker_checks import Skipped
 from onebroker.actors.engine.choice.choose import Choice, by_code, none_left
-from onebroker.actors.engine.choice.order import placed_order
+from onebroker.actors.engine.choice.leg_order import placed_order
 from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
-from onebroker.actors.engine.orders.records import LegRecord, ParentRecord, ParentState, encode_entry, entry_of
+from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord, ParentState, encode_entry, entry_of
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import leg_sent, simple_parent
 from onebroker.actors.engine.parent import answers
+from onebroker.actors.engine.parent.clock_corrections import ClockPut
 from onebroker.actors.engine.parent.first_answer import ANSWER_BEFORE_DEADLINE_SECONDS
 from onebroker.actors.engine.parent.open_parent import OpenParent
-from onebroker.actors.engine.parent.times_ahead import ClockPut
 from onebroker.actors.engine.parent.work import WorkTroubles
-from onebroker.actors.engine.placing.margins import choose_asking
-from onebroker.actors.engine.placing.once import send_ahead
+from onebroker.actors.engine.placing.margin_choice import choose_asking
 from onebroker.actors.engine.placing.seats import ROOM_BEFORE_DEADLINE_SECONDS, Planned, Seat, take_room
+from onebroker.actors.engine.placing.send_once import send_ahead
 from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, session_day
 from onebroker.actors.sessions.messages import Sent
 from onebroker.actors.store import keys
@@ -40,7 +40,7 @@ class SimpleWork:
     def __init__(self, parent: OpenParent) -> None:
         self._parent = parent
         self._recorder = parent.recorder
-        self._doors = parent.doors
+        self._context = parent.context
         self._clock = parent.clock
 
     @property
@@ -62,7 +62,7 @@ class SimpleWork:
     async def place(self, place: Place) -> None:
         """Choose a broker, take room, write ahead, send once, record, answer."""
         try:
-            planned = await self._plan(place, await choose_asking(placed_order(place.order), self._doors))
+            planned = await self._plan(place, await choose_asking(placed_order(place.order), self._context))
             if planned is not None:
                 await self._send(place, planned)
         finally:
@@ -71,14 +71,14 @@ class SimpleWork:
     async def _plan(self, place: Place, choice: Choice) -> Planned | None:
         """Find a candidate that has room; refuse the order when there is none."""
         seat = Seat(
-            record=self._record, part="entry", number=0, day=session_day(self._clock), run=self._doors.writes.run
+            record=self._record, part="entry", number=0, day=session_day(self._clock), run=self._context.writes.run
         )
         planned, passed = await take_room(
             seat,
             choice.candidates,
             closes=choice.order.closes,
             deadline=place.deadline - ROOM_BEFORE_DEADLINE_SECONDS,
-            doors=self._doors,
+            context=self._context,
         )
         skipped = by_code((*choice.skipped, *passed))
         self._skip(skipped)
@@ -107,13 +107,13 @@ class SimpleWork:
                 leave_before = self._parent.lock.leave_before
                 try:
                     sent = await send_ahead(
-                        self._doors, planned.message, planned.permit, write=write, leave_before=leave_before
+                        self._context, planned.message, planned.permit, write=write, leave_before=leave_before
                     )
                 except (StoreError, Ended) as error:
                     refusal = answers.failed_before_sending(self._record, str(error))
                     self._parent.first_answer.refuse(place, refusal)
                     return
-                self._doors.failures.note(broker, sent, self._clock.monotonic())
+                self._context.failures.note(broker, sent, self._clock.monotonic())
                 self._leg_sent(leg_id, sent)
                 try:
                     await self._recorder.write()  # the result is recorded before the caller hears it
@@ -136,7 +136,7 @@ class SimpleWork:
             counts,
             only_if=lambda record: record.state is ParentState.RECEIVED,
         )
-        self._doors.legs.note(self._record, leg)
+        self._context.legs.note(self._record, leg)
 
     async def _answer_when_due(self, place: Place, leg_id: str, prepared_seconds: float) -> None:
         await trio.sleep_until(place.deadline - ANSWER_BEFORE_DEADLINE_SECONDS)
@@ -157,7 +157,7 @@ class SimpleWork:
     def leg_changed(self, leg: LegRecord) -> None:
         self._recorder.change(simple_parent(self._record, leg, self._clock.epoch()))
         self._parent.note_troubles()
-        self._doors.legs.note(self._record, leg)
+        self._context.legs.note(self._record, leg)
         self._parent.traffic.tell()
 
     def lost_found(self) -> None:

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from onebroker.actors.engine.context.context import SessionDoor
-from onebroker.actors.engine.orders.records import LegState, ParentRecord
+from onebroker.actors.engine.context.engine_context import SessionHandle
+from onebroker.actors.engine.orders.parent_records import LegState, ParentRecord
 from onebroker.actors.engine.parent.work import WorkTroubles
 from onebroker.config.messages import plan_life as plan_texts
 from onebroker.config.messages import unknown_orders as unknown_texts
@@ -16,7 +16,7 @@ Trouble = tuple[str, str]
 def troubles_of(
     record: ParentRecord,
     own: WorkTroubles,
-    sessions: Mapping[str, SessionDoor],
+    sessions: Mapping[str, SessionHandle],
     *,
     unsent_cancels: frozenset[str],
     waits_for_books: bool,
@@ -41,12 +41,12 @@ def troubles_of(
     return found + [(record.instrument_id, sentence) for sentence in sentences]
 
 
-def _unreadable(record: ParentRecord, sessions: Mapping[str, SessionDoor]) -> list[str]:
+def _unreadable(record: ParentRecord, sessions: Mapping[str, SessionHandle]) -> list[str]:
     """Return a sentence for each broker whose book hides rows that may be unknown legs of the parent."""
     unknown = Counter(leg.broker for leg in record.legs if leg.state is LegState.UNKNOWN and not leg.given_up)
     sentences = []
     for broker, count in sorted(unknown.items()):
-        door = sessions.get(broker)
-        if door is not None and door.view.value.orders_partly is not None:
+        handle = sessions.get(broker)
+        if handle is not None and handle.view.value.orders_partly is not None:
             sentences.append(plan_texts.not_known(broker, count))
     return sentences

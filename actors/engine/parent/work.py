@@ -10,8 +10,8 @@ from typing import Protocol
 import attrs
 
 from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
-from onebroker.actors.engine.orders.records import LegRecord, ParentRecord
-from onebroker.actors.engine.parent.times_ahead import ClockPut
+from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
+from onebroker.actors.engine.parent.clock_corrections import ClockPut
 
 
 @attrs.frozen(kw_only=True)

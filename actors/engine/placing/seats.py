@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 import attrs
 
-from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why
+from onebroker.actors.engine.choice.broker_checks import Candidate, Skipped, Why
 from onebroker.actors.engine.choice.ranking import is_holder
-from onebroker.actors.engine.context.context import EngineDoors
-from onebroker.actors.engine.orders.records import LegRecord, ParentRecord
-from onebroker.actors.engine.orders.tokens import leg_token
-from onebroker.actors.engine.placing.once import Message
-from onebroker.actors.engine.placing.room import ask_room, first_room
-from onebroker.actors.sessions.acknowledged import placing
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.orders.leg_tokens import leg_token
+from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
+from onebroker.actors.engine.placing.budget_room import ask_room, first_room
+from onebroker.actors.engine.placing.send_once import Message
+from onebroker.actors.sessions.acknowledged_changes import placing
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Permit, RoomFull
 from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.records import OrderRow
@@ -132,7 +132,7 @@ def ticket(candidate: Candidate, token: str) -> OrderTicket:
 
 
 async def take_room(
-    seat: Seat, candidates: Iterable[Candidate], *, closes: bool, deadline: float, doors: EngineDoors
+    seat: Seat, candidates: Iterable[Candidate], *, closes: bool, deadline: float, context: EngineContext
 ) -> tuple[Planned | None, list[Skipped]]:
     """Take room at the best broker that has some now; a dearer broker with room wins over waiting. Else take it at the first broker that
     gets room until `deadline` (monotonic seconds). Candidates come best first. The second result lists brokers that could not be sent
@@ -147,7 +147,7 @@ async def take_room(
     for candidate in candidates:
         (holders if is_holder(candidate) else others).append(candidate)
     for some in (holders, others):
-        planned, without = await _first_of(seat, some, closes=closes, deadline=deadline, doors=doors)
+        planned, without = await _first_of(seat, some, closes=closes, deadline=deadline, context=context)
         skipped += without
         if planned is not None:
             return planned, skipped
@@ -155,27 +155,27 @@ async def take_room(
 
 
 async def _first_of(
-    seat: Seat, candidates: list[Candidate], *, closes: bool, deadline: float, doors: EngineDoors
+    seat: Seat, candidates: list[Candidate], *, closes: bool, deadline: float, context: EngineContext
 ) -> tuple[Planned | None, list[Skipped]]:
     priority = Priority.EXIT if closes else Priority.ENTRY
     skipped: list[Skipped] = []
     full: dict[str, Built] = {}
     for candidate in candidates:
-        built = _build(seat, candidate, doors.clock)  # built one by one: none after the broker that gets the leg
+        built = _build(seat, candidate, context.clock)  # built one by one: none after the broker that gets the leg
         if isinstance(built, Skipped):
             skipped.append(built)
             continue
         code = built.leg.broker
         try:
-            permit = await ask_room(doors.sessions[code], priority, doors.clock.monotonic(), doors.clock)
+            permit = await ask_room(context.sessions[code], priority, context.clock.monotonic(), context.clock)
         except RoomFull:
             full[code] = built
         except (CapReached, LoginNeeded) as error:
             skipped.append(_without_room(code, error, closes=closes))
         else:
             return _seated(built, permit), skipped
-    waited_for = {code: doors.sessions[code] for code in full}
-    found = await first_room(waited_for, priority, deadline, doors.clock)
+    waited_for = {code: context.sessions[code] for code in full}
+    found = await first_room(waited_for, priority, deadline, context.clock)
     if isinstance(found, tuple):
         code, permit = found
         return _seated(full[code], permit), skipped

@@ -7,9 +7,9 @@ from functools import lru_cache
 import attrs
 import trio
 
-from onebroker.actors.engine.context.context import EngineDoors
-from onebroker.actors.engine.context.lock import EngineLock
-from onebroker.actors.engine.orders.records import (
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.engine_lock import EngineLock
+from onebroker.actors.engine.orders.parent_records import (
     LegState,
     ParentRecord,
     decode_parent,
@@ -85,9 +85,9 @@ class _Saved:
 class Recorder:
     """Holds the newest record. One write at a time, always of the newest record."""
 
-    def __init__(self, record: ParentRecord, *, stored: bool, doors: EngineDoors, lock: EngineLock) -> None:
+    def __init__(self, record: ParentRecord, *, stored: bool, context: EngineContext, lock: EngineLock) -> None:
         self._record = record
-        self._doors = doors
+        self._context = context
         self._lock = lock
         self._saved = _Saved(record, over=False) if stored else None
         """None = the content of the store is not known. A parent found open in the store was not written as over."""
@@ -100,7 +100,7 @@ class Recorder:
 
     @property
     def over(self) -> bool:
-        return is_over(self._record, session_day(self._doors.clock))
+        return is_over(self._record, session_day(self._context.clock))
 
     @property
     def unsaved(self) -> bool:
@@ -135,7 +135,7 @@ class Recorder:
             self._saved = None
             self.wake()  # a failed write may have taken effect: the true record is written over it
             await self._commit(Set(keys.parent(after.parent_order_id), encode_parent(after)), *ops)
-            self._doors.parents.note(after.parent_order_id, after)
+            self._context.parents.note(after.parent_order_id, after)
             if self._record is before:
                 self._record = after
                 self._saved = _Saved(after, over=False)
@@ -164,7 +164,7 @@ class Recorder:
                 self.wake()
                 return False
             self._saved = _Saved(record, over)
-            self._doors.parents.note(record.parent_order_id, record)
+            self._context.parents.note(record.parent_order_id, record)
             return True
 
     def _ops(self, record: ParentRecord, over: bool) -> list[Op]:
@@ -181,7 +181,7 @@ class Recorder:
 
     async def _commit(self, *ops: Op) -> None:
         try:
-            await self._doors.writes.commit(*ops, fence=self._lock.fence)
+            await self._context.writes.commit(*ops, fence=self._lock.fence)
         except FencedOut as error:
             self._lock.lose()
             raise StoreError("the order engine has lost its lock") from error

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from onebroker.actors.engine.plan.executions import (
+from onebroker.actors.engine.plan.execution_kinds import (
     AllAtOnce,
     BookDepth,
     Daily,
@@ -33,7 +33,7 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
     Units,
 )
-from onebroker.actors.engine.plan.prices import (
+from onebroker.actors.engine.plan.price_kinds import (
     Cap,
     Chase,
     Discretion,

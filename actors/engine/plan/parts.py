@@ -1,6 +1,6 @@
 """The plan grammar as values: parts, quantity forms, conditions, lifetimes (order-engine 1.2, 1.3, 1.6, 1.8).
 
-Prices are in `prices.py`, executions in `executions.py`. Only `reading/` and presets make a tree, and they check it.
+Prices are in `price_kinds.py`, executions in `execution_kinds.py`. Only `reading/` and presets make a tree, and they check it.
 The paths of a tree never change during a parent's life. Prices in rupees, quantities in units.
 """
 
@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.orders.references import QuantityReference
-from onebroker.actors.engine.plan.executions import Execution
-from onebroker.actors.engine.plan.prices import Price
+from onebroker.actors.engine.orders.reference_values import QuantityReference
+from onebroker.actors.engine.plan.execution_kinds import Execution
+from onebroker.actors.engine.plan.price_kinds import Price
 from onebroker.config.money import Rounding
 
 # --- quantities (1.3) --------------------------------------------------------------------------------------------------

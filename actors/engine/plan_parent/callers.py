@@ -17,10 +17,10 @@ from onebroker.actors.engine.context.messages import (
 )
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.leg_refusals import Refusals
+from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.orders.part_state import PartRecord
-from onebroker.actors.engine.orders.records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.parent.open_parent import OpenParent
-from onebroker.actors.engine.plan.machine.changes import (
+from onebroker.actors.engine.plan.machine.caller_changes import (
     cancel_part,
     check_leg_cancel,
     check_leg_change,
@@ -28,11 +28,11 @@ from onebroker.actors.engine.plan.machine.changes import (
     modify_part,
 )
 from onebroker.actors.engine.plan.parts import OrderPart, own_orders_of, walk
-from onebroker.actors.engine.plan_parent.legs import leg_of
+from onebroker.actors.engine.plan_parent.leg_conversion import leg_of
+from onebroker.actors.engine.plan_parent.leg_steps import LegSteps
 from onebroker.actors.engine.plan_parent.looks import Looks
-from onebroker.actors.engine.plan_parent.market import PlanMarket
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
-from onebroker.actors.engine.plan_parent.steps import LegSteps
+from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.store.interface import StoreError
 from onebroker.config.messages import order_changes as texts
@@ -51,7 +51,7 @@ class PlanCallers:
         self._steps = steps
         self._looks = looks
         self._recorder = parent.recorder
-        self._doors = parent.doors
+        self._context = parent.context
         self._clock = parent.clock
 
     # --- parts ------------------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ class PlanCallers:
             return self._part_stopped(message.part, resting=resting)
         await self._write_parts(parts[message.part], message.part, message)
         await self._looks.again()
-        wait_seconds = message.deadline - self._clock.monotonic() + self._doors.settings.broker_timeout_seconds
+        wait_seconds = message.deadline - self._clock.monotonic() + self._context.settings.broker_timeout_seconds
         with trio.move_on_after(wait_seconds):
             await self._parent.traffic.until(lambda: all(map(self._cancel_answered, resting)), math.inf)
         return self._part_stopped(message.part, legs=tuple(map(self._leg_cancel, resting)))
@@ -128,7 +128,7 @@ class PlanCallers:
         path = message.part if message.part is not None else self._plan.root.path
         part = next((part for part in walk(self._plan.root) if part.path == path), None)
         instrument_id = part.instrument_id if isinstance(part, OrderPart) else self._plan.record.instrument_id
-        terms = PlanMarket(self._doors, ()).terms(instrument_id)
+        terms = PlanMarket(self._context, ()).terms(instrument_id)
         for name in ("price", "trigger_price"):
             value = getattr(message.change, name)
             if value is not None and terms.tick is not None and not is_multiple(value, terms.tick):

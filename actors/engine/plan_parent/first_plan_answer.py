@@ -7,17 +7,17 @@ import attrs
 import trio
 
 from onebroker.actors.engine.context.messages import EngineAnswer, Place
+from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState
 from onebroker.actors.engine.orders.part_state import Ending, PartRecord, PartState
-from onebroker.actors.engine.orders.records import ParentRecord, ParentState
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.first_answer import ANSWER_BEFORE_DEADLINE_SECONDS
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.parts import OrderPart, walk
-from onebroker.actors.engine.plan_parent.holdings import PlanPositions
 from onebroker.actors.engine.plan_parent.looks import Looks
 from onebroker.actors.engine.plan_parent.new_orders import NewOrders
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
-from onebroker.actors.engine.plan_parent.waiting import WaitingExits
+from onebroker.actors.engine.plan_parent.plan_positions import PlanPositions
+from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.engine.shown.plan_answers import armed, combined, ended, unpriced
 from onebroker.actors.store.interface import StoreError
 from onebroker.config.messages import unknown_orders as texts

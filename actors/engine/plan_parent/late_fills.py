@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import attrs
 
-from onebroker.actors.engine.orders.records import LegRecord, ParentRecord, ParentState
+from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord, ParentState
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import LATE
-from onebroker.actors.engine.plan.machine.excess import exits_by_base
-from onebroker.actors.engine.plan.machine.legs import CLOSING
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
+from onebroker.actors.engine.plan.machine.over_fills import exits_by_base
 from onebroker.actors.engine.plan.parts import Part, own_orders_of
 
 _ENDED_BY_ITSELF = frozenset({ParentState.REJECTED, ParentState.FAILED})

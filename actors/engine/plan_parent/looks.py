@@ -15,14 +15,14 @@ from onebroker.actors.engine.orders.states import parent_state
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
 from onebroker.actors.engine.plan.machine.advance import advance, is_calm
-from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, NewLeg, ReadRows
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.market import Market
-from onebroker.actors.engine.plan_parent.legs import event_of
-from onebroker.actors.engine.plan_parent.market import PlanMarket
+from onebroker.actors.engine.plan_parent.leg_conversion import event_of
+from onebroker.actors.engine.plan_parent.leg_steps import LegSteps
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan, is_louder
-from onebroker.actors.engine.plan_parent.steps import LegSteps
-from onebroker.actors.engine.plan_parent.waiting import WaitingExits
+from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
+from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.quotes.followers import Follower
 
 LOOK_SECONDS = 2.0
@@ -39,7 +39,7 @@ class Looks:
         self._plan = plan
         self._steps = steps
         self._waiting = waiting
-        self._doors = parent.doors
+        self._context = parent.context
         self._clock = parent.clock
         self.last: Looked | None = None
         """The result of the last look."""
@@ -63,11 +63,11 @@ class Looks:
     def inputs(self) -> Inputs:
         """Return all that a look now decides by."""
         record = self._plan.record
-        settings = self._doors.settings
+        settings = self._context.settings
         return Inputs(
             parts=self._plan.parts,
             legs=tuple(map(self._steps.leg_of, record.legs)),
-            market=PlanMarket(self._doors, record.legs, self._follower),
+            market=PlanMarket(self._context, record.legs, self._follower),
             placing=(*self.under_way, *self._waiting.orders),
             held_up=self._waiting.reasons,
             rules=Rules(
@@ -75,7 +75,7 @@ class Looks:
                 follow_seconds=settings.follow_seconds,
                 marketable_after_seconds=settings.marketable_after_seconds,
                 late_entry_seconds=settings.late_entry_minutes * 60,
-                changes_per_order=self._doors.modifies_per_order,
+                changes_per_order=self._context.modifies_per_order,
             ),
             draw=random.random(),
         )
@@ -148,7 +148,7 @@ class Looks:
         forgotten. The others are kept for the look, even when newer quotes replace them. `changed`: instrument ids."""
         if self.last is None or self._plan.news.told:
             return True
-        market, calm = PlanMarket(self._doors, (), follower), self.last.calm
+        market, calm = PlanMarket(self._context, (), follower), self.last.calm
         calmed = [
             instrument_id
             for instrument_id in changed

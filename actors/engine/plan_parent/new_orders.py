@@ -7,13 +7,13 @@ from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.orders.part_state import Ending, PartState
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.placing.seats import ROOM_BEFORE_DEADLINE_SECONDS
-from onebroker.actors.engine.plan.machine.legs import CLOSING, NewLeg
-from onebroker.actors.engine.plan.machine.positions import refused_row
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, NewLeg
+from onebroker.actors.engine.plan.machine.position_closes import refused_row
 from onebroker.actors.engine.plan.parts import FromPosition
+from onebroker.actors.engine.plan_parent.leg_placement import NotPlaced, Placed, Placing
 from onebroker.actors.engine.plan_parent.looks import Looks
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
-from onebroker.actors.engine.plan_parent.placing import NotPlaced, Placed, Placing
-from onebroker.actors.engine.plan_parent.waiting import WaitingExits
+from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.engine.shown.plan_answers import is_told
 from onebroker.actors.sessions.messages import Sent
 

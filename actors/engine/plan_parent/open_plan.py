@@ -9,15 +9,15 @@ import attrs
 import trio
 
 from onebroker.actors.engine.orders.adjusted_contracts import followed
+from onebroker.actors.engine.orders.parent_records import ParentRecord
 from onebroker.actors.engine.orders.part_state import Memory, PartRecord
-from onebroker.actors.engine.orders.records import ParentRecord
 from onebroker.actors.engine.orders.states import ACTS, ParentEvent, moved_parent
+from onebroker.actors.engine.parent.clock_corrections import ClockPut, parts_put_right
 from onebroker.actors.engine.parent.open_parent import OpenParent
-from onebroker.actors.engine.parent.times_ahead import ClockPut, parts_put_right
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
-from onebroker.actors.engine.plan.machine.positions import not_fresh
+from onebroker.actors.engine.plan.machine.position_closes import not_fresh
 from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
-from onebroker.actors.engine.plan.stored import decode_plan
+from onebroker.actors.engine.plan.stored_tree import decode_plan
 from onebroker.actors.store.durable_history import Rename
 
 SENDS = frozenset(ACTS)
@@ -56,7 +56,7 @@ class OpenPlan:
         self._parent = parent
         self._recorder = parent.recorder
         self._clock = parent.clock
-        self._catalogue = parent.doors.catalogue
+        self._catalogue = parent.context.catalogue
         self.news = News()
         self.root: Part = decode_plan(record.plan)
         self.parts: Mapping[str, PartRecord] = record.parts if parent.is_new else not_fresh(record.parts)

@@ -1,7 +1,7 @@
 """The work of a plan: it looks at the plan whenever something has changed, and does what the look asks for (order-engine 2.7).
 
 The decisions are in `plan.machine`, which is pure; the waiting, the writing and the sending are here. The parts: `open_plan.py` (tree and
-records), `looks.py`, `new_orders.py` and `placing.py` (orders), `steps.py` (changes and cancels), `holdings.py` (positions), `callers.py`
+records), `looks.py`, `new_orders.py` and `leg_placement.py` (orders), `leg_steps.py` (changes and cancels), `plan_positions.py` (positions), `callers.py`
 (requests) and `first_plan_answer.py` (the caller of the place).
 """
 
@@ -11,24 +11,24 @@ import attrs
 import trio
 
 from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
+from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
 from onebroker.actors.engine.orders.part_state import PartState
-from onebroker.actors.engine.orders.records import LegRecord, ParentRecord
 from onebroker.actors.engine.orders.states import moved_parent, parent_state
+from onebroker.actors.engine.parent.clock_corrections import ClockPut
 from onebroker.actors.engine.parent.open_parent import OpenParent
-from onebroker.actors.engine.parent.times_ahead import ClockPut
 from onebroker.actors.engine.parent.work import WorkTroubles
 from onebroker.actors.engine.plan.machine.advance import advance
-from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
 from onebroker.actors.engine.plan_parent.callers import PlanCallers
 from onebroker.actors.engine.plan_parent.first_plan_answer import FirstPlanAnswer
-from onebroker.actors.engine.plan_parent.holdings import PlanPositions
 from onebroker.actors.engine.plan_parent.late_fills import ENDED_BY_OTHERS, left_unprotected, with_late_fill
-from onebroker.actors.engine.plan_parent.legs import event_of
+from onebroker.actors.engine.plan_parent.leg_conversion import event_of
+from onebroker.actors.engine.plan_parent.leg_steps import LegSteps
 from onebroker.actors.engine.plan_parent.looks import Looks
 from onebroker.actors.engine.plan_parent.new_orders import NewOrders
 from onebroker.actors.engine.plan_parent.open_plan import SENDS, OpenPlan
-from onebroker.actors.engine.plan_parent.steps import LegSteps
-from onebroker.actors.engine.plan_parent.waiting import WaitingExits
+from onebroker.actors.engine.plan_parent.plan_positions import PlanPositions
+from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.quotes.followers import Follower
 from onebroker.config.messages import plan_life as texts
@@ -40,11 +40,11 @@ class PlanWork:
     def __init__(self, parent: OpenParent) -> None:
         self._parent = parent
         self._recorder = parent.recorder
-        self._doors = parent.doors
+        self._context = parent.context
         self._clock = parent.clock
         self._plan = plan = OpenPlan(parent)
         self._steps = steps = LegSteps(parent, plan)
-        waiting = WaitingExits(parent.doors)
+        waiting = WaitingExits(parent.context)
         self._looks = looks = Looks(parent, plan, steps, waiting)
         self._new_orders = NewOrders(parent, plan, looks, waiting)
         self._positions = PlanPositions(parent, plan, looks)
@@ -65,7 +65,7 @@ class PlanWork:
         """Look at the plan whenever something has changed or a time has come, until the plan is over."""
         if not self._parent.is_new:
             await self._parent.taken_up.wait()
-        with self._doors.quotes.follow(()) as follower:
+        with self._context.quotes.follow(()) as follower:
             self._looks.follow(follower)
             self._parent.tasks.nursery.start_soon(self._hear_quotes, follower)
             self._parent.tasks.nursery.start_soon(self._hear_catalogue)
@@ -88,7 +88,7 @@ class PlanWork:
         return looked.wake_at - self._clock.epoch()
 
     async def _hear_catalogue(self) -> None:
-        catalogue = self._doors.catalogue
+        catalogue = self._context.catalogue
         while True:
             await catalogue.wait_newer(catalogue.version)
             if self._plan.has_renames:
@@ -159,7 +159,7 @@ class PlanWork:
         if not self._plan.sends:
             self._note_over_filled()
             self._parent.note_troubles()
-        self._doors.legs.note(self._record, leg)
+        self._context.legs.note(self._record, leg)
         self._parent.traffic.tell()
         self._plan.news.tell()
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.plan.reading.surroundings import Defaults, World, tick_of
+from onebroker.actors.engine.plan.reading.reading_context import Defaults, World, tick_of
 from onebroker.config.calendars import Session
 from onebroker.config.instruments import bare_segment
 from onebroker.config.messages import orders as order_texts

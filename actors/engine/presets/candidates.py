@@ -7,12 +7,12 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import OrderPart
-from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.json_fields import Fields
 from onebroker.actors.engine.plan.reading.presets import check_plain, own_order
-from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, Rule, in_ticks
-from onebroker.actors.engine.plan.reading.surroundings import Surroundings
+from onebroker.actors.engine.plan.reading.reading_context import Surroundings
+from onebroker.actors.engine.plan.reading.value_rules import Accepts, Kind, Rule, in_ticks
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, child, order
+from onebroker.actors.engine.presets.part_builders import body_price, child, order
 from onebroker.actors.engine.presets.settings import OwnReading, Reading, own_reading
 from onebroker.config.messages import plan as texts
 from onebroker.config.messages import presets_pieces as own_texts

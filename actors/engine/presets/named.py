@@ -2,8 +2,8 @@
 instrument that is not mapped today."""
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.plan.reading.rules import uuid
-from onebroker.actors.engine.plan.reading.surroundings import named_instrument
+from onebroker.actors.engine.plan.reading.reading_context import named_instrument
+from onebroker.actors.engine.plan.reading.value_rules import uuid
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.settings import Reading, own_reading
 from onebroker.config.messages import plan as texts

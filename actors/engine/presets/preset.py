@@ -12,11 +12,11 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from onebroker.actors.engine.plan.held import Positions
 from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.net_positions import Positions
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.surroundings import Defaults, World
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.reading_context import Defaults, World
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.settings import read_settings
 from onebroker.config.messages import plan as texts

@@ -5,7 +5,7 @@ import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
-from onebroker.actors.engine.plan.reading.surroundings import Preset as Expansion
+from onebroker.actors.engine.plan.reading.reading_context import Preset as Expansion
 from onebroker.actors.engine.presets import types
 from onebroker.actors.engine.presets.preset import Preset
 

@@ -14,8 +14,15 @@ from typing import Any, Generic, TypeAlias, TypeVar, overload
 
 import attrs
 
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import Accepts, DescribedRule, Rule, price, time_of_day, time_to_come
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import (
+    Accepts,
+    DescribedRule,
+    Rule,
+    price,
+    time_of_day,
+    time_to_come,
+)
 from onebroker.actors.engine.presets.body import Body
 
 S = TypeVar("S")

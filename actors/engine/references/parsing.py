@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from onebroker.actors.engine.orders.references import (
+from onebroker.actors.engine.orders.reference_values import (
     MOST_LEVEL,
     PriceKind,
     PriceReference,

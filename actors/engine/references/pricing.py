@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Protocol
 
-from onebroker.actors.engine.orders.references import PriceKind, PriceReference
+from onebroker.actors.engine.orders.reference_values import PriceKind, PriceReference
 from onebroker.config.messages import references as texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Side

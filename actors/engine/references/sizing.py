@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from onebroker.actors.engine.orders.references import QuantityKind, QuantityReference
+from onebroker.actors.engine.orders.reference_values import QuantityKind, QuantityReference
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.brokers.records import PositionRow
 from onebroker.config.messages import references as texts

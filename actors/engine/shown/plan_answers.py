@@ -5,14 +5,14 @@ from decimal import Decimal
 from typing import Any
 
 from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord, ParentState
 from onebroker.actors.engine.orders.part_state import PartRecord, PartState
-from onebroker.actors.engine.orders.records import LegRecord, ParentRecord, ParentState
 from onebroker.actors.engine.parent.answers import milliseconds, outcome_of, placed, with_ids
-from onebroker.actors.engine.plan.executions import TIMED, Daily
+from onebroker.actors.engine.plan.execution_kinds import TIMED, Daily
 from onebroker.actors.engine.plan.kinds import WORDS
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
 from onebroker.actors.engine.plan.machine.conditions import instant_of
-from onebroker.actors.engine.plan.machine.legs import CLOSING, NewLeg
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, NewLeg
 from onebroker.actors.engine.plan.machine.look import Refused
 from onebroker.actors.engine.plan.parts import (
     AccountAt,
@@ -28,8 +28,8 @@ from onebroker.actors.engine.plan.parts import (
     walk,
 )
 from onebroker.actors.engine.plan.pieces.cutting import due_time, piece_due
-from onebroker.actors.engine.plan.prices import Cap, Fixed, FollowInstrument, NativeStop, OptionModel, Peg, Trail
-from onebroker.actors.engine.plan.shown import (
+from onebroker.actors.engine.plan.price_kinds import Cap, Fixed, FollowInstrument, NativeStop, OptionModel, Peg, Trail
+from onebroker.actors.engine.plan.shown_tree import (
     shown_condition,
     shown_execution,
     shown_lifetime,

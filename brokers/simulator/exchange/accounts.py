@@ -23,7 +23,7 @@ from onebroker.brokers.simulator.exchange.risk import (
     realized,
     refuse,
 )
-from onebroker.brokers.simulator.world.brokers import BrokerTraits
+from onebroker.brokers.simulator.world.broker_traits import BrokerTraits
 from onebroker.brokers.simulator.world.candles import CandleRow
 from onebroker.brokers.simulator.world.model import (
     Contract,

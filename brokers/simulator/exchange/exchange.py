@@ -17,16 +17,16 @@ import msgspec
 
 from onebroker.brokers.simulator.exchange.accounts import Account, AccountListener, AccountState, OrderEntry
 from onebroker.brokers.simulator.exchange.changes import Changes
-from onebroker.brokers.simulator.exchange.dayend import Closing, next_day
+from onebroker.brokers.simulator.exchange.day_end import Closing, next_day
 from onebroker.brokers.simulator.exchange.faults import Faults
 from onebroker.brokers.simulator.exchange.hours import Phase
 from onebroker.brokers.simulator.exchange.journal import Journal, Row
 from onebroker.brokers.simulator.exchange.ledger import Action, Ledger
-from onebroker.brokers.simulator.exchange.market import MarketBoard
+from onebroker.brokers.simulator.exchange.market_board import MarketBoard
 from onebroker.brokers.simulator.exchange.seeding import seed_account
 from onebroker.brokers.simulator.exchange.settlement import ACCOUNT_FILL, ORDER, STATE
 from onebroker.brokers.simulator.exchange.trading import Trading, World
-from onebroker.brokers.simulator.world.brokers import BROKERS, BrokerTraits
+from onebroker.brokers.simulator.world.broker_traits import BROKERS, BrokerTraits
 from onebroker.brokers.simulator.world.candles import CandleRow
 from onebroker.brokers.simulator.world.model import Contract, Market, NewOrder, SimFill, SimOrder, SimRefusal
 from onebroker.brokers.simulator.world.past import past_of

@@ -14,7 +14,7 @@ from onebroker.brokers.simulator.exchange.changes import Changes
 from onebroker.brokers.simulator.exchange.faults import FaultKind, Faults
 from onebroker.brokers.simulator.exchange.hours import Phase
 from onebroker.brokers.simulator.exchange.ledger import Ledger
-from onebroker.brokers.simulator.exchange.market import MarketBoard
+from onebroker.brokers.simulator.exchange.market_board import MarketBoard
 from onebroker.brokers.simulator.exchange.matching import Book, Match, OrderRef, Resting
 from onebroker.brokers.simulator.exchange.risk import refuse, refuse_terms, rejection, shortfall
 from onebroker.brokers.simulator.exchange.settlement import MARKET, Settlement

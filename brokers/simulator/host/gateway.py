@@ -1,4 +1,4 @@
-"""One broker's front door: limits and faults around its dialect, the ledger's record of order messages, and its open sockets.
+"""The entrance of one simulated broker: limits and faults around its dialect, the ledger's record of order messages, and its open sockets.
 
 The host (real ports) and the in-process driver both hand requests and frames through here, so both show the same faults.
 """
@@ -12,10 +12,10 @@ import trio
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import Dialect, DialectRequest, SocketSession
+from onebroker.brokers.simulator.exchange.call_limits import CallLimits, TooManyCalls
 from onebroker.brokers.simulator.exchange.exchange import Exchange
 from onebroker.brokers.simulator.exchange.faults import FaultKind, Faults
 from onebroker.brokers.simulator.exchange.ledger import Action
-from onebroker.brokers.simulator.exchange.limits import CallLimits, TooManyCalls
 from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ import trio
 
 from onebroker.brokers.simulator.dialects.dialect import DialectFactory
 from onebroker.brokers.simulator.exchange.journal import SqliteJournal
-from onebroker.brokers.simulator.host.control import Control
+from onebroker.brokers.simulator.host.control_api import Control
 from onebroker.brokers.simulator.host.server import Server, Site
 from onebroker.brokers.simulator.host.simulation import DEFAULT_INSTRUMENTS, DEFAULT_SEED, Recipe, Simulator
 from onebroker.config.calendars import Calendar

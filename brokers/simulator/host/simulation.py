@@ -7,12 +7,12 @@ import attrs
 import trio
 
 from onebroker.brokers.simulator.dialects.dialect import DialectFactory
+from onebroker.brokers.simulator.exchange.call_limits import CallLimits
 from onebroker.brokers.simulator.exchange.exchange import DEFAULT_HOLD_SECONDS, Exchange
 from onebroker.brokers.simulator.exchange.faults import ALL_BROKERS, FaultKind, Faults
 from onebroker.brokers.simulator.exchange.journal import Journal
-from onebroker.brokers.simulator.exchange.limits import CallLimits
 from onebroker.brokers.simulator.host.gateway import Gateway
-from onebroker.brokers.simulator.world.brokers import BROKERS, BrokerTraits
+from onebroker.brokers.simulator.world.broker_traits import BROKERS, BrokerTraits
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.vocabulary import OrderType

@@ -14,7 +14,7 @@ from pathlib import Path
 import attrs
 import polars as pl
 
-from onebroker.brokers.simulator.world.brokers import BROKERS
+from onebroker.brokers.simulator.world.broker_traits import BROKERS
 from onebroker.brokers.simulator.world.bulk_noise import BulkNoise
 from onebroker.brokers.simulator.world.candles import CandleRow, Candles, minutes_of
 from onebroker.brokers.simulator.world.model import Contract

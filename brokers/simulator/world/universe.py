@@ -2,7 +2,7 @@
 
 The cash side depends only on the seed and the number. Derivatives also depend on the date. So a simulator that is restarted on a later day lists the
 same shares, drops the expired contracts, and adds the next expiries. Ids and tokens do not change. Prices are not here:
-`brokers/simulator/exchange/market.py` moves each `Walk`.
+`brokers/simulator/exchange/market_board.py` moves each `Walk`.
 """
 
 import random

@@ -2,7 +2,7 @@
 
 The price at a moment does not depend on earlier reads. Noise in layers is evaluated for the moment that is asked for. Each layer is four times slower
 and twice as large as the layer below it, as in a random walk. So two thousand contracts cost nothing while nobody reads them, the same seed gives the
-same day, candles agree with quotes, and a restart continues the walk. Prices are whole ticks of the contract. `brokers/simulator/exchange/market.py`
+same day, candles agree with quotes, and a restart continues the walk. Prices are whole ticks of the contract. `brokers/simulator/exchange/market_board.py`
 applies the circuit band. Before the simulator's first day the walk also has slower layers and corporate actions (`past.py`). Both join the present
 without a gap.
 """

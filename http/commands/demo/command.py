@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 import trio
 
-from onebroker.actors.portfolio.assembling import DocumentState
+from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.tree import Tree
@@ -21,9 +21,15 @@ from onebroker.config.settings import build_settings
 from onebroker.config.vocabulary import ReadStatus
 from onebroker.http.commands.demo.documents import give_documents
 from onebroker.http.commands.demo.past import keep_past
-from onebroker.http.commands.demo.simulated import Simulated, end_with_simulator, keep_logged_in, simulator_child
+from onebroker.http.commands.demo.simulator_child import Simulated, end_with_simulator, keep_logged_in, simulator_child
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
-from onebroker.http.commands.running import DURABLE_FILE, ServiceOptions, known_brokers, run_service, second_hosts
+from onebroker.http.commands.service_process import (
+    DURABLE_FILE,
+    ServiceOptions,
+    known_brokers,
+    run_service,
+    second_hosts,
+)
 
 DEFAULT_KEY = "demo-key"
 DEFAULT_SECRET = "demo-secret"

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from onebroker.actors.reference.importing import Document, encode, prepare
+from onebroker.actors.reference.import_checks import Document, encode, prepare
 from onebroker.actors.store.durable import Collection, Durable
 from onebroker.brokers.broker import Registry
 from onebroker.brokers.codec.display_names import display_names

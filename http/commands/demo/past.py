@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import trio
 
-from onebroker.http.commands.demo.simulated import Made
+from onebroker.http.commands.demo.simulator_child import Made
 
 LOADED_FILE = "past.json"
 NICENESS = 10

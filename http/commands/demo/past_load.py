@@ -15,9 +15,9 @@ import attrs
 import msgspec
 import trio
 
-from onebroker.actors.history.folder import incoming_folder
+from onebroker.actors.history.history_paths import incoming_folder
 from onebroker.actors.history.interface import MICROSECONDS
-from onebroker.actors.history.rules import Rules
+from onebroker.actors.history.row_rules import Rules
 from onebroker.actors.store.durable import DurableError, SqliteDurable
 from onebroker.brokers.simulator.__main__ import calendar_of_hours
 from onebroker.brokers.simulator.world.past_files import PastFiles, Recipe, write_past
@@ -26,12 +26,12 @@ from onebroker.config.clock import Clock
 from onebroker.http.commands.demo.past import LOADED_FILE, LoadedPast
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, CommandFailed
 from onebroker.http.commands.history import command, factors
-from onebroker.http.commands.history.files import open_table
-from onebroker.http.commands.history.instruments import Instruments
-from onebroker.http.commands.history.loading import Load, Progress
-from onebroker.http.commands.history.taking import ServiceTaker
-from onebroker.http.commands.running import DURABLE_FILE
-from onebroker.http.control.socket import SOCKET_NAME
+from onebroker.http.commands.history.file_load import Load, Progress
+from onebroker.http.commands.history.row_instruments import Instruments
+from onebroker.http.commands.history.store_access import ServiceTaker
+from onebroker.http.commands.history.text_tables import open_table
+from onebroker.http.commands.service_process import DURABLE_FILE
+from onebroker.http.control.control_socket import SOCKET_NAME
 
 FOLDER = "past"
 _PIPE_BYTES = 4096

@@ -16,16 +16,16 @@ from pathlib import Path
 import msgspec
 import trio
 
-from onebroker.actors.history.backfill import BackfillOrder, Summary
+from onebroker.actors.history.backfill_job import BackfillOrder, Summary
 from onebroker.actors.history.selection import Selection
 from onebroker.brokers.registry import build_registry
 from onebroker.config.instruments import SEGMENTS, TRADING_EXCHANGES, bare_segment
 from onebroker.config.intervals import DAY, INTERVALS
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.history.backfill_display import BackfillDisplay
-from onebroker.http.commands.history.loading_report import SOME_REFUSED, add_places, places_of
+from onebroker.http.commands.history.load_report import SOME_REFUSED, add_places, places_of
 from onebroker.http.control import backfill_commands
-from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 INTERRUPTED = 130
 AGAIN = "run the same command again: it goes on where it stopped"

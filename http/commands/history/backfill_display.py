@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from onebroker.actors.history.backfill import BackfillProgress
+from onebroker.actors.history.backfill_job import BackfillProgress
 
 _UP_AND_CLEAR = "\x1b[1A\x1b[2K"
 """Move one line up and empty it."""

@@ -9,24 +9,24 @@ from pathlib import Path
 import polars as pl
 import trio
 
-from onebroker.actors.history import reading
+from onebroker.actors.history import row_checks
 from onebroker.actors.history.interface import MICROSECONDS
-from onebroker.actors.history.rules import Rules
-from onebroker.actors.history.sequence import FileNumbers
+from onebroker.actors.history.row_rules import Rules
+from onebroker.actors.history.tick_sequence import FileNumbers
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock
 from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed
-from onebroker.http.commands.history import backfill, loading_report, plot, rename
-from onebroker.http.commands.history.calendar import stored_calendar
-from onebroker.http.commands.history.files import TextTable, digest, open_table, require
+from onebroker.http.commands.history import backfill, load_report, plot, rename
+from onebroker.http.commands.history.file_load import Load, Staged, Tell
 from onebroker.http.commands.history.formats import OPTIONS, recognised
-from onebroker.http.commands.history.instruments import NAMES, Instruments
-from onebroker.http.commands.history.loading import Load, Staged, Tell
-from onebroker.http.commands.history.loading_report import Loaded, add_places, places_of
-from onebroker.http.commands.history.repeats import Repeats
-from onebroker.http.commands.history.taking import Taker, open_taker
-from onebroker.http.commands.running import DURABLE_FILE
+from onebroker.http.commands.history.load_report import Loaded, add_places, places_of
+from onebroker.http.commands.history.repeated_rows import Repeats
+from onebroker.http.commands.history.row_calendar import stored_calendar
+from onebroker.http.commands.history.row_instruments import NAMES, Instruments
+from onebroker.http.commands.history.store_access import Taker, open_taker
+from onebroker.http.commands.history.text_tables import TextTable, digest, open_table, require
+from onebroker.http.commands.service_process import DURABLE_FILE
 from onebroker.http.control.history_commands import Kind
 
 FORM = 2
@@ -61,7 +61,7 @@ async def _check_store(parsed: argparse.Namespace) -> int:
     places = places_of(parsed)
     async with open_taker(places.data_dir, places.history) as taker:
         checked = await taker.check()
-    return loading_report.say_checked(checked, as_json=parsed.json)
+    return load_report.say_checked(checked, as_json=parsed.json)
 
 
 def run_load(parsed: argparse.Namespace) -> int:
@@ -78,11 +78,11 @@ async def _load(parsed: argparse.Namespace) -> int:
     async with open_taker(places.data_dir, places.history) as taker:
         rules = Rules(calendar=await stored_calendar(durable), now=round(clock.epoch() * MICROSECONDS))
         for path, table, kind in tables:
-            tell = loading_report.progress_line(path, shown=not parsed.json)
+            tell = load_report.progress_line(path, shown=not parsed.json)
             check = FileCheck(kind, instruments, rules)
             load = load_of(path, table, check, taker, places.data_dir, create=parsed.create, given=given, tell=tell)
             loaded.append(Loaded(file=str(path), kind=kind, progress=await load.run(), report=str(load.report)))
-    return loading_report.say(loaded, as_json=parsed.json)
+    return load_report.say(loaded, as_json=parsed.json)
 
 
 def kind_of(path: Path, table: TextTable) -> Kind:
@@ -91,13 +91,13 @@ def kind_of(path: Path, table: TextTable) -> Kind:
         raise CommandFailed(f"{path} names no instruments: it needs instrument_id, or exchange, segment and the identity "
                             "columns, or options that say them", WRONG_USE)  # fmt: skip
     if "interval" in table.columns:
-        require(path, table, reading.CANDLES_NEED)
+        require(path, table, row_checks.CANDLES_NEED)
         return "candles"
     if "last_price" in table.columns:
-        require(path, table, reading.TICKS_NEED)
+        require(path, table, row_checks.TICKS_NEED)
         return "ticks"
     raise CommandFailed(
-        f"{path} holds neither candles ({', '.join(reading.CANDLES_NEED)}) nor ticks ({', '.join(reading.TICKS_NEED)})",
+        f"{path} holds neither candles ({', '.join(row_checks.CANDLES_NEED)}) nor ticks ({', '.join(row_checks.TICKS_NEED)})",
         WRONG_USE,
     )
 
@@ -139,10 +139,10 @@ class FileCheck:
     async def check(self, rows: pl.DataFrame) -> Staged:
         named, unnamed = await self._instruments.resolve(rows)
         if self.kind == "candles":
-            checked = reading.check_candles(named, self._rules)
+            checked = row_checks.check_candles(named, self._rules)
             good = checked.good
         else:
-            checked = reading.check_ticks(named, self._brokers, self._rules)
+            checked = row_checks.check_ticks(named, self._brokers, self._rules)
             good = self._numbers.number(checked.good)
         return Staged(
             write=good.write_parquet if good.height else None,

@@ -9,18 +9,18 @@ from pathlib import Path
 import polars as pl
 import trio
 
-from onebroker.actors.history.reading import REASON, ROW
+from onebroker.actors.history.row_checks import REASON, ROW
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.store.durable_history import KINDS, Factor
 from onebroker.config.messages import history as sentences
 from onebroker.config.messages import shared
-from onebroker.http.commands.history import loading_report
-from onebroker.http.commands.history.files import TextTable, digest, open_table, refusals, require
-from onebroker.http.commands.history.instruments import Instruments
-from onebroker.http.commands.history.loading import Load, Staged, Tell
-from onebroker.http.commands.history.loading_report import Loaded, add_places, places_of
-from onebroker.http.commands.history.taking import Taker, open_taker
-from onebroker.http.commands.running import DURABLE_FILE
+from onebroker.http.commands.history import load_report
+from onebroker.http.commands.history.file_load import Load, Staged, Tell
+from onebroker.http.commands.history.load_report import Loaded, add_places, places_of
+from onebroker.http.commands.history.row_instruments import Instruments
+from onebroker.http.commands.history.store_access import Taker, open_taker
+from onebroker.http.commands.history.text_tables import TextTable, digest, open_table, refusals, require
+from onebroker.http.commands.service_process import DURABLE_FILE
 from onebroker.http.control.history_commands import write_factors
 
 NEEDS = ("ex_date", "kind", "price_factor", "volume_factor", "source")
@@ -49,10 +49,10 @@ async def _load(parsed: argparse.Namespace) -> int:
     require(path, table, NEEDS)
     instruments = Instruments(places.data_dir, SqliteDurable(places.data_dir / DURABLE_FILE), create=parsed.create)
     async with open_taker(places.data_dir, places.history) as taker:
-        tell = loading_report.progress_line(path, shown=not parsed.json)
+        tell = load_report.progress_line(path, shown=not parsed.json)
         load = load_of(path, table, instruments, taker, places.data_dir, create=parsed.create, tell=tell)
         loaded = Loaded(file=str(path), kind="factors", progress=await load.run(), report=str(load.report))
-    return loading_report.say([loaded], as_json=parsed.json)
+    return load_report.say([loaded], as_json=parsed.json)
 
 
 def load_of(

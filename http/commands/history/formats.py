@@ -18,11 +18,11 @@ from pathlib import Path
 import attrs
 import polars as pl
 
-from onebroker.actors.history.reading import CANDLE_FIELDS, ROW
+from onebroker.actors.history.row_checks import CANDLE_FIELDS, ROW
 from onebroker.brokers.listings.frame import NSE_SHARES, by_isin, by_series, listed_symbol
 from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed
-from onebroker.http.commands.history.files import Chunk, TextTable
-from onebroker.http.commands.history.instruments import NAMES
+from onebroker.http.commands.history.row_instruments import NAMES
+from onebroker.http.commands.history.text_tables import Chunk, TextTable
 
 Shape = Callable[[pl.DataFrame], pl.DataFrame]
 

@@ -15,12 +15,12 @@ from onebroker.brokers.registry import build_registry
 from onebroker.config.settings import Settings, load_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.history.chart import chart
-from onebroker.http.commands.running import known_brokers, second_hosts
+from onebroker.http.commands.service_process import known_brokers, second_hosts
 from onebroker.http.history import query
-from onebroker.http.instruments import naming
+from onebroker.http.instruments import instrument_names
 
 ASK_SECONDS = 60.0
-_ASKED = (*naming.PARAMETERS, *query.RANGE_PARAMETERS)
+_ASKED = (*instrument_names.PARAMETERS, *query.RANGE_PARAMETERS)
 
 
 def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

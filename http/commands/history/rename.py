@@ -15,11 +15,11 @@ from onebroker.actors.store.durable_history import Rename
 from onebroker.config.instruments import Identity
 from onebroker.config.refusal import Refusal
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
-from onebroker.http.commands.history.instruments import Identities
-from onebroker.http.commands.history.loading_report import add_places, places_of
-from onebroker.http.commands.history.taking import open_taker
-from onebroker.http.commands.running import DURABLE_FILE
-from onebroker.http.instruments import naming
+from onebroker.http.commands.history.load_report import add_places, places_of
+from onebroker.http.commands.history.row_instruments import Identities
+from onebroker.http.commands.history.store_access import open_taker
+from onebroker.http.commands.service_process import DURABLE_FILE
+from onebroker.http.instruments import instrument_names
 
 SOURCE = "history rename"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -82,7 +82,7 @@ async def _one(text: str, parsed: argparse.Namespace, identities: Identities) ->
         else {"exchange": parsed.exchange, "segment": parsed.segment, "symbol": text}
     )
     try:
-        name = naming.read_name(given)
+        name = instrument_names.read_name(given)
     except Refusal as refusal:
         raise CommandFailed(refusal.sentence, WRONG_USE) from None
     identity = await identities.identity_of(name.instrument_id)

@@ -22,7 +22,7 @@ from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
-from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.actors.sessions.brokers_in_service import brokers_in_service
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.brokers.broker import Access
 from onebroker.brokers.listings.frame import listing_frame
@@ -34,7 +34,7 @@ from onebroker.brokers.simulator.exchange.journal import MemoryJournal
 from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
 from onebroker.brokers.simulator.host.lookup import DIALECTS
 from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
-from onebroker.brokers.simulator.world.brokers import BROKERS
+from onebroker.brokers.simulator.world.broker_traits import BROKERS
 from onebroker.brokers.simulator.world.universe import build_universe
 from onebroker.brokers.transport.interface import handed_on
 from onebroker.config.calendars import always_open

@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from onebroker.actors.catalogue.builder import BuildFailed
+from onebroker.actors.catalogue.contract_renames import STRIKE
 from onebroker.actors.catalogue.messages import BuildNow, GetSnapshot
-from onebroker.actors.catalogue.renames import STRIKE
 from onebroker.actors.store.durable import DurableError
 from onebroker.brokers.requests import NotSent
 from onebroker.config.clock import IST

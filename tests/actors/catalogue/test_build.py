@@ -9,9 +9,9 @@ import msgspec
 import pytest
 import trio
 
+from onebroker.actors.catalogue.arrow_files import map_frame
 from onebroker.actors.catalogue.build import MOST_MEMORY_BYTES, build_catalogue
 from onebroker.actors.catalogue.builder import BuildFailed, Downloads, Fetched, ProcessBuilder
-from onebroker.actors.catalogue.files import map_frame
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.config.instruments import Identity, Shape
 from tests.support.patience import PATIENCE_SECONDS

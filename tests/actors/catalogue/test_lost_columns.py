@@ -13,7 +13,15 @@ import pytest
 
 from onebroker.actors.catalogue.build import build_catalogue
 from onebroker.brokers.requests import BadAnswer
-from tests.actors.catalogue.test_matching_files import DAY, REGISTRY, by_token, files_of, read, rewritten, rows_of_whole
+from tests.actors.catalogue.test_security_matching_files import (
+    DAY,
+    REGISTRY,
+    by_token,
+    files_of,
+    read,
+    rewritten,
+    rows_of_whole,
+)
 
 NAMING = {
     "zerodha": {"instrument_token", "tradingsymbol", "exchange", "segment", "instrument_type", "name", "expiry", "strike"},

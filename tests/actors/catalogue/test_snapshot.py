@@ -4,7 +4,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from onebroker.actors.catalogue.files import map_frame, write_frame
+from onebroker.actors.catalogue.arrow_files import map_frame, write_frame
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.config.instruments import security

@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 import trio
 
-from onebroker.actors.catalogue import archive, files
+from onebroker.actors.catalogue import archive, arrow_files
 from onebroker.actors.catalogue.archive import stored_report
 from onebroker.actors.catalogue.build import build_catalogue
 from onebroker.actors.catalogue.builder import BuildFailed, InProcessBuilder
-from onebroker.actors.catalogue.incoming import IncomingMemory
+from onebroker.actors.catalogue.incoming_files import IncomingMemory
 from onebroker.actors.catalogue.messages import BuildNow
 from onebroker.actors.store.durable import DurableError, MemoryDurable
 from onebroker.brokers.registry import build_registry
@@ -244,7 +244,7 @@ class Full(IncomingMemory):
         full()
 
 
-@pytest.mark.parametrize("place", [(files, "write_ipc"), (archive, "move_into_place")])
+@pytest.mark.parametrize("place", [(arrow_files, "write_ipc"), (archive, "move_into_place")])
 async def test_a_full_disk_leaves_the_old_mapping_and_says_why(autojump_clock, world, monkeypatch, caplog, place):
     house = world()
     async with house.running() as running:
@@ -360,11 +360,11 @@ async def test_a_crash_between_the_files_and_their_row_leaves_rows_that_name_wha
         rows = await house.durable.catalogue_files()
         assert rows[0].mapping_date == (DAY if same_day else TUESDAY)
         for row in rows:
-            assert files.content_hash_of(house.folder / row.file) == row.content_hash
+            assert arrow_files.content_hash_of(house.folder / row.file) == row.content_hash
             report = stored_report(row)
             assert report.content_hash == row.content_hash
         unlisted = stored_report(rows[0])
-        assert files.content_hash_of(house.folder / unlisted.unlisted_file) == unlisted.unlisted.content_hash
+        assert arrow_files.content_hash_of(house.folder / unlisted.unlisted_file) == unlisted.unlisted.content_hash
         named = {row.file for row in rows} | {unlisted.unlisted_file}
         assert {path.name for path in house.folder.iterdir()} >= named
         assert not [path for path in house.folder.iterdir() if path.name.startswith(".")]

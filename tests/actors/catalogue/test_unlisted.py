@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.catalogue.files import map_frame, write_frame
+from onebroker.actors.catalogue.arrow_files import map_frame, write_frame
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.report import UnlistedJob

@@ -30,7 +30,7 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )  # fmt: skip
-from onebroker.brokers.simulator.world.brokers import BrokerTraits, Limit
+from onebroker.brokers.simulator.world.broker_traits import BrokerTraits, Limit
 from onebroker.brokers.simulator.world.model import NewOrder, SimRefusal
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 

@@ -58,7 +58,7 @@ MAY_NAME_BROKERS = {
     "brokers/registry.py": "the list",
     "brokers/codec/display_names.py": "the names people write; a broker of the registry that is not there has its own",
     "brokers/simulator/host/lookup.py": "the list of dialects",
-    "brokers/simulator/world/brokers.py": "the exchange's table of accounts",
+    "brokers/simulator/world/broker_traits.py": "the exchange's table of accounts",
     "brokers/broker.py": "an example in a docstring",
     "config/charges/brokerage.py": "what each broker charges, as published; one without a row ranks last and can be given one by a file",
     "config/charges/statutory.py": "whose page a figure was read on",

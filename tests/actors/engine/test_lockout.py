@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.engine.context.day_loss import DayLoss, Figure, Locked, LossFold
-from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.actors.sessions.slices import Slice
 from onebroker.brokers.records import FundsRow
 from onebroker.config.clock import IST, latest_boundary

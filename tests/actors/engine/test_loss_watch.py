@@ -12,8 +12,8 @@ import trio.testing
 from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.loss_watch import LossWatch
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import Content, DocumentState
-from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.portfolio.assembler import Content, DocumentState
+from onebroker.actors.portfolio.read_status import read_brokers
 from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError

@@ -9,15 +9,15 @@ import trio
 
 from onebroker.actors.catalogue.interface import NOT_MAPPED
 from onebroker.actors.history.actor import HistoryActor
-from onebroker.actors.history.backfiller import BackfillRefused
+from onebroker.actors.history.backfill_runner import BackfillRefused
 from onebroker.actors.history.disk_room import DiskRoom, Room, free_bytes, spill_limit
 from onebroker.actors.history.interface import HistoryError
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.history.messages import TakeFile
-from onebroker.actors.history.recording import TickBuffer
+from onebroker.actors.history.tick_buffer import TickBuffer
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.brokers.records import Tick
 from onebroker.config.calendars import always_open

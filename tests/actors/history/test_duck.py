@@ -16,7 +16,7 @@ from onebroker.actors.history.duck import ROW_GROUP_ROWS, DuckHistory
 from onebroker.actors.history.encode import encode_candles
 from onebroker.actors.history.interface import HistoryError
 from onebroker.actors.history.tables import SCHEMA
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 from tests.actors.history.stored_ticks import ALL, DAY, all_ticks
 from tests.support.patience import PATIENCE_SECONDS
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onebroker.actors.history.duck import DuckHistory
 from onebroker.actors.history.interface import CANDLE_KEY, CANDLE_SCHEMA, CANDLE_VALUES, MOST_TICKS, HistoryError
 from onebroker.actors.history.memory import MemoryHistory, merge
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 from tests.actors.history.stored_ticks import ALL, DAY, all_ticks
 from tests.support.further import searched
 

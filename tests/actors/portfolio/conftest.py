@@ -9,7 +9,7 @@ import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import finish
+from onebroker.actors.portfolio.assembler import finish
 from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.actors.sessions.slices import Slice
 from onebroker.brokers.records import HoldingRow, Listing, OrderRow, PositionRow, Tick, TradeRow

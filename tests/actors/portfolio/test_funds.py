@@ -8,9 +8,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.portfolio.assembling import document_body
+from onebroker.actors.portfolio.assembler import document_body
 from onebroker.actors.portfolio.funds import FundsAssembler, merge_funds
-from onebroker.actors.portfolio.status import read_broker, read_brokers
+from onebroker.actors.portfolio.read_status import read_broker, read_brokers
 from onebroker.brokers.records import FundsRow, FundsSegment
 from onebroker.config.money import paise
 from tests.support.further import searched

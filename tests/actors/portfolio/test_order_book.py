@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.portfolio.books import BookAssembler
+from onebroker.actors.portfolio.book_assembler import BookAssembler
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.brokers.records import OrderRow

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.portfolio.books import BookAssembler
+from onebroker.actors.portfolio.book_assembler import BookAssembler
 from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.config.money import paise

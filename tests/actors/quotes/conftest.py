@@ -16,11 +16,11 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
 from onebroker.actors.quotes.actor import QuoteBookActor
 from onebroker.actors.quotes.book import QuoteBook
-from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.messages import FetchQuote
 from onebroker.actors.quotes.reader import Quotes
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.sessions.messages import FetchQuotes, TickReceived, Watch
-from onebroker.actors.sessions.view import FeedView, LoginState, SessionView
+from onebroker.actors.sessions.session_view import FeedView, LoginState, SessionView
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.registry import build_registry

@@ -4,9 +4,9 @@ import msgspec
 import trio
 import trio.testing
 
-from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.sessions.messages import TickReceived
-from onebroker.actors.sessions.view import FeedView
+from onebroker.actors.sessions.session_view import FeedView
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.records import HoldingRow, OrderRow

@@ -3,9 +3,9 @@
 import trio
 import trio.testing
 
-from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.followers import Followers
-from onebroker.actors.sessions.backlog import MOST_UNREAD
+from onebroker.actors.quotes.tick_fold import Quote
+from onebroker.actors.sessions.tick_backlog import MOST_UNREAD
 from onebroker.brokers.records import Tick
 
 

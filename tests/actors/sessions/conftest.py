@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import attrs
 import pytest
 
-from onebroker.actors.sessions.login import encode_login
+from onebroker.actors.sessions.login_keeper import encode_login
 from onebroker.actors.sessions.messages import AskRoom, SendOrder, Watch
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
@@ -148,7 +148,7 @@ class World:
 
     def place_request(self, code, *, number=0, price=None, contract=None):
         """Return a place of ten shares, far from the market, in the broker's words."""
-        day, door = self._day, self._day.sessions[code]
+        day, handle = self._day, self._day.sessions[code]
         share = contract or day.equity(number)
         listed = share.listings[code]
         units = listed.lot_size * (listed.contract_units or 1) if contract else 10
@@ -156,7 +156,7 @@ class World:
             listing=share.listings[code], segment=share.identity.segment, transaction_type="BUY", product="NRML" if contract else "CNC",
             order_type="LIMIT", validity="DAY", quantity=units, price=price or self.low(share), token="obaaaaaaaaaaaa",
         )  # fmt: skip
-        return door.broker.orders.place_request(door.view.value.access, ticket, day.clock.now())
+        return handle.broker.orders.place_request(handle.view.value.access, ticket, day.clock.now())
 
     def low(self, share):
         """Return a price that rests: about 3 % below the market, in whole rupees."""

@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
-from onebroker.actors.sessions.check import Doors, check_instruments, check_reads, check_stream
-from onebroker.actors.sessions.flows import Caller
+from onebroker.actors.sessions.check import CheckContext, check_instruments, check_reads, check_stream
+from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.messages import Check, Watch
 from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.events import CorruptFrame, Ticks
@@ -21,7 +21,7 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, NotSent, StreamAddress, WireResponse
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.transport.budget import Budget
-from onebroker.brokers.transport.gate import BudgetGate
+from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.config.clock import Clock
 from tests.support.every_case import every_case
 from tests.support.patience import PATIENCE_SECONDS
@@ -104,7 +104,7 @@ class FeedOf:
 def doors_of(broker, transport, clock, budget=None):
     budget = budget or Budget(broker.order_windows, broker.call_windows)
     gate = BudgetGate(budget, clock, most_waiting=10)
-    return Doors(broker=broker, caller=Caller(transport, gate, clock), transport=transport, clock=clock)
+    return CheckContext(broker=broker, caller=Caller(transport, gate, clock), transport=transport, clock=clock)
 
 
 def access_to(broker):
@@ -150,13 +150,13 @@ async def test_every_step_of_a_broker_works_over_a_login_alone(day, code, autoju
         access = day.sessions[code].view.value.access
     await trio.sleep(60)  # what the service asked counts no more
     async with day.open_transport() as transport:  # as the command does it, without a service
-        doors = doors_of(day.services[code].broker, transport, day.clock, day.services[code].budget())
+        context = doors_of(day.services[code].broker, transport, day.clock, day.services[code].budget())
         autojump_clock.autojump_threshold = math.inf  # a thread reads the file: the clock stands still
-        file, share = await check_instruments(doors, access)
+        file, share = await check_instruments(context, access)
         autojump_clock.autojump_threshold = 0
         async with day.market():
-            steps = [*await check_reads(doors, access, share), file]
-            steps.append(await check_stream(doors, access, share, market_open=True))
+            steps = [*await check_reads(context, access, share), file]
+            steps.append(await check_stream(context, access, share, market_open=True))
     assert [(step.name, step.ok) for step in steps] == [
         (name, True) for name in ("profile", *BOOKS, "instruments", "stream")
     ], steps
@@ -196,9 +196,9 @@ async def test_kotak_neo_s_instruments_fail_only_when_none_can_be_had(day, lost,
     await trio.sleep(60)
     async with day.open_transport() as transport:
         service = day.services["kotakneo"]
-        doors = doors_of(service.broker, Without(transport, lost, dead=dead), day.clock, service.budget())
+        context = doors_of(service.broker, Without(transport, lost, dead=dead), day.clock, service.budget())
         autojump_clock.autojump_threshold = math.inf
-        step, share = await check_instruments(doors, access)
+        step, share = await check_instruments(context, access)
     assert (step.ok, bool(share)) == (ok, ok), step.detail
     assert re.fullmatch(detail, step.detail), step.detail
 

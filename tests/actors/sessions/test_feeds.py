@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from onebroker.actors.sessions.messages import Watch
-from onebroker.actors.sessions.view import FeedView, joined
+from onebroker.actors.sessions.session_view import FeedView, joined
 from onebroker.brokers.registry import BROKERS
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.calendars import calendar_from_documents

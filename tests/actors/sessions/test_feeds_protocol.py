@@ -9,15 +9,15 @@ import pytest
 import trio
 import trio.testing
 
+from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.feeds import Feed
-from onebroker.actors.sessions.flows import Caller
-from onebroker.actors.sessions.watch import WatchList
+from onebroker.actors.sessions.watch_list import WatchList
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.events import BooksMoved, Heartbeat, Ready, Reply, SessionDead
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import StreamAddress
 from onebroker.brokers.transport.budget import Budget
-from onebroker.brokers.transport.gate import BudgetGate
+from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.interface import StreamClosed
 from onebroker.config.clock import IST, Clock
 

@@ -24,8 +24,8 @@ _TEST_SECONDS = 2 * PATIENCE_SECONDS
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the store wait for its server as long as a test does. A test that is about one of these limits sets it."""
     for name in (
-        "address.CONNECT_SECONDS",
-        "address.ANSWER_SECONDS",
+        "server_address.CONNECT_SECONDS",
+        "server_address.ANSWER_SECONDS",
         "redis._FIRST_CONTACT_SECONDS",
         "redis._FLUSH_SECONDS",
         "embedded._READY_SECONDS",

@@ -9,7 +9,7 @@ import pytest
 
 from onebroker.actors.store.durable import Durable, MemoryDurable, SqliteDurable
 from onebroker.actors.store.durable_history import DailyLoad, Factor
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 from onebroker.config.instruments import option, security
 
 SHARE = security("nse", "equities", "ONE")

@@ -36,10 +36,10 @@ _SERVICE = textwrap.dedent(
     from pathlib import Path
     from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
     from onebroker.actors.store.interface import Set
-    from onebroker.actors.store import address, embedded, redis
+    from onebroker.actors.store import server_address, embedded, redis
     from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 
-    address.ANSWER_SECONDS = embedded._READY_SECONDS = redis._FIRST_CONTACT_SECONDS = float(sys.argv[2])
+    server_address.ANSWER_SECONDS = embedded._READY_SECONDS = redis._FIRST_CONTACT_SECONDS = float(sys.argv[2])
 
     async def main():
         server = EmbeddedServer(Path(sys.argv[1]), find_server_binary(None))

@@ -7,10 +7,10 @@ import redis
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from onebroker.actors.store.address import Durability
-from onebroker.actors.store.commands import Command, command_bytes
 from onebroker.actors.store.interface import HashSet, Op, Set, SetAdd, StoreError
 from onebroker.actors.store.lanes import Line, Link, RequestLane, RestLane
+from onebroker.actors.store.redis_commands import Command, command_bytes
+from onebroker.actors.store.server_address import Durability
 
 ALWAYS = Durability(every_write=True, text="", wait_for_disk=False)
 WAITING = Durability(every_write=True, text="", wait_for_disk=True)

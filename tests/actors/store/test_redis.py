@@ -11,10 +11,10 @@ import redis
 import trio
 
 from onebroker.actors.store import keys
-from onebroker.actors.store.address import EVERY_WRITE, Durability, StoreRefused
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import HashSet, Set, SetAdd, StoreError
 from onebroker.actors.store.redis import REST_BATCH_BYTES, RedisStore, RedisStoreActor
+from onebroker.actors.store.server_address import EVERY_WRITE, Durability, StoreRefused
 from tests.support.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.demo
@@ -178,7 +178,7 @@ async def test_a_quiet_store_notices_by_itself_that_the_server_hangs_and_that_it
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
 ) -> None:
     monkeypatch.setattr("onebroker.actors.store.redis._PING_SECONDS", 0.1)
-    monkeypatch.setattr("onebroker.actors.store.address.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("onebroker.actors.store.server_address.ANSWER_SECONDS", 0.2)
     store = RedisStore(server.address)
     assert server.pid is not None
     async with trio.open_nursery() as nursery:

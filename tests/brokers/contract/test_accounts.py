@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 import pytest
 
-from onebroker.actors.sessions.reads import codec_calls
+from onebroker.actors.sessions.pollers import codec_calls
 from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.codec.accounts import heard_of_another, same_account
 from onebroker.brokers.registry import BROKERS as REGISTERED

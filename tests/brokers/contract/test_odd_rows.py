@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from onebroker.actors.sessions.reads import codec_calls
+from onebroker.actors.sessions.pollers import codec_calls
 from onebroker.brokers.broker import TokenQuestion
 from onebroker.brokers.codec import fields
 from onebroker.brokers.codec.contained import OddRows

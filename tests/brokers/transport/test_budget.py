@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
 from onebroker.brokers.transport.budget import Budget, BudgetFull
-from onebroker.brokers.transport.ledger import WINDOW_SECONDS, kept_for_exits
 from onebroker.brokers.transport.priorities import Priority, of_reserve
+from onebroker.brokers.transport.rolling_windows import WINDOW_SECONDS, kept_for_exits
 from tests.brokers.transport.budgets import HISTORY, ORDER, QUOTE, READ, at, restarted, run, steps, take, windows
 from tests.support.every_case import every_case
 from tests.support.further import searched

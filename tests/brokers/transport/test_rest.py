@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from onebroker.brokers.requests import BrokerError, CallKind, OutcomeUnknown, WireRequest
-from onebroker.brokers.transport.answers import PIECE_BYTES
+from onebroker.brokers.transport.http_exchange import PIECE_BYTES
 from onebroker.brokers.transport.rest import RestLimits, RestTransport
 from tests.brokers.transport.requests_made import SECONDS, half_an_answer, order, read
 

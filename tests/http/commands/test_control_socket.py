@@ -25,11 +25,11 @@ WRONG = {
 
 def ask(config, line):
     """Send a line and return the last line of the answer."""
-    with socket.socket(socket.AF_UNIX) as door:
-        door.settimeout(PATIENCE_SECONDS)
-        door.connect(str(config[0].parent / "data" / "control.sock"))
-        door.sendall(line + b"\n")
-        return json.loads(door.makefile("rb").read().splitlines()[-1])
+    with socket.socket(socket.AF_UNIX) as handle:
+        handle.settimeout(PATIENCE_SECONDS)
+        handle.connect(str(config[0].parent / "data" / "control.sock"))
+        handle.sendall(line + b"\n")
+        return json.loads(handle.makefile("rb").read().splitlines()[-1])
 
 
 @pytest.fixture

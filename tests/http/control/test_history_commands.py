@@ -6,12 +6,12 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.history.folder import incoming_folder
+from onebroker.actors.history.history_paths import incoming_folder
 from onebroker.actors.history.interface import HistoryError
 from onebroker.actors.history.messages import TakeFactors, TakeFile
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.store.durable_history import Factor
-from onebroker.actors.store.merged import Merged
+from onebroker.actors.store.merge_result import Merged
 from onebroker.http.control.history_commands import answer_take, write_factors
 
 FACTOR = Factor(

@@ -124,8 +124,8 @@ def office_over(services, token, actor):
     quotes = Quotes(
         book=Published(QuoteBook(())), address=book, catalogue=published, calendar=always_open(), clock=services.clock
     )
-    doors = InstrumentServices(catalogue=published, catalogue_actor=actor.address, quotes=quotes, quote_book=book)
-    office = Office(build_app(attrs.evolve(services, instruments=doors)), {"access-token": token}, published)
+    context = InstrumentServices(catalogue=published, catalogue_actor=actor.address, quotes=quotes, quote_book=book)
+    office = Office(build_app(attrs.evolve(services, instruments=context)), {"access-token": token}, published)
     office.map(listed())
     return office
 

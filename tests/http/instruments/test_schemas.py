@@ -3,7 +3,7 @@
 import pytest
 
 from onebroker.http.openapi import openapi_document
-from onebroker.http.table import ROUTES
+from onebroker.http.route_table import ROUTES
 
 PATHS = {
     "segments": {}, "master": {"exchange": "all", "segment": "all"},

@@ -16,12 +16,12 @@ import trio
 from quart_trio import QuartTrio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
-from onebroker.actors.engine.orders.records import ParentRecord, ParentState, encode_parent
-from onebroker.actors.kernel.changes import Changes
+from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState, encode_parent
+from onebroker.actors.kernel.conflation import Changes
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import Supervisor
-from onebroker.actors.portfolio.assembling import Content, DocumentState, document_body
+from onebroker.actors.portfolio.assembler import Content, DocumentState, document_body
 from onebroker.actors.portfolio.order_book import OrderView
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.messages import QuoteMessage
@@ -35,7 +35,7 @@ from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.instruments import security
 from onebroker.http.app import build_app
 from onebroker.http.composition import live_services
-from onebroker.http.live.feeds import FeedSources
+from onebroker.http.live.board_writer import FeedSources
 from onebroker.http.routes.stream_endpoint import Close, converse
 from onebroker.http.services import InstrumentServices, Services
 

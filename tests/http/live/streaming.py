@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.brokers.records import DepthLevel, Tick
 from onebroker.config.instruments import security
 from onebroker.config.refusal import Refusal

@@ -9,12 +9,12 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from onebroker.actors.engine.orders.records import ParentState
+from onebroker.actors.engine.orders.parent_records import ParentState
 from onebroker.actors.store.interface import StoreError
 from onebroker.actors.token.messages import Connect, Disconnect
 from onebroker.config.messages import session
-from onebroker.http.live.feeds import StreamFeeds
-from onebroker.http.live.registry import KEPT_SECONDS, Streams
+from onebroker.http.live.board_writer import StreamFeeds
+from onebroker.http.live.open_streams import KEPT_SECONDS, Streams
 from onebroker.http.routes import stream_endpoint
 
 BAD = [

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.context.messages import EngineAnswer
-from onebroker.actors.engine.orders.records import ParentRecord, ParentState, encode_parent
+from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState, encode_parent
 from onebroker.actors.engine.parent.answers import encode
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Delete, Set, StoreError

@@ -7,7 +7,7 @@ import pytest
 
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.desk.messages import ModifyHeld, ModifyOrder
-from onebroker.actors.engine.orders.records import LegChange
+from onebroker.actors.engine.orders.parent_records import LegChange
 from tests.support.every_case import every_case
 
 PATH = "/api/orders/modify"

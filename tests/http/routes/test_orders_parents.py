@@ -9,7 +9,7 @@ import pytest
 
 from onebroker.actors.engine.context.messages import EngineAnswer, EngineStatus
 from onebroker.actors.engine.desk.messages import StopParent
-from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState, encode_parent
+from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord, ParentState, encode_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, SetAdd, StoreError
 from tests.support.every_case import every_case

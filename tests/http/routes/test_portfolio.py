@@ -9,11 +9,11 @@ import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import DocumentState, document_body, finish
+from onebroker.actors.portfolio.assembler import DocumentState, document_body, finish
+from onebroker.actors.portfolio.document_age import READ_RULES
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.order_owners import LegOwner
-from onebroker.actors.portfolio.reading import READ_RULES
-from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.portfolio.read_status import read_brokers
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.actors.sessions.slices import Slice
 from onebroker.brokers.records import OrderRow, TradeRow

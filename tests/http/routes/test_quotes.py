@@ -12,9 +12,9 @@ from onebroker.actors.catalogue.messages import GetSnapshot
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import QuoteBook
-from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.messages import FetchQuote, Found, Touched
 from onebroker.actors.quotes.reader import Quotes
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.brokers.records import Tick
 from onebroker.config.calendars import always_open
 from onebroker.config.instruments import security
@@ -105,10 +105,10 @@ async def market(services, token, nursery):
     reader = Quotes(
         book=Published(book), address=quotes.address, catalogue=catalogue, calendar=always_open(), clock=services.clock
     )
-    doors = InstrumentServices(
+    context = InstrumentServices(
         catalogue=catalogue, catalogue_actor=mappings.address, quotes=reader, quote_book=quotes.address
     )
-    app = build_app(attrs.evolve(services, instruments=doors))
+    app = build_app(attrs.evolve(services, instruments=context))
     market = Market(app.test_client(), {"access-token": token}, book, mailbox=quotes, catalogue=catalogue)
     nursery.start_soon(market.serve_quotes, quotes)
     nursery.start_soon(market.serve_mappings, mappings)

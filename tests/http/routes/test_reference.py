@@ -12,7 +12,7 @@ from onebroker.actors.reference.state import Documents, ReferenceState
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.http.app import build_app
 from onebroker.http.openapi import openapi_document
-from onebroker.http.table import ROUTES
+from onebroker.http.route_table import ROUTES
 
 PATHS = {
     "users": "/api/users/details",

@@ -10,12 +10,12 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.orders.part_state import PartRecord, PartState
-from onebroker.actors.engine.plan.machine.context import Context
-from onebroker.actors.engine.plan.machine.excess import over_filled
 from onebroker.actors.engine.plan.machine.groups import work
-from onebroker.actors.engine.plan.machine.legs import Action, ChangeLeg, EndLeg
+from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
-from onebroker.actors.engine.plan.machine.protection import unprotected
+from onebroker.actors.engine.plan.machine.over_fills import over_filled
+from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.unprotected_units import unprotected
 from onebroker.actors.engine.plan.market import Calm, Seen
 from onebroker.actors.engine.plan.parts import Part, walk
 from onebroker.config.messages import plan_life as texts

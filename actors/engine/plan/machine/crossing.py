@@ -7,7 +7,7 @@ import attrs
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.market import Market, Seen
 from onebroker.actors.engine.plan.parts import OrderPart
-from onebroker.actors.engine.plan.prices import Crossing
+from onebroker.actors.engine.plan.price_kinds import Crossing
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 

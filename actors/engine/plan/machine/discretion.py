@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.machine.legs import Leg, NewLeg, Reason
-from onebroker.actors.engine.plan.machine.placing import Sending
-from onebroker.actors.engine.plan.machine.resizing import STRIKE, end, grow, reduce
-from onebroker.actors.engine.plan.prices import Discretion
+from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg, Reason
+from onebroker.actors.engine.plan.machine.leg_changes import STRIKE, end, grow, reduce
+from onebroker.actors.engine.plan.machine.new_legs import Sending
+from onebroker.actors.engine.plan.price_kinds import Discretion
 from onebroker.config.vocabulary import OrderType, Validity
 
 BACK_SECONDS = 2.0

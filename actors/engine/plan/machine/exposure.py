@@ -11,11 +11,11 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.orders.part_state import PartRecord, PartState, RowToClose
-from onebroker.actors.engine.plan.executions import TopUp
-from onebroker.actors.engine.plan.machine.context import Context
-from onebroker.actors.engine.plan.machine.legs import ReadRows
+from onebroker.actors.engine.plan.execution_kinds import TopUp
+from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.machine.positions import ROWS_SECONDS, work_row
+from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.position_closes import ROWS_SECONDS, work_row
 from onebroker.actors.engine.plan.machine.verdicts import Verdict
 from onebroker.actors.engine.plan.parts import FromExposure, Measure, OrderPart, Weighted
 

@@ -8,14 +8,14 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import Ending, PartState
 from onebroker.actors.engine.plan.machine.conditions import too_late
-from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.lifetimes import applies, counts_days, ending_of, over, waits_days
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.orders import fires, is_to_close, state_now, waits_to_close, work_order
-from onebroker.actors.engine.plan.machine.protection import is_lost, left_open
-from onebroker.actors.engine.plan.machine.targets import from_fill
+from onebroker.actors.engine.plan.machine.order_parts import fires, is_to_close, state_now, waits_to_close, work_order
+from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.target_quantities import from_fill
+from onebroker.actors.engine.plan.machine.unprotected_units import is_lost, left_open
 from onebroker.actors.engine.plan.machine.verdicts import goes_again, together
-from onebroker.actors.engine.plan.machine.wanted import average_below, trigger_of
+from onebroker.actors.engine.plan.machine.wanted_prices import average_below, trigger_of
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     Lifetime,
@@ -35,8 +35,8 @@ from onebroker.actors.engine.plan.parts import (
     walk,
 )
 from onebroker.actors.engine.plan.pieces.cutting import shared
-from onebroker.actors.engine.plan.prices import NativeStop, is_stop
-from onebroker.actors.engine.plan.pricing.stops import better
+from onebroker.actors.engine.plan.price_kinds import NativeStop, is_stop
+from onebroker.actors.engine.plan.pricing.moving_stops import better
 from onebroker.config.messages import plan_life as texts
 
 DROPPED = Ending(state=PartState.CANCELLED)

@@ -5,14 +5,14 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.orders.part_state import Instance
-from onebroker.actors.engine.plan.machine.legs import ChangeLeg, Leg
+from onebroker.actors.engine.plan.machine.leg_actions import ChangeLeg, Leg
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.machine.placing import Sending
+from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
-from onebroker.actors.engine.plan.machine.wanted import Asked
+from onebroker.actors.engine.plan.machine.wanted_prices import Asked
 from onebroker.actors.engine.plan.parts import FromFill, OrderPart, own_orders_of
 from onebroker.actors.engine.plan.pieces.cutting import rounded_lots
-from onebroker.actors.engine.plan.prices import FillBasis, FromFillPrice
+from onebroker.actors.engine.plan.price_kinds import FillBasis, FromFillPrice
 
 TRADES_LOOK_SECONDS = 0.5
 """The seconds between two looks for the price of a fill (2.3): no event need announce it."""

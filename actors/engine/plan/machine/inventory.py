@@ -5,7 +5,7 @@ from decimal import Decimal
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.market import Level
 from onebroker.actors.engine.plan.parts import OrderPart, TogetherPart, orders_of
-from onebroker.actors.engine.plan.prices import Peg
+from onebroker.actors.engine.plan.price_kinds import Peg
 from onebroker.config.vocabulary import Side
 
 

@@ -5,10 +5,10 @@ from datetime import time, timedelta
 import attrs
 
 from onebroker.actors.engine.orders.part_state import Ending, PartState
-from onebroker.actors.engine.plan.executions import Daily
+from onebroker.actors.engine.plan.execution_kinds import Daily
 from onebroker.actors.engine.plan.machine.conditions import fired, instant, instant_of
-from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, OrderPart, Part, TimeOfDay, own_orders_of
 from onebroker.config.clock import from_epoch
 

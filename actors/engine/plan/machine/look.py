@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from onebroker.actors.engine.orders.part_state import Memory, PartRecord, PartState
-from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, Leg, NewLeg, Reason
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, Leg, NewLeg, Reason
 from onebroker.actors.engine.plan.market import Calm, Market, Seen, Session, Terms
 from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_orders_of, walk
 from onebroker.config.vocabulary import Side

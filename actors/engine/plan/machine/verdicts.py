@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import attrs
 
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
-from onebroker.actors.engine.orders.records import LegState
-from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth, Daily, Ladder, TopUp
-from onebroker.actors.engine.plan.machine.legs import Leg, Reason
+from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, BookDepth, Daily, Ladder, TopUp
+from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.parts import OrderPart
-from onebroker.actors.engine.plan.prices import Discretion
+from onebroker.actors.engine.plan.price_kinds import Discretion
 
 
 @attrs.frozen

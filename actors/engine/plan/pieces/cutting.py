@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import FrontLoaded, Ladder, Twap, Vwap
+from onebroker.actors.engine.plan.execution_kinds import FrontLoaded, Ladder, Twap, Vwap
 from onebroker.actors.engine.plan.market import Terms
 from onebroker.config.money import Rounding
 from onebroker.config.vocabulary import Side

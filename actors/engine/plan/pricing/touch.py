@@ -6,7 +6,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.market import Level, Seen, Terms
-from onebroker.actors.engine.plan.prices import Marketable, Peg, Touch
+from onebroker.actors.engine.plan.price_kinds import Marketable, Peg, Touch
 from onebroker.config.vocabulary import Side
 
 

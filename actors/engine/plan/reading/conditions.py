@@ -24,8 +24,9 @@ from onebroker.actors.engine.plan.parts import (
     Since,
     TimeOfDay,
 )
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import (
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.reading_context import World, mapped, named_instrument, tick_of
+from onebroker.actors.engine.plan.reading.value_rules import (
     above_zero,
     choice,
     flag,
@@ -36,7 +37,6 @@ from onebroker.actors.engine.plan.reading.rules import (
     whole_from,
     word_of,
 )
-from onebroker.actors.engine.plan.reading.surroundings import World, mapped, named_instrument, tick_of
 from onebroker.config.messages import plan as texts
 
 POSITION_PRODUCTS = ("delivery", "intraday", "carry", "margin_trading", "cover", "bracket")

@@ -5,7 +5,7 @@ from datetime import time
 from decimal import Decimal
 from itertools import pairwise
 
-from onebroker.actors.engine.plan.executions import (
+from onebroker.actors.engine.plan.execution_kinds import (
     AllAtOnce,
     BookDepth,
     Daily,
@@ -22,9 +22,10 @@ from onebroker.actors.engine.plan.executions import (
 from onebroker.actors.engine.plan.kinds import EXECUTIONS, WORDS
 from onebroker.actors.engine.plan.market import Terms
 from onebroker.actors.engine.plan.pieces.cutting import rungs
-from onebroker.actors.engine.plan.prices import Cap, Price, is_stop
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import (
+from onebroker.actors.engine.plan.price_kinds import Cap, Price, is_stop
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.reading_context import Traded
+from onebroker.actors.engine.plan.reading.value_rules import (
     Unfit,
     above_zero,
     above_zero_to,
@@ -37,7 +38,6 @@ from onebroker.actors.engine.plan.reading.rules import (
     price,
     whole_from,
 )
-from onebroker.actors.engine.plan.reading.surroundings import Traded
 from onebroker.config.messages import plan as texts
 from onebroker.config.money import plain
 

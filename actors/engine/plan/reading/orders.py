@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth, Execution, Ladder, TopUp
+from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, BookDepth, Execution, Ladder, TopUp
 from onebroker.actors.engine.plan.kinds import WORDS
 from onebroker.actors.engine.plan.parts import FromExposure, FromFill, FromPosition, OrderPart, Part, Quantity
-from onebroker.actors.engine.plan.prices import (
+from onebroker.actors.engine.plan.price_kinds import (
     RESTING,
     Cap,
     Fixed,
@@ -19,11 +19,11 @@ from onebroker.actors.engine.plan.prices import (
 )
 from onebroker.actors.engine.plan.reading.conditions import read_lifetime, read_when
 from onebroker.actors.engine.plan.reading.executions import check_pair, execution_kind, read_execution
-from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.json_fields import Fields
 from onebroker.actors.engine.plan.reading.prices import body_price, price_kind, read_price
 from onebroker.actors.engine.plan.reading.quantities import read_quantity
-from onebroker.actors.engine.plan.reading.rules import choice, flag, tag, uuid
-from onebroker.actors.engine.plan.reading.surroundings import Defaults, Surroundings, Traded, World, mapped
+from onebroker.actors.engine.plan.reading.reading_context import Defaults, Surroundings, Traded, World, mapped
+from onebroker.actors.engine.plan.reading.value_rules import choice, flag, tag, uuid
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, bare_segment
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as texts

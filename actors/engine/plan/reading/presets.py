@@ -18,11 +18,11 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
 )
 from onebroker.actors.engine.plan.reading.conditions import read_lifetime, read_when
-from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.json_fields import Fields
 from onebroker.actors.engine.plan.reading.orders import can_hold, place_fields
 from onebroker.actors.engine.plan.reading.quantities import units
-from onebroker.actors.engine.plan.reading.rules import Unfit, choice, in_ticks, not_below_zero
-from onebroker.actors.engine.plan.reading.surroundings import Defaults, Preset, Surroundings, tick_of
+from onebroker.actors.engine.plan.reading.reading_context import Defaults, Preset, Surroundings, tick_of
+from onebroker.actors.engine.plan.reading.value_rules import Unfit, choice, in_ticks, not_below_zero
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as texts
 from onebroker.config.vocabulary import OrderType

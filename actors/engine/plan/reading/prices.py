@@ -11,7 +11,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.kinds import PRICES
-from onebroker.actors.engine.plan.prices import (
+from onebroker.actors.engine.plan.price_kinds import (
     Anchor,
     Cap,
     Chase,
@@ -30,8 +30,10 @@ from onebroker.actors.engine.plan.prices import (
     Touch,
     WatchField,
 )
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import (
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.reading_context import Traded, named_instrument
+from onebroker.actors.engine.plan.reading.stops import read_native_stop, read_stages, read_step_ticks, read_trail
+from onebroker.actors.engine.plan.reading.value_rules import (
     above_zero,
     above_zero_to,
     at_least,
@@ -43,8 +45,6 @@ from onebroker.actors.engine.plan.reading.rules import (
     whole,
     word_of,
 )
-from onebroker.actors.engine.plan.reading.stops import read_native_stop, read_stages, read_step_ticks, read_trail
-from onebroker.actors.engine.plan.reading.surroundings import Traded, named_instrument
 from onebroker.config.instruments import Shape
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as texts

@@ -14,8 +14,9 @@ from onebroker.actors.engine.plan.parts import (
     Weighted,
 )
 from onebroker.actors.engine.plan.reading.conditions import MOST_INSTRUMENTS, POSITION_PRODUCTS, read_instruments
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import (
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.reading_context import Traded, World, named_instrument
+from onebroker.actors.engine.plan.reading.value_rules import (
     Unfit,
     above_zero,
     above_zero_to,
@@ -26,7 +27,6 @@ from onebroker.actors.engine.plan.reading.rules import (
     other_than_zero,
     word_of,
 )
-from onebroker.actors.engine.plan.reading.surroundings import Traded, World, named_instrument
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as texts
 from onebroker.config.money import Rounding

@@ -2,10 +2,17 @@
 
 from decimal import Decimal
 
-from onebroker.actors.engine.plan.prices import Atr, Milestone, NativeStop, Stages, Trail
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, above_zero_to, at_least, number, price, whole_from
-from onebroker.actors.engine.plan.reading.surroundings import Traded
+from onebroker.actors.engine.plan.price_kinds import Atr, Milestone, NativeStop, Stages, Trail
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.reading_context import Traded
+from onebroker.actors.engine.plan.reading.value_rules import (
+    above_zero,
+    above_zero_to,
+    at_least,
+    number,
+    price,
+    whole_from,
+)
 from onebroker.config.messages import plan as texts
 from onebroker.config.vocabulary import Side
 

@@ -1,7 +1,7 @@
 """A whole plan: parts below parts, presets in place of parts, limits of the tree (order-engine 1.1, 1.2, 1.10). Pure.
 
 The answer is the first failure found. Parts are read in tree order; a part's own fields, with its place messages, come before the
-parts below it. The checks that need the whole tree come last (`checks.py`).
+parts below it. The checks that need the whole tree come last (`tree_checks.py`).
 """
 
 from collections.abc import Callable, Mapping
@@ -17,13 +17,13 @@ from onebroker.actors.engine.plan.parts import (
     StartThen,
     TogetherPart,
 )
-from onebroker.actors.engine.plan.reading.checks import check_tree, marked
 from onebroker.actors.engine.plan.reading.conditions import read_lifetime, read_when
-from onebroker.actors.engine.plan.reading.fields import WORKING_VALUES, Fields
+from onebroker.actors.engine.plan.reading.json_fields import WORKING_VALUES, Fields
 from onebroker.actors.engine.plan.reading.orders import read_order
 from onebroker.actors.engine.plan.reading.presets import read_preset
-from onebroker.actors.engine.plan.reading.rules import choice, flag, word_of
-from onebroker.actors.engine.plan.reading.surroundings import Defaults, Preset, Surroundings, World
+from onebroker.actors.engine.plan.reading.reading_context import Defaults, Preset, Surroundings, World
+from onebroker.actors.engine.plan.reading.tree_checks import check_tree, marked
+from onebroker.actors.engine.plan.reading.value_rules import choice, flag, word_of
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as texts
 from onebroker.config.refusal import Refusal

@@ -5,12 +5,12 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import AccountAt, AccountField, Direction, Part
-from onebroker.actors.engine.plan.reading.rules import number, word_of
+from onebroker.actors.engine.plan.reading.value_rules import number, word_of
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import Holding, Preset, Refs
 from onebroker.actors.engine.presets.settings import setting
-from onebroker.actors.engine.presets.triggers import DIRECTION
+from onebroker.actors.engine.presets.trigger_settings import DIRECTION
 
 
 @attrs.frozen(kw_only=True)

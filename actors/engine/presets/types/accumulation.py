@@ -5,12 +5,12 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import TopUp
+from onebroker.actors.engine.plan.execution_kinds import TopUp
 from onebroker.actors.engine.plan.parts import Lifetime, Part
-from onebroker.actors.engine.plan.prices import Cap
-from onebroker.actors.engine.plan.reading.rules import at_least, flag, number_from
+from onebroker.actors.engine.plan.price_kinds import Cap
+from onebroker.actors.engine.plan.reading.value_rules import at_least, flag, number_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
 from onebroker.actors.engine.presets.settings import PRICE, TIME_TO_COME, setting
 

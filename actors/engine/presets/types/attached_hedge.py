@@ -6,11 +6,11 @@ from enum import StrEnum
 import attrs
 
 from onebroker.actors.engine.plan.parts import FromFill, Part
-from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, choice, described, word_of
+from onebroker.actors.engine.plan.price_kinds import Marketable
+from onebroker.actors.engine.plan.reading.value_rules import above_zero, at_least, choice, described, word_of
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, linked, order
 from onebroker.actors.engine.presets.named import instrument_named, second_instrument
+from onebroker.actors.engine.presets.part_builders import body_price, linked, order
 from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.settings import setting
 from onebroker.config.messages import presets_entries as texts

@@ -6,8 +6,8 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import together
 from onebroker.actors.engine.presets.candidates import candidates_of, name_of_part, order_parts
+from onebroker.actors.engine.presets.part_builders import together
 from onebroker.actors.engine.presets.preset import Preset, Refs
 from onebroker.actors.engine.presets.settings import setting
 

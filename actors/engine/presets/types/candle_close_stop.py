@@ -6,9 +6,9 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import BarClosed, Part
-from onebroker.actors.engine.plan.reading.rules import above_zero
+from onebroker.actors.engine.plan.reading.value_rules import above_zero
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.exits import check_not_past
+from onebroker.actors.engine.presets.exit_checks import check_not_past
 from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.settings import setting
 from onebroker.actors.engine.presets.types import hidden_stop

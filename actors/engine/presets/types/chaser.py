@@ -6,14 +6,14 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import Chase
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, at_least
+from onebroker.actors.engine.plan.price_kinds import Chase
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import above_zero, at_least
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
 from onebroker.actors.engine.presets.settings import PRICE, setting
-from onebroker.actors.engine.presets.triggers import check_quote, check_tick
+from onebroker.actors.engine.presets.trigger_settings import check_quote, check_tick
 from onebroker.config.messages import plan as texts
 from onebroker.config.vocabulary import Side
 

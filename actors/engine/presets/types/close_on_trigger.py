@@ -4,16 +4,16 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.held import Positions
+from onebroker.actors.engine.plan.net_positions import Positions
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
-from onebroker.actors.engine.plan.prices import Fixed, Marketable
-from onebroker.actors.engine.plan.reading.rules import at_least, flag
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable
+from onebroker.actors.engine.plan.reading.value_rules import at_least, flag
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.positions import against, found, of_the_body
+from onebroker.actors.engine.presets.part_builders import order
+from onebroker.actors.engine.presets.positions_to_close import against, found, of_the_body
 from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.settings import PRICE, setting
-from onebroker.actors.engine.presets.triggers import DIRECTION
+from onebroker.actors.engine.presets.trigger_settings import DIRECTION
 from onebroker.config.messages import presets_exits as texts
 
 

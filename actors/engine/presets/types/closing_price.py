@@ -5,17 +5,17 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import Twap, Vwap
+from onebroker.actors.engine.plan.execution_kinds import Twap, Vwap
 from onebroker.actors.engine.plan.parts import Lifetime, OnEnd, Part, TimeOfDay
 from onebroker.actors.engine.plan.reading.executions import MOST_SLICES
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import time_of_day, whole_from
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import time_of_day, whole_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
-from onebroker.actors.engine.presets.hours import close_of_today
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
+from onebroker.actors.engine.presets.session_hours import close_of_today
 from onebroker.actors.engine.presets.settings import TIME_TO_COME, Reading, setting
-from onebroker.actors.engine.presets.volumes import profile_of_caller
+from onebroker.actors.engine.presets.volume_profile import profile_of_caller
 from onebroker.config.clock import IST
 from onebroker.config.messages import presets as preset_texts
 from onebroker.config.messages import presets_pieces as texts

@@ -5,13 +5,13 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
-from onebroker.actors.engine.plan.reading.rules import above_zero
+from onebroker.actors.engine.plan.reading.value_rules import above_zero
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.named import watched_instrument
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
 from onebroker.actors.engine.presets.settings import setting
-from onebroker.actors.engine.presets.triggers import DIRECTION, fixed, limit_to_send
+from onebroker.actors.engine.presets.trigger_settings import DIRECTION, fixed, limit_to_send
 
 
 @attrs.frozen(kw_only=True)

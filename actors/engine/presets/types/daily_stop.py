@@ -5,17 +5,17 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import Daily
+from onebroker.actors.engine.plan.execution_kinds import Daily
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import NativeStop
+from onebroker.actors.engine.plan.price_kinds import NativeStop
 from onebroker.actors.engine.plan.reading.conditions import MOST_DAYS
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import minute_of_day, whole_from
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import minute_of_day, whole_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.exits import check_own_limit
-from onebroker.actors.engine.presets.hours import check_within_next_hours
+from onebroker.actors.engine.presets.exit_checks import check_own_limit
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import Preset, Refs
+from onebroker.actors.engine.presets.session_hours import check_within_next_hours
 from onebroker.actors.engine.presets.settings import PRICE, setting
 
 

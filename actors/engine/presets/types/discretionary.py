@@ -5,14 +5,14 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import Discretion
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import MOST_UNITS, at_least, whole_from
+from onebroker.actors.engine.plan.price_kinds import Discretion
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import MOST_UNITS, at_least, whole_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset
 from onebroker.actors.engine.presets.settings import PRICE, RuleOfOrder, setting
-from onebroker.actors.engine.presets.triggers import fixed
+from onebroker.actors.engine.presets.trigger_settings import fixed
 from onebroker.config.messages import orders as order_texts
 
 _AT_MOST_THE_ORDER = RuleOfOrder(

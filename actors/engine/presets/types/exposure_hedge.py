@@ -4,13 +4,13 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import TopUp
-from onebroker.actors.engine.plan.held import Positions
+from onebroker.actors.engine.plan.execution_kinds import TopUp
+from onebroker.actors.engine.plan.net_positions import Positions
 from onebroker.actors.engine.plan.parts import FromExposure, Measure, Part, Weighted
-from onebroker.actors.engine.plan.prices import Marketable
+from onebroker.actors.engine.plan.price_kinds import Marketable
 from onebroker.actors.engine.plan.reading.conditions import MOST_INSTRUMENTS
 from onebroker.actors.engine.plan.reading.quantities import read_weights
-from onebroker.actors.engine.plan.reading.rules import (
+from onebroker.actors.engine.plan.reading.value_rules import (
     Accepts,
     Kind,
     above_zero,
@@ -21,8 +21,8 @@ from onebroker.actors.engine.plan.reading.rules import (
     word_of,
 )
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.positions import POSITION_PRODUCT
+from onebroker.actors.engine.presets.part_builders import order
+from onebroker.actors.engine.presets.positions_to_close import POSITION_PRODUCT
 from onebroker.actors.engine.presets.preset import Preset, Refs
 from onebroker.actors.engine.presets.settings import Reading, own_reading, setting
 from onebroker.config.messages import presets_exits as texts

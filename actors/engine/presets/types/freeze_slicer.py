@@ -2,10 +2,10 @@
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import FreezeLimit
+from onebroker.actors.engine.plan.execution_kinds import FreezeLimit
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
 
 

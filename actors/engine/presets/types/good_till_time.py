@@ -6,13 +6,13 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Lifetime, OnEnd, Part
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import word_of
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import word_of
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
-from onebroker.actors.engine.presets.exits import check_entry_not_past
-from onebroker.actors.engine.presets.hours import check_within_hours
+from onebroker.actors.engine.presets.exit_checks import check_entry_not_past
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import Holding, Preset
+from onebroker.actors.engine.presets.session_hours import check_within_hours
 from onebroker.actors.engine.presets.settings import TIME_TO_COME, setting
 
 

@@ -8,10 +8,10 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import Ladder
+from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import OrderPart, Part, Units
-from onebroker.actors.engine.plan.prices import (
+from onebroker.actors.engine.plan.price_kinds import (
     ExitOrder,
     FillBasis,
     Fixed,
@@ -21,11 +21,11 @@ from onebroker.actors.engine.plan.prices import (
     Referenced,
     Touch,
 )
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import whole_from
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import whole_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import child, exit_order, linked, order, sized, together
-from onebroker.actors.engine.presets.middle import INVENTORY, centres_of, each_order, middle_of
+from onebroker.actors.engine.presets.middle_price import INVENTORY, centres_of, each_order, middle_of
+from onebroker.actors.engine.presets.part_builders import child, exit_order, linked, order, sized, together
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
 from onebroker.actors.engine.presets.settings import PRICE, setting
 from onebroker.config.messages import presets_pieces as texts

@@ -16,13 +16,13 @@ from onebroker.actors.engine.plan.parts import (
     Rule,
 )
 from onebroker.actors.engine.plan.reading.conditions import MOST_DAYS
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import whole_from
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import whole_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import child, order
+from onebroker.actors.engine.presets.part_builders import child, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
 from onebroker.actors.engine.presets.settings import PRICE, setting
-from onebroker.actors.engine.presets.triggers import DIRECTION, fixed, limit_to_send
+from onebroker.actors.engine.presets.trigger_settings import DIRECTION, fixed, limit_to_send
 from onebroker.config.messages import presets_entries as texts
 
 

@@ -5,11 +5,11 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import Condition, Direction, OneCancelsOthersPart, Part, PriceAt, Rule
-from onebroker.actors.engine.plan.prices import Marketable, NativeStop
-from onebroker.actors.engine.plan.reading.rules import at_least
+from onebroker.actors.engine.plan.price_kinds import Marketable, NativeStop
+from onebroker.actors.engine.plan.reading.value_rules import at_least
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import child, order
-from onebroker.actors.engine.presets.exits import check_further, check_own_limit
+from onebroker.actors.engine.presets.exit_checks import check_further, check_own_limit
+from onebroker.actors.engine.presets.part_builders import child, order
 from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.settings import PRICE, Reading, setting
 from onebroker.config.messages import presets_exits as texts

@@ -4,11 +4,11 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import Iceberg
+from onebroker.actors.engine.plan.execution_kinds import Iceberg
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.reading.rules import at_least, number_from
+from onebroker.actors.engine.plan.reading.value_rules import at_least, number_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
 from onebroker.actors.engine.presets.settings import setting
 

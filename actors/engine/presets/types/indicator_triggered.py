@@ -6,13 +6,13 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt, QuoteField
-from onebroker.actors.engine.plan.reading.rules import number, uuid, word_of
-from onebroker.actors.engine.plan.reading.surroundings import named_instrument
+from onebroker.actors.engine.plan.reading.reading_context import named_instrument
+from onebroker.actors.engine.plan.reading.value_rules import number, uuid, word_of
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
 from onebroker.actors.engine.presets.settings import Reading, own_reading, setting
-from onebroker.actors.engine.presets.triggers import DIRECTION, fixed, limit_to_send
+from onebroker.actors.engine.presets.trigger_settings import DIRECTION, fixed, limit_to_send
 from onebroker.config.messages import presets_entries as texts
 
 _FIELDS = (

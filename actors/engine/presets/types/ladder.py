@@ -4,15 +4,15 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import Ladder
+from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import Fixed
+from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.actors.engine.plan.reading.executions import MOST_STEPS, check_rungs
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import whole_from
-from onebroker.actors.engine.plan.reading.surroundings import Surroundings, Traded
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.reading_context import Surroundings, Traded
+from onebroker.actors.engine.plan.reading.value_rules import whole_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset, Refs
 from onebroker.actors.engine.presets.settings import PRICE, setting
 

@@ -5,15 +5,15 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import FromFill, Part
-from onebroker.actors.engine.plan.prices import Anchor, FollowInstrument, Marketable, WatchField
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, choice, number, word_of
+from onebroker.actors.engine.plan.price_kinds import Anchor, FollowInstrument, Marketable, WatchField
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import above_zero, at_least, choice, number, word_of
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import capped_at_limit, linked, order
 from onebroker.actors.engine.presets.named import instrument_named, second_instrument
+from onebroker.actors.engine.presets.part_builders import capped_at_limit, linked, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
 from onebroker.actors.engine.presets.settings import setting
-from onebroker.actors.engine.presets.triggers import check_tick
+from onebroker.actors.engine.presets.trigger_settings import check_tick
 from onebroker.config.messages import presets_entries as texts
 from onebroker.config.vocabulary import SENDABLE_PRODUCTS, Side, Validity
 

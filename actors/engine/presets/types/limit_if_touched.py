@@ -6,10 +6,10 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
 from onebroker.actors.engine.presets.settings import PRICE, setting
-from onebroker.actors.engine.presets.triggers import fixed, limit_to_send, touched_direction
+from onebroker.actors.engine.presets.trigger_settings import fixed, limit_to_send, touched_direction
 
 
 @attrs.frozen(kw_only=True)

@@ -4,12 +4,12 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import BookDepth
+from onebroker.actors.engine.plan.execution_kinds import BookDepth
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import Fixed
-from onebroker.actors.engine.plan.reading.rules import at_least
+from onebroker.actors.engine.plan.price_kinds import Fixed
+from onebroker.actors.engine.plan.reading.value_rules import at_least
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
 from onebroker.actors.engine.presets.settings import PRICE, setting
 

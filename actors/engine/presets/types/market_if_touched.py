@@ -5,13 +5,13 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
-from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.plan.reading.rules import at_least
+from onebroker.actors.engine.plan.price_kinds import Marketable
+from onebroker.actors.engine.plan.reading.value_rules import at_least
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.settings import PRICE, setting
-from onebroker.actors.engine.presets.triggers import touched_direction
+from onebroker.actors.engine.presets.trigger_settings import touched_direction
 
 FILL_WITHIN_SECONDS = Decimal(30)
 

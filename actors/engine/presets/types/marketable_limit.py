@@ -5,10 +5,10 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, flag
+from onebroker.actors.engine.plan.price_kinds import Marketable
+from onebroker.actors.engine.plan.reading.value_rules import above_zero, at_least, flag
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import capped_at_limit, order
+from onebroker.actors.engine.presets.part_builders import capped_at_limit, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
 from onebroker.actors.engine.presets.settings import setting
 

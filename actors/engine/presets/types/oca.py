@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import attrs
 
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, Part, Rule
-from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.price_kinds import Marketable
+from onebroker.actors.engine.plan.reading.json_fields import Fields
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.candidates import candidates_of, name_of_part, order_parts, refuse_candidate
 from onebroker.actors.engine.presets.preset import Holding, Preset, Refs

@@ -6,11 +6,11 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import Fixed, NativeStop
-from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.price_kinds import Fixed, NativeStop
+from onebroker.actors.engine.plan.reading.json_fields import Fields
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import child, order, shrinking
-from onebroker.actors.engine.presets.exits import check_further, check_not_past
+from onebroker.actors.engine.presets.exit_checks import check_further, check_not_past
+from onebroker.actors.engine.presets.part_builders import child, order, shrinking
 from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.settings import PRICE, setting
 from onebroker.config.messages import presets_exits as texts

@@ -6,10 +6,10 @@ from enum import StrEnum
 import attrs
 
 from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, Part, TimeOfDay
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import Rule, Unfit, time_of_day, word_of
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import Rule, Unfit, time_of_day, word_of
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset, Refs
 from onebroker.actors.engine.presets.settings import Reading, RuleOfOrder, setting
 from onebroker.config.calendars import MOST_DAYS_SEARCHED, Session

@@ -6,12 +6,12 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import FromFill, OrderPart, Part, SequencePart
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, above_zero
-from onebroker.actors.engine.plan.reading.surroundings import Defaults
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.reading_context import Defaults
+from onebroker.actors.engine.plan.reading.value_rules import Accepts, Kind, above_zero
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.candidates import order_body
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import Holding, Preset
 from onebroker.actors.engine.presets.settings import Reading, own_reading, setting
 from onebroker.actors.engine.references.parsing import parse_references

@@ -5,14 +5,14 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import Peg, Touch
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import whole, word_of
+from onebroker.actors.engine.plan.price_kinds import Peg, Touch
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import whole, word_of
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset
 from onebroker.actors.engine.presets.settings import PRICE, setting
-from onebroker.actors.engine.presets.triggers import check_tick
+from onebroker.actors.engine.presets.trigger_settings import check_tick
 
 
 @attrs.frozen(kw_only=True)

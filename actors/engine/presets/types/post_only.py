@@ -7,14 +7,14 @@ import attrs
 from onebroker.actors.engine.plan.machine.crossing import crossed
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import Crossing, Fixed
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import word_of
+from onebroker.actors.engine.plan.price_kinds import Crossing, Fixed
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import word_of
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.settings import setting
-from onebroker.actors.engine.presets.triggers import check_quote
+from onebroker.actors.engine.presets.trigger_settings import check_quote
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan_life as life_texts
 from onebroker.config.messages import presets_entries as texts

@@ -8,12 +8,17 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part, Share
-from onebroker.actors.engine.plan.prices import Fixed, NativeStop
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, at_least, price, whole_from
+from onebroker.actors.engine.plan.price_kinds import Fixed, NativeStop
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import Accepts, Kind, at_least, price, whole_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, child, exit_order, linked, order, shrinking
-from onebroker.actors.engine.presets.exits import check_entry_not_past, check_entry_side, check_stop_limit, entry_price
+from onebroker.actors.engine.presets.exit_checks import (
+    check_entry_not_past,
+    check_entry_side,
+    check_stop_limit,
+    entry_price,
+)
+from onebroker.actors.engine.presets.part_builders import body_price, child, exit_order, linked, order, shrinking
 from onebroker.actors.engine.presets.preset import Holding, Preset
 from onebroker.actors.engine.presets.settings import PRICE, Reading, RuleOfOrder, own_reading, setting
 from onebroker.config.messages import orders as order_texts

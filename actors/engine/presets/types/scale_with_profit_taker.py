@@ -4,14 +4,14 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import Ladder
+from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import ExitOrder, Fixed, FromFillPrice
+from onebroker.actors.engine.plan.price_kinds import ExitOrder, Fixed, FromFillPrice
 from onebroker.actors.engine.plan.reading.executions import MOST_STEPS
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import flag, price, whole_from
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import flag, price, whole_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import exit_order, linked, order
+from onebroker.actors.engine.presets.part_builders import exit_order, linked, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset, Refs
 from onebroker.actors.engine.presets.settings import PRICE, Reading, own_reading, setting
 from onebroker.config.messages import plan as plan_texts

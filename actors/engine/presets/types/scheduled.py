@@ -5,11 +5,11 @@ from datetime import time
 import attrs
 
 from onebroker.actors.engine.plan.parts import Part, TimeOfDay
-from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.json_fields import Fields
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
-from onebroker.actors.engine.presets.hours import check_within_hours
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import Holding, Preset, Refs
+from onebroker.actors.engine.presets.session_hours import check_within_hours
 from onebroker.actors.engine.presets.settings import TIME_TO_COME, setting
 
 

@@ -5,13 +5,13 @@ from datetime import datetime, time, timedelta
 import attrs
 
 from onebroker.actors.engine.plan.parts import FromPosition, Part, TimeOfDay
-from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.plan.reading.rules import at_least, flag, time_of_day, time_to_come
+from onebroker.actors.engine.plan.price_kinds import Marketable
+from onebroker.actors.engine.plan.reading.value_rules import at_least, flag, time_of_day, time_to_come
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import child, order, together
-from onebroker.actors.engine.presets.hours import check_within_hours, close_of_today
-from onebroker.actors.engine.presets.positions import check_not_both, named_or_own, products
+from onebroker.actors.engine.presets.part_builders import child, order, together
+from onebroker.actors.engine.presets.positions_to_close import check_not_both, named_or_own, products
 from onebroker.actors.engine.presets.preset import Preset, Refs
+from onebroker.actors.engine.presets.session_hours import check_within_hours, close_of_today
 from onebroker.actors.engine.presets.settings import Reading, own_reading, setting
 from onebroker.config.instruments import calendar_of
 from onebroker.config.messages import plan as texts

@@ -6,13 +6,13 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import Milestone, Stages
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, above_zero, at_least
+from onebroker.actors.engine.plan.price_kinds import Milestone, Stages
+from onebroker.actors.engine.plan.reading.json_fields import Fields
 from onebroker.actors.engine.plan.reading.stops import MOST_MILESTONES, read_milestones
+from onebroker.actors.engine.plan.reading.value_rules import Accepts, Kind, above_zero, at_least
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.exits import check_further, check_not_past
+from onebroker.actors.engine.presets.exit_checks import check_further, check_not_past
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.settings import PRICE, Reading, own_reading, setting
 from onebroker.config.messages import plan as texts

@@ -4,15 +4,15 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.held import Positions
+from onebroker.actors.engine.plan.net_positions import Positions
 from onebroker.actors.engine.plan.parts import FromPosition, JointPnl, Part, Since
-from onebroker.actors.engine.plan.prices import Marketable
+from onebroker.actors.engine.plan.price_kinds import Marketable
 from onebroker.actors.engine.plan.reading.conditions import read_instruments
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, flag, word_of
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import above_zero, at_least, flag, word_of
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.positions import INSTRUMENT_IDS, POSITION_PRODUCT, found
+from onebroker.actors.engine.presets.part_builders import order
+from onebroker.actors.engine.presets.positions_to_close import INSTRUMENT_IDS, POSITION_PRODUCT, found
 from onebroker.actors.engine.presets.preset import Preset, Refs
 from onebroker.actors.engine.presets.settings import Reading, own_reading, setting
 from onebroker.config.messages import plan as plan_texts

@@ -6,10 +6,10 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import Trail
-from onebroker.actors.engine.plan.reading.rules import above_zero, above_zero_to, at_least
+from onebroker.actors.engine.plan.price_kinds import Trail
+from onebroker.actors.engine.plan.reading.value_rules import above_zero, above_zero_to, at_least
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import Preset
 from onebroker.actors.engine.presets.settings import PRICE, Reading, setting
 from onebroker.config.messages import plan as texts

@@ -4,15 +4,15 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import Twap
+from onebroker.actors.engine.plan.execution_kinds import Twap
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.reading.executions import MOST_SLICES
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero, whole_from
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import above_zero, whole_from
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
-from onebroker.actors.engine.presets.hours import check_ends_before_close
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset, Refs
+from onebroker.actors.engine.presets.session_hours import check_ends_before_close
 from onebroker.actors.engine.presets.settings import setting
 
 

@@ -6,12 +6,12 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, Part, Rule
-from onebroker.actors.engine.plan.prices import ExitOrder, FromParentFill, NativeStop
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero
+from onebroker.actors.engine.plan.price_kinds import ExitOrder, FromParentFill, NativeStop
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import above_zero
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import child, exit_order, linked, order, shrinking
-from onebroker.actors.engine.presets.exits import check_carries, check_not_past
+from onebroker.actors.engine.presets.exit_checks import check_carries, check_not_past
+from onebroker.actors.engine.presets.part_builders import child, exit_order, linked, order, shrinking
 from onebroker.actors.engine.presets.preset import Preset, Refs
 from onebroker.actors.engine.presets.settings import PRICE, setting
 from onebroker.config.messages import presets_exits as texts

@@ -8,14 +8,14 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import TopUp
+from onebroker.actors.engine.plan.execution_kinds import TopUp
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part, Units
-from onebroker.actors.engine.plan.prices import Peg, Touch
-from onebroker.actors.engine.plan.reading.rules import at_least
+from onebroker.actors.engine.plan.price_kinds import Peg, Touch
+from onebroker.actors.engine.plan.reading.value_rules import at_least
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import child, order, sized, together
-from onebroker.actors.engine.presets.middle import INVENTORY, centres_of, each_order, middle_of
+from onebroker.actors.engine.presets.middle_price import INVENTORY, centres_of, each_order, middle_of
+from onebroker.actors.engine.presets.part_builders import child, order, sized, together
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Preset, Refs
 from onebroker.actors.engine.presets.settings import setting
 from onebroker.config.vocabulary import Side

@@ -6,15 +6,15 @@ import attrs
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import FollowInstrument
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import at_least, number
+from onebroker.actors.engine.plan.price_kinds import FollowInstrument
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import at_least, number
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.named import watched_instrument
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset
 from onebroker.actors.engine.presets.settings import PRICE, setting
-from onebroker.actors.engine.presets.triggers import check_bounds, check_tick, fixed
+from onebroker.actors.engine.presets.trigger_settings import check_bounds, check_tick, fixed
 from onebroker.config.messages import plan_life as texts
 
 

@@ -3,9 +3,9 @@
 import attrs
 
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.reading.rules import at_least
+from onebroker.actors.engine.plan.reading.value_rules import at_least
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.part_builders import body_price, order
 from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Holding, Preset
 from onebroker.actors.engine.presets.settings import setting
 

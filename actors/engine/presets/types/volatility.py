@@ -6,15 +6,15 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import Part
-from onebroker.actors.engine.plan.prices import OptionModel
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import above_zero_to, at_least, number
+from onebroker.actors.engine.plan.price_kinds import OptionModel
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import above_zero_to, at_least, number
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.building import order
 from onebroker.actors.engine.presets.named import watched_instrument
+from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Preset
 from onebroker.actors.engine.presets.settings import PRICE, setting
-from onebroker.actors.engine.presets.triggers import check_bounds, check_tick, fixed
+from onebroker.actors.engine.presets.trigger_settings import check_bounds, check_tick, fixed
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Shape
 from onebroker.config.messages import plan as plan_texts

@@ -1,4 +1,4 @@
-"""SmartAPI's REST routes over one account, and the doors to its two sockets."""
+"""SmartAPI's REST routes over one account, and its two sockets."""
 
 import base64
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Dhan's REST routes over one account, and the doors to its two sockets."""
+"""Dhan's REST routes over one account, and its two sockets."""
 
 import base64
 import weakref

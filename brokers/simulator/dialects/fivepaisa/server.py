@@ -1,4 +1,4 @@
-"""5paisa's REST routes over one account, and the door to its socket."""
+"""5paisa's REST routes over one account, and its socket."""
 
 import base64
 import gzip

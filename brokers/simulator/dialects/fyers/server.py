@@ -1,4 +1,4 @@
-"""Fyers' REST routes over one account, and the doors to its two sockets. Both REST hosts are here, told apart by their paths."""
+"""Fyers' REST routes over one account, and its two sockets. Both REST hosts are here, told apart by their paths."""
 
 from collections.abc import Mapping, Sequence
 

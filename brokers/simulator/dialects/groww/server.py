@@ -1,4 +1,4 @@
-"""Groww's REST routes over one account, and the door to its stream."""
+"""Groww's REST routes over one account, and its stream."""
 
 import base64
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How clients reach Groww's stream: socket tokens under a live login, and the door itself."""
+"""How clients reach Groww's stream: socket tokens under a live login, and the opening of the stream."""
 
 import hashlib
 

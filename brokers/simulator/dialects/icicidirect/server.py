@@ -1,4 +1,4 @@
-"""ICICI Direct's REST routes over one account, and the doors to its streams. All hosts are one server, told apart by their paths."""
+"""ICICI Direct's REST routes over one account, and its streams. All hosts are one server, told apart by their paths."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time

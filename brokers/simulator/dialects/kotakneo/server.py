@@ -1,4 +1,4 @@
-"""Kotak Neo's routes over one account, and the doors to its two sockets.
+"""Kotak Neo's routes over one account, and its two sockets.
 
 One server has all the broker's hosts: the login host under `/mis`, files and config service under `/lapi`, and the account's data centre at the root,
 which is the `baseUrl` of a login. A session's call to the login host is answered that it is the wrong host.

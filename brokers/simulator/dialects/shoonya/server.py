@@ -1,4 +1,4 @@
-"""Shoonya's calls over one account, its files, and the door to its socket."""
+"""Shoonya's calls over one account, its files, and its socket."""
 
 from collections.abc import Mapping, Sequence
 

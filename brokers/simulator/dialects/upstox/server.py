@@ -1,4 +1,4 @@
-"""Upstox' REST routes over one account, and the doors to its two sockets."""
+"""Upstox' REST routes over one account, and its two sockets."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time, timedelta

@@ -1,4 +1,4 @@
-"""Kite's REST routes over one account, and the door to its ticker."""
+"""Kite's REST routes over one account, and its ticker."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import time

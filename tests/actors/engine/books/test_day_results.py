@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.books.day_results import DayResults
-from onebroker.actors.engine.context.context import SessionDoor
+from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.broker import Broker
 from onebroker.brokers.records import PositionRow
 from onebroker.brokers.registry import build_registry
@@ -137,9 +137,9 @@ class Days:
         }
 
     def results(self, code, view):
-        door = SessionDoor(broker=self.ten.services[code].broker, address=NoMailbox(), view=Published(view))
+        handle = SessionHandle(broker=self.ten.services[code].broker, address=NoMailbox(), view=Published(view))
         return DayResults(
-            sessions={code: door}, catalogue=Published(CatalogueState(latest=snapshot(), published_today=True, reason="")),
+            sessions={code: handle}, catalogue=Published(CatalogueState(latest=snapshot(), published_today=True, reason="")),
             quotes=Quotes(self.exchange, code), clock=self.ten.clock,
         )  # fmt: skip
 
@@ -258,7 +258,7 @@ def results_of(rows, quotes, *, code="dhan", clock=None, **more):
     view = SessionView(broker=code, positions=tuple(rows), positions_read_started=now, **more)
     broker: Broker = build_registry()[code]
     return DayResults(
-        sessions={code: SessionDoor(broker=broker, address=NoMailbox(), view=Published(view))}, quotes=quotes, clock=clock,
+        sessions={code: SessionHandle(broker=broker, address=NoMailbox(), view=Published(view))}, quotes=quotes, clock=clock,
         catalogue=Published(SimpleNamespace(latest=OneListing())),
     )  # fmt: skip
 
@@ -373,8 +373,10 @@ async def test_the_feeds_tell_all_that_it_takes(day, autojump_clock, code):
         for one in account.positions():
             last = day.exchange.market(one.instrument_id).last_price
             day.simulator.set_price(one.instrument_id, last, hold_seconds=86_400)
-        doors = day.engine_doors
-        results = DayResults(sessions=doors.sessions, catalogue=doors.catalogue, quotes=doors.quotes, clock=doors.clock)
+        context = day.engine_context
+        results = DayResults(
+            sessions=context.sessions, catalogue=context.catalogue, quotes=context.quotes, clock=context.clock
+        )
         await day.until(lambda: results.of(code) is not None, 120)
         await trio.sleep(90)  # what was read before the prices stood still is read again
         truth = Decimal(0)

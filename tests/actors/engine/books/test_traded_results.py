@@ -127,8 +127,10 @@ async def at_icici(day):
 
 
 def results_of(day):
-    doors = day.engine_doors
-    return DayResults(sessions=doors.sessions, catalogue=doors.catalogue, quotes=doors.quotes, clock=doors.clock)
+    context = day.engine_context
+    return DayResults(
+        sessions=context.sessions, catalogue=context.catalogue, quotes=context.quotes, clock=context.clock
+    )
 
 
 async def trade(trading, side, units, product="NRML"):
@@ -146,9 +148,9 @@ def traded_paise(day, instrument):
 
 async def known(day, results):
     """Return the result once it is known, of positions that were read now."""
-    door, began = day.sessions[CODE], day.clock.monotonic()
-    read_soon(door, "positions")
-    await day.until(lambda: door.view.value.positions_read_started >= began and results.of(CODE) is not None, 120)
+    handle, began = day.sessions[CODE], day.clock.monotonic()
+    read_soon(handle, "positions")
+    await day.until(lambda: handle.view.value.positions_read_started >= began and results.of(CODE) is not None, 120)
     return results.of(CODE).paise
 
 

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.choice.checks import CHECKS, Candidate, Skipped, Why, first_failure
+from onebroker.actors.engine.choice.broker_checks import CHECKS, Candidate, Skipped, Why, first_failure
 from onebroker.actors.engine.choice.choose import Choice, none_left
 from onebroker.actors.engine.choice.costs import Cost
-from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.actors.engine.choice.leg_order import LegOrder
 from onebroker.actors.engine.choice.ranking import is_holder, ranked, reduces, sold_out_today
 from onebroker.actors.engine.orders.contract_size import ContractSize, SizeStatus
-from onebroker.actors.engine.orders.freeze import freeze_of, most_per_order
-from onebroker.actors.sessions.view import LoginState, SessionView
+from onebroker.actors.engine.orders.freeze_quantity import freeze_of, most_per_order
+from onebroker.actors.sessions.session_view import LoginState, SessionView
 from onebroker.brokers.records import HoldingRow, Listing, OrderRow, PositionRow
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.transport.budget import BudgetRoom

@@ -8,15 +8,15 @@ import pytest
 
 from onebroker.actors.catalogue.interface import NOT_MAPPED, Instrument
 from onebroker.actors.engine.choice.choose import choose, none_left
-from onebroker.actors.engine.choice.order import LegOrder
-from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.choice.leg_order import LegOrder
 from onebroker.actors.engine.context.day_loss import DayLoss
-from onebroker.actors.engine.orders.index import Legs
+from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
+from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import Content, DocumentState
-from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.portfolio.assembler import Content, DocumentState
+from onebroker.actors.portfolio.read_status import read_brokers
+from onebroker.actors.sessions.session_view import LoginState, MarginFigure, MarginKey, SessionView
 from onebroker.actors.sessions.slices import Slice
-from onebroker.actors.sessions.view import LoginState, MarginFigure, MarginKey, SessionView
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import DepthLevel, FundsRow, HoldingRow, Listing, OrderRow, PositionRow, Tick
 from onebroker.brokers.registry import build_registry
@@ -70,7 +70,7 @@ class Market:
         return self
 
     def give(self, **given):
-        """`EngineDoors` fields; settings as a dict."""
+        """`EngineContext` fields; settings as a dict."""
         self.given |= given
         return self
 
@@ -88,14 +88,14 @@ class Market:
             contract_units=units if units else 1,
         )  # fmt: skip
 
-    def doors(self):
+    def context(self):
         clock = _Standing(NOW)
         given = {"quotes": Prices(), "catalogue": Published(NOT_MAPPED), **self.given}
         settings = EngineSettings(**given.pop("settings", {}))
-        return EngineDoors(
+        return EngineContext(
             store=MemoryStore(clock), clock=clock, settings=settings, calendar=always_open(), legs=Legs(), owner="me",
             sessions={
-                code: SessionDoor(broker=BROKERS[code], address=None, view=Published(view))
+                code: SessionHandle(broker=BROKERS[code], address=None, view=Published(view))
                 for code, view in self.views.items()
             },
             **given,
@@ -106,7 +106,7 @@ class Market:
             "instrument": self.instrument(), "transaction_type": "BUY", "product": "MIS", "order_type": "LIMIT",
             "quantity": 100, "price": Decimal(250), **changes,
         }  # fmt: skip
-        return choose(LegOrder(**fields), self.doors())
+        return choose(LegOrder(**fields), self.context())
 
     def refused(self, **changes):
         choice = self.choose(**changes)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.costs import Cost, cost_of, group_of, levies_of
-from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.actors.engine.choice.leg_order import LegOrder
 from onebroker.brokers.registry import build_registry
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.charges.rows import ALWAYS, BrokerageRow, Charges, DpRow, Group, StatutoryRow, Table

@@ -6,9 +6,9 @@ from decimal import Decimal as D
 import attrs
 
 from onebroker.actors.engine.orders.fingerprints import Doubt, match
-from onebroker.actors.engine.orders.index import Legs
-from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
-from onebroker.actors.engine.orders.tokens import leg_token
+from onebroker.actors.engine.orders.leg_tokens import leg_token
+from onebroker.actors.engine.orders.order_index import Legs
+from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import IST
 from tests.support.every_case import every_case

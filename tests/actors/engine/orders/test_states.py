@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from onebroker.actors.engine.orders.records import LegState, ParentState
+from onebroker.actors.engine.orders.parent_records import LegState, ParentState
 from onebroker.actors.engine.orders.states import (
     LEG_STATES,
     PARENT_STATES,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.orders.transitions import (
     LATE,
     leg_never_shown,

@@ -10,7 +10,7 @@ import attrs
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.plan.reading.surroundings import Defaults
+from onebroker.actors.engine.plan.reading.reading_context import Defaults
 from onebroker.brokers.records import Listing
 from onebroker.config.calendars import Calendar, Session, always_open
 from onebroker.config.clock import IST

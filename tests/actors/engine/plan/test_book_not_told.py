@@ -5,9 +5,9 @@ from decimal import Decimal as D
 import attrs
 import pytest
 
-from onebroker.actors.engine.plan.executions import BookDepth, Ladder
+from onebroker.actors.engine.plan.execution_kinds import BookDepth, Ladder
 from onebroker.actors.engine.plan.market import Seen
-from onebroker.actors.engine.plan.prices import Chase, Crossing, Fixed, Marketable, Peg, Touch
+from onebroker.actors.engine.plan.price_kinds import Chase, Crossing, Fixed, Marketable, Peg, Touch
 from tests.actors.engine.plan.trees import order
 from tests.actors.engine.plan.world import Runner
 

@@ -4,7 +4,7 @@ from decimal import Decimal as D
 
 import pytest
 
-from onebroker.actors.engine.plan.executions import (
+from onebroker.actors.engine.plan.execution_kinds import (
     BookDepth,
     FrontLoaded,
     Iceberg,
@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan.executions import (
     Vwap,
 )
 from onebroker.actors.engine.plan.parts import FromFill, SequencePart
-from onebroker.actors.engine.plan.prices import Cap, Chase, FollowInstrument, NativeStop, OptionModel, Peg, Trail
+from onebroker.actors.engine.plan.price_kinds import Cap, Chase, FollowInstrument, NativeStop, OptionModel, Peg, Trail
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.config.clock import from_epoch
 from onebroker.config.money import plain

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.engine.plan.market import Seen
 from onebroker.actors.engine.plan.parts import BarClosed, Direction, PriceAt
-from onebroker.actors.engine.plan.prices import Marketable, Milestone, NativeStop, Stages, Trail
+from onebroker.actors.engine.plan.price_kinds import Marketable, Milestone, NativeStop, Stages, Trail
 from tests.actors.engine.plan.test_passed_quotes import SPLITS, TICKS, Heard, seen
 from tests.actors.engine.plan.trees import order
 from tests.actors.engine.plan.world import MORNING, Runner

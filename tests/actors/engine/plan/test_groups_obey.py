@@ -23,7 +23,7 @@ from onebroker.actors.engine.plan.parts import (
     StartThen,
     TimeOfDay,
 )
-from onebroker.actors.engine.plan.prices import Marketable, NativeStop
+from onebroker.actors.engine.plan.price_kinds import Marketable, NativeStop
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import DAY, MORNING, Runner, World
 

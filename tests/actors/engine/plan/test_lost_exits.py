@@ -5,9 +5,9 @@ from decimal import Decimal as D
 
 import attrs
 
-from onebroker.actors.engine.orders.records import LegState
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.parts import Direction, FromFill, PriceAt
-from onebroker.actors.engine.plan.prices import Fixed, Marketable
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable
 from tests.actors.engine.plan.trees import oco, order
 from tests.actors.engine.plan.world import Runner
 from tests.support.every_case import every_case

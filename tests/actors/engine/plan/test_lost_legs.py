@@ -6,10 +6,10 @@ from decimal import Decimal as D
 import attrs
 import pytest
 
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
-from onebroker.actors.engine.orders.records import LegState
 from onebroker.actors.engine.plan.parts import FromFill, SequencePart
-from onebroker.actors.engine.plan.prices import Fixed, NativeStop
+from onebroker.actors.engine.plan.price_kinds import Fixed, NativeStop
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
 

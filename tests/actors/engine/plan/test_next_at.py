@@ -3,8 +3,8 @@
 from datetime import time
 from decimal import Decimal as D
 
-from onebroker.actors.engine.plan.executions import Daily
-from onebroker.actors.engine.plan.prices import NativeStop
+from onebroker.actors.engine.plan.execution_kinds import Daily
+from onebroker.actors.engine.plan.price_kinds import NativeStop
 from onebroker.actors.engine.shown.plan_answers import next_at
 from tests.actors.engine.plan.trees import order
 from tests.actors.engine.plan.world import MORNING, Runner

@@ -6,7 +6,7 @@ from decimal import Decimal as D
 import pytest
 
 from onebroker.actors.engine.plan.parts import Direction, FromFill, Lifetime, OnEnd, PriceAt, Rule, SequencePart, Share
-from onebroker.actors.engine.plan.prices import Marketable, NativeStop
+from onebroker.actors.engine.plan.price_kinds import Marketable, NativeStop
 from tests.actors.engine.plan.trees import oco, order
 from tests.actors.engine.plan.world import Runner
 

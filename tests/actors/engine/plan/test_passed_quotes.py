@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.engine.plan.market import Level, Seen
 from onebroker.actors.engine.plan.parts import AllOf, BarClosed, Direction, PriceAt, QuoteField, TimeOfDay
-from onebroker.actors.engine.plan.prices import Atr, Fixed, Marketable, Milestone, Stages, Trail
+from onebroker.actors.engine.plan.price_kinds import Atr, Fixed, Marketable, Milestone, Stages, Trail
 from onebroker.config.vocabulary import Side
 from tests.actors.engine.plan.trees import order, together
 from tests.actors.engine.plan.world import MORNING, Runner

@@ -5,7 +5,7 @@ from decimal import Decimal as D
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.plan.executions import FrontLoaded, Ladder, Twap, Vwap
+from onebroker.actors.engine.plan.execution_kinds import FrontLoaded, Ladder, Twap, Vwap
 from onebroker.actors.engine.plan.market import Terms
 from onebroker.actors.engine.plan.pieces.cutting import (
     due_time,

@@ -7,11 +7,11 @@ from decimal import Decimal as D
 import pytest
 
 from onebroker.actors.engine.orders.part_state import Holding, RowToClose
-from onebroker.actors.engine.plan.executions import TopUp
-from onebroker.actors.engine.plan.machine.clearing import Closing, without_exits
+from onebroker.actors.engine.plan.execution_kinds import TopUp
+from onebroker.actors.engine.plan.machine.cleared_exits import Closing, without_exits
 from onebroker.actors.engine.plan.machine.exposure import with_nets
-from onebroker.actors.engine.plan.machine.legs import ReadRows
-from onebroker.actors.engine.plan.machine.positions import FoundRows, not_fresh, refused_row, with_rows
+from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
+from onebroker.actors.engine.plan.machine.position_closes import FoundRows, not_fresh, refused_row, with_rows
 from onebroker.actors.engine.plan.parts import (
     AnyOf,
     FromExposure,
@@ -26,7 +26,7 @@ from onebroker.actors.engine.plan.parts import (
     TimeOfDay,
     Weighted,
 )
-from onebroker.actors.engine.plan.prices import Marketable, NativeStop
+from onebroker.actors.engine.plan.price_kinds import Marketable, NativeStop
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.engine.orders.part_state import Bars, Memory
 from onebroker.actors.engine.plan.market import Level, Seen, Terms
-from onebroker.actors.engine.plan.prices import (
+from onebroker.actors.engine.plan.price_kinds import (
     Atr,
     ExitOrder,
     FromParentFill,
@@ -24,9 +24,9 @@ from onebroker.actors.engine.plan.prices import (
 )
 from onebroker.actors.engine.plan.pricing.bars import BarRule, fold_bars
 from onebroker.actors.engine.plan.pricing.black76 import Option, forward_of_spot, premium, years_left
-from onebroker.actors.engine.plan.pricing.stops import staged, trail_memory, trailed, watch
+from onebroker.actors.engine.plan.pricing.moving_limits import from_fill
+from onebroker.actors.engine.plan.pricing.moving_stops import staged, trail_memory, trailed, watch
 from onebroker.actors.engine.plan.pricing.touch import crossing_cost_bps, on_touch, past_touch, pegged, within_reach
-from onebroker.actors.engine.plan.pricing.working import from_fill
 from onebroker.config.vocabulary import Side
 from tests.support.every_case import every_case
 

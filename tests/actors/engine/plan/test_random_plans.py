@@ -7,11 +7,11 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
-from onebroker.actors.engine.orders.records import LegState
-from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Participation, TopUp, Twap
+from onebroker.actors.engine.plan.execution_kinds import Iceberg, Ladder, Participation, TopUp, Twap
 from onebroker.actors.engine.plan.machine.advance import is_calm
-from onebroker.actors.engine.plan.machine.legs import CLOSING
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
 from onebroker.actors.engine.plan.parts import (
     Direction,
     FromFill,
@@ -25,7 +25,7 @@ from onebroker.actors.engine.plan.parts import (
     Units,
     walk,
 )
-from onebroker.actors.engine.plan.prices import (
+from onebroker.actors.engine.plan.price_kinds import (
     Chase,
     ExitOrder,
     FromFillPrice,

@@ -7,7 +7,7 @@ import attrs
 import msgspec
 import pytest
 
-from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth, TopUp, Twap, Vwap
+from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, BookDepth, TopUp, Twap, Vwap
 from onebroker.actors.engine.plan.parts import (
     AllOf,
     Direction,
@@ -29,7 +29,7 @@ from onebroker.actors.engine.plan.parts import (
     Weighted,
     orders_of,
 )
-from onebroker.actors.engine.plan.prices import (
+from onebroker.actors.engine.plan.price_kinds import (
     Cap,
     Chase,
     ExitOrder,
@@ -42,9 +42,9 @@ from onebroker.actors.engine.plan.prices import (
     Stages,
     Trail,
 )
-from onebroker.actors.engine.plan.reading.rules import above_zero
-from onebroker.actors.engine.plan.reading.surroundings import Preset
+from onebroker.actors.engine.plan.reading.reading_context import Preset
 from onebroker.actors.engine.plan.reading.tree import read_plan
+from onebroker.actors.engine.plan.reading.value_rules import above_zero
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.strategies import FUTURE, INDEX, OPTION, SHARE, World, body
 from tests.support.every_case import every_case

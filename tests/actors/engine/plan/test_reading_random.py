@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onebroker.actors.engine.plan.parts import OrderPart, walk
-from onebroker.actors.engine.plan.prices import Fixed
+from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.actors.engine.plan.reading.tree import read_plan
-from onebroker.actors.engine.plan.shown import shown_plan
-from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
+from onebroker.actors.engine.plan.shown_tree import shown_plan
+from onebroker.actors.engine.plan.stored_tree import decode_plan, encode_plan
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.strategies import World, body, plans
 

@@ -3,7 +3,7 @@
 from decimal import Decimal as D
 
 from onebroker.actors.engine.plan.reading.tree import read_plan
-from onebroker.actors.engine.plan.shown import shown_plan
+from onebroker.actors.engine.plan.shown_tree import shown_plan
 from tests.actors.engine.plan.strategies import SHARE, World, body
 
 

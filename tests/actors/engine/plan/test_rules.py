@@ -1,4 +1,4 @@
-"""What a rule tells of itself is what it accepts: the bounds, the words and the forms of plan/reading/rules.py."""
+"""What a rule tells of itself is what it accepts: the bounds, the words and the forms of plan/reading/value_rules.py."""
 
 import re
 from datetime import time
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import pytest
 
-from onebroker.actors.engine.plan.reading.rules import (
+from onebroker.actors.engine.plan.reading.value_rules import (
     MOST_NUMBER,
     MOST_UNITS,
     Accepts,

@@ -4,8 +4,8 @@ there. Over the wire they are judged on the ledger elsewhere."""
 from datetime import time
 from decimal import Decimal as D
 
-from onebroker.actors.engine.orders.records import LegState
-from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Twap
+from onebroker.actors.engine.orders.parent_records import LegState
+from onebroker.actors.engine.plan.execution_kinds import Iceberg, Ladder, Twap
 from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import (
     AppliesTo,
@@ -18,7 +18,7 @@ from onebroker.actors.engine.plan.parts import (
     SequencePart,
     TimeOfDay,
 )
-from onebroker.actors.engine.plan.prices import (
+from onebroker.actors.engine.plan.price_kinds import (
     Anchor,
     Cap,
     Discretion,

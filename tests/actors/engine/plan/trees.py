@@ -3,7 +3,7 @@
 from decimal import Decimal as D
 from typing import Any
 
-from onebroker.actors.engine.plan.executions import AllAtOnce
+from onebroker.actors.engine.plan.execution_kinds import AllAtOnce
 from onebroker.actors.engine.plan.parts import (
     OneCancelsOthersPart,
     OrderPart,
@@ -13,7 +13,7 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
     Units,
 )
-from onebroker.actors.engine.plan.prices import Fixed, Price
+from onebroker.actors.engine.plan.price_kinds import Fixed, Price
 
 
 def order(

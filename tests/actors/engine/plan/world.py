@@ -7,17 +7,17 @@ from typing import Any, Self, TypeAlias, overload
 
 import attrs
 
+from onebroker.actors.engine.orders.parent_records import LegChange, LegState
 from onebroker.actors.engine.orders.part_state import PartRecord, PartState
-from onebroker.actors.engine.orders.records import LegChange, LegState
 from onebroker.actors.engine.plan.machine.advance import Outcome, advance
-from onebroker.actors.engine.plan.machine.changes import (
+from onebroker.actors.engine.plan.machine.caller_changes import (
     cancel_part,
     check_leg_cancel,
     check_leg_change,
     leg_changed,
     modify_part,
 )
-from onebroker.actors.engine.plan.machine.legs import Action, ChangeLeg, EndLeg, Leg, NewLeg, ReadRows, Reason
+from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg, Leg, NewLeg, ReadRows, Reason
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Level, Seen, Session, Terms
 from onebroker.actors.engine.plan.parts import Part

@@ -260,7 +260,7 @@ async def test_a_scheduled_entry_that_meets_the_loss_lockout_is_refused_at_its_t
     answer = await trading.send(synthetic={"type": "scheduled", "at_time": "10:00:20"})
     assert answer.status == 202, answer
     locked = Locked(loss=D(5200), limit=D(5000))
-    trading.day.engine_doors.loss.set(DayLoss(limit=D(5000), locked=locked))
+    trading.day.engine_context.loss.set(DayLoss(limit=D(5000), locked=locked))
     parent = await trading.until(answer, "rejected")
     sentence = "the day is down 5200.00, which is past the 5000.00 limit, so no new order is being placed"
     assert parent["parameters"]["parts"]["root"]["status_message"] == sentence

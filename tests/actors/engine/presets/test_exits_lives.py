@@ -7,7 +7,7 @@ from decimal import Decimal as D
 import attrs
 import pytest
 
-from onebroker.actors.engine.plan.executions import Daily
+from onebroker.actors.engine.plan.execution_kinds import Daily
 from onebroker.actors.engine.plan.parts import (
     BarClosed,
     Direction,
@@ -21,7 +21,7 @@ from onebroker.actors.engine.plan.parts import (
     Units,
     orders_of,
 )
-from onebroker.actors.engine.plan.prices import (
+from onebroker.actors.engine.plan.price_kinds import (
     Atr,
     ExitOrder,
     Fixed,

@@ -9,7 +9,7 @@ import pytest
 
 from onebroker.actors.engine.intake.synthetic import defaults_of, settled
 from onebroker.actors.engine.orders.part_state import Holding
-from onebroker.actors.engine.plan.held import Positions
+from onebroker.actors.engine.plan.net_positions import Positions
 from onebroker.actors.engine.plan.parts import (
     Direction,
     FromPosition,
@@ -19,7 +19,7 @@ from onebroker.actors.engine.plan.parts import (
     TimeOfDay,
     TogetherPart,
 )
-from onebroker.actors.engine.plan.prices import Fixed, Marketable
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.config.calendars import calendar_from_documents

@@ -3,8 +3,8 @@
 import msgspec
 import trio
 
-from onebroker.actors.engine.plan_parent.market import PlanMarket
-from onebroker.actors.quotes.usable import USABLE_SECONDS
+from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
+from onebroker.actors.quotes.usable_quotes import USABLE_SECONDS
 
 
 def flash(trading, percent, *, with_book=True):
@@ -87,10 +87,10 @@ async def test_a_trail_goes_at_the_market_that_fell_through_its_new_trigger(trad
 
 
 async def test_only_quotes_that_may_still_be_acted_on_are_passed_on(trading, autojump_clock):
-    instrument_id, doors = trading.share.instrument_id, trading.day.engine_doors
+    instrument_id, context = trading.share.instrument_id, trading.day.engine_context
 
     def passed():
-        quote = PlanMarket(doors, (), trading.quotes).seen(instrument_id)
+        quote = PlanMarket(context, (), trading.quotes).seen(instrument_id)
         return {one.last_price for one in quote.passed}
 
     await trio.sleep(5)

@@ -7,8 +7,8 @@ from decimal import Decimal as D
 import attrs
 import pytest
 
-from onebroker.actors.engine.orders.references import PriceKind, PriceReference
-from onebroker.actors.engine.plan.executions import (
+from onebroker.actors.engine.orders.reference_values import PriceKind, PriceReference
+from onebroker.actors.engine.plan.execution_kinds import (
     BookDepth,
     FreezeLimit,
     Iceberg,
@@ -19,7 +19,7 @@ from onebroker.actors.engine.plan.executions import (
 )
 from onebroker.actors.engine.plan.market import Level, Seen
 from onebroker.actors.engine.plan.parts import FromFill, TimeOfDay
-from onebroker.actors.engine.plan.prices import Cap, ExitOrder, FillBasis, FromFillPrice, Marketable, Peg, Touch
+from onebroker.actors.engine.plan.price_kinds import Cap, ExitOrder, FillBasis, FromFillPrice, Marketable, Peg, Touch
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.trees import order, together
 from tests.actors.engine.plan.world import Runner

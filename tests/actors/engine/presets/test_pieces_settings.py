@@ -8,10 +8,10 @@ import attrs
 import msgspec
 import pytest
 
-from onebroker.actors.engine.intake.body import check_body, with_instrument
+from onebroker.actors.engine.intake.place_body import check_body, with_instrument
 from onebroker.actors.engine.intake.synthetic import completed
-from onebroker.actors.engine.orders.references import PriceKind, PriceReference
-from onebroker.actors.engine.plan.executions import (
+from onebroker.actors.engine.orders.reference_values import PriceKind, PriceReference
+from onebroker.actors.engine.plan.execution_kinds import (
     BookDepth,
     FreezeLimit,
     FrontLoaded,
@@ -34,7 +34,7 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
     Units,
 )
-from onebroker.actors.engine.plan.prices import (
+from onebroker.actors.engine.plan.price_kinds import (
     Cap,
     ExitOrder,
     FillBasis,
@@ -46,7 +46,7 @@ from onebroker.actors.engine.plan.prices import (
     Referenced,
     Touch,
 )
-from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
+from onebroker.actors.engine.plan.stored_tree import decode_plan, encode_plan
 from onebroker.config.clock import IST
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.strategies import FUTURE, SHARE, UNTICKED, World

@@ -9,10 +9,10 @@ import pytest
 import trio
 
 from onebroker.actors.engine.context.past_volumes import StoredVolumes
-from onebroker.actors.engine.intake.body import check_body, with_instrument
-from onebroker.actors.engine.intake.ready import ready
+from onebroker.actors.engine.intake.place_body import check_body, with_instrument
+from onebroker.actors.engine.intake.preparation import ready
 from onebroker.actors.engine.presets.body import Body
-from onebroker.actors.engine.presets.volumes import Volume, profile, u_shape
+from onebroker.actors.engine.presets.volume_profile import Volume, profile, u_shape
 from onebroker.actors.history.interface import CANDLE_SCHEMA, MICROSECONDS, HistoryError
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.config.clock import IST
@@ -167,7 +167,7 @@ async def shaped(day, volumes, **more):
     }  # fmt: skip
     world = World(now=day.clock.now(), known=(share,), calendar=day.calendar, brokers=tuple(day.codes))
     order = with_instrument(check_body(sent, brokers=tuple(day.codes)), sent, share, world)
-    ready_order = await ready(order, attrs.evolve(day.engine_doors, volumes=volumes))
+    ready_order = await ready(order, attrs.evolve(day.engine_context, volumes=volumes))
     assert ready_order.parameters["volume_profile"] == ready_order.plan.execution.volume_profile
     return ready_order.plan.execution.volume_profile
 
@@ -179,5 +179,5 @@ async def test_at_intake_the_profile_comes_from_the_store_unless_one_was_given(d
         assert await shaped(day, usual, volume_profile=[5, 1]) == (5, 1)
         assert usual.asked == 1
         late = await shaped(day, Usual(seconds=5))
-        unknown = await shaped(day, day.engine_doors.volumes)
+        unknown = await shaped(day, day.engine_context.volumes)
         assert all(one > D(1) for one in (*late, *unknown))  # both a U

@@ -6,8 +6,8 @@ from decimal import Decimal as D
 import attrs
 import pytest
 
-from onebroker.actors.engine.plan.reading.fields import Fields
-from onebroker.actors.engine.plan.reading.rules import Accepts, Kind, above_zero, at_least, flag, whole_from
+from onebroker.actors.engine.plan.reading.json_fields import Fields
+from onebroker.actors.engine.plan.reading.value_rules import Accepts, Kind, above_zero, at_least, flag, whole_from
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.actors.engine.presets.settings import (

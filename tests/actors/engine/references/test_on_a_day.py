@@ -11,7 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 from onebroker.actors.engine.context.messages import HaltParents
 from onebroker.actors.engine.orders.intents import Intent, IntentKind
 from onebroker.actors.engine.references.parsing import parse_references
-from onebroker.actors.engine.shown.stored import KeptAnswer, kept_answer, stored_parent
+from onebroker.actors.engine.shown.stored_parents import KeptAnswer, kept_answer, stored_parent
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 NO_QUOTE = "a price reference needs a live quote and there is none for this instrument now"
@@ -97,7 +97,7 @@ async def test_without_a_live_quote_nothing_is_sent_and_the_refusal_can_be_read(
         assert isinstance(kept, KeptAnswer)
         assert kept.status == 503
         assert day.messages("place") == []
-        assert day.engine_doors.in_hand == set()
+        assert day.engine_context.in_hand == set()
 
 
 async def test_a_quote_that_no_feed_renews_is_no_live_one(day, autojump_clock):
@@ -296,11 +296,11 @@ async def test_an_order_that_waits_for_a_quote_keeps_no_other_waiting(day, autoj
     async with trading(day, quotes=False) as share:
         nursery.start_soon(day.place, referring(day, share, price={"kind": "mid"}))
         await wait_all_tasks_blocked(0.01)
-        assert day.engine_doors.in_hand == {"i-1"}
+        assert day.engine_context.in_hand == {"i-1"}
         began = trio.current_time()
         assert (await day.place(day.body(share, quantity=1), intent_id="i-2")).status == 200
         assert trio.current_time() - began < 1.0
-        await day.until(lambda: day.engine_doors.in_hand == set())
+        await day.until(lambda: day.engine_context.in_hand == set())
 
 
 async def test_a_flatten_halts_what_is_still_being_worked_out(day, autojump_clock, nursery):

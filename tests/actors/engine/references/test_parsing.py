@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.orders.references import PriceKind, QuantityKind, References
+from onebroker.actors.engine.orders.reference_values import PriceKind, QuantityKind, References
 from onebroker.actors.engine.references.parsing import parse_references
 from onebroker.config.refusal import Refusal
 from tests.support.every_case import every_case

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.orders.references import PriceKind, PriceReference
+from onebroker.actors.engine.orders.reference_values import PriceKind, PriceReference
 from onebroker.actors.engine.references.pricing import resolve_price
 from onebroker.brokers.records import DepthLevel, Tick
 from onebroker.config.refusal import Refusal

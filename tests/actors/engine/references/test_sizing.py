@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.orders.references import QuantityKind, QuantityReference
+from onebroker.actors.engine.orders.reference_values import QuantityKind, QuantityReference
 from onebroker.actors.engine.references.sizing import close, net_units
 from onebroker.brokers.records import PositionRow, in_contracts
 from onebroker.config.refusal import Refusal

@@ -20,7 +20,7 @@ def slow_books(day, seconds, delay):
 
 
 def nothing_left(day):
-    views = [door.view.value for door in day.sessions.values()]
+    views = [handle.view.value for handle in day.sessions.values()]
     return all(not view.unseen and not view.broken_acknowledgments for view in views)
 
 

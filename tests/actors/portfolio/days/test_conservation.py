@@ -14,12 +14,12 @@ import trio.testing
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
-from onebroker.actors.portfolio.assembling import document_body
+from onebroker.actors.portfolio.assembler import document_body
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.positions import PositionsAssembler
-from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.portfolio.read_status import read_brokers
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.brokers.simulator.world.model import SimRefusal
 from onebroker.config.money import paise

@@ -13,7 +13,7 @@ import trio
 
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.document import DocumentActor
+from onebroker.actors.portfolio.actor import DocumentActor
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
@@ -76,7 +76,7 @@ class Documents:
             actors=dict,
             crashes=tuple,
             store_reachable=lambda: True,
-            health_sources={"brokers": lambda: {code: broker_health(door) for code, door in day.sessions.items()}},
+            health_sources={"brokers": lambda: {code: broker_health(handle) for code, handle in day.sessions.items()}},
             documents=self.published,
         )
         self.client = build_app(services).test_client()

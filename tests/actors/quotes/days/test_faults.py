@@ -9,9 +9,9 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, open_supervisor
 from onebroker.actors.quotes.actor import QuoteBookActor
 from onebroker.actors.quotes.book import QuoteBook
+from onebroker.actors.quotes.feed_health import FIRST_EVIDENCE
 from onebroker.actors.quotes.messages import FetchQuote
 from onebroker.actors.quotes.reader import Quotes
-from onebroker.actors.quotes.standing import FIRST_EVIDENCE
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.host.inprocess import InProcessTransport

@@ -18,7 +18,7 @@ import pytest
 import trio
 
 from onebroker.actors.sessions.messages import ExchangeRedirect, FetchQuotes, Watch
-from onebroker.actors.sessions.view import LoginState
+from onebroker.actors.sessions.session_view import LoginState
 from onebroker.actors.store import keys
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry

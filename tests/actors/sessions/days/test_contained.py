@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.books.shown_positions import shown_lately
-from onebroker.actors.portfolio.status import read_broker
+from onebroker.actors.portfolio.read_status import read_broker
 from onebroker.actors.sessions.messages import FetchQuotes, Watch
 from onebroker.brokers.codec.contained import OddRows
 from onebroker.brokers.requests import BadAnswer
@@ -48,9 +48,9 @@ def spoil(day, part, name, error=ZeroDivisionError):
 
 
 def cancel_request(day, order_id):
-    door = day.sessions[CODE]
-    view = door.view.value
-    return door.broker.orders.cancel_request(view.access, view.orders[order_id], day.clock.now())
+    handle = day.sessions[CODE]
+    view = handle.view.value
+    return handle.broker.orders.cancel_request(view.access, view.orders[order_id], day.clock.now())
 
 
 async def places_and_cancels(day, world):
@@ -75,16 +75,16 @@ async def test_a_book_that_its_codec_fails_at_is_unreadable_at_once_and_orders_g
         await day.until(lambda: told.told[CODE, resource] and told.last(CODE, resource).error is None, 60)
         spoiled.failing = True
         world.calls.calls.clear()
-        door = day.sessions[CODE]
+        handle = day.sessions[CODE]
         # Another answer, so that it is read again; and its cadence is not waited for.
         sent = await world.place(CODE, price=None)
         assert sent.answer.outcome is Outcome.ACCEPTED
         await fill_something(day, world)
-        await day.until(lambda: resource in door.view.value.read_errors, 200)
+        await day.until(lambda: resource in handle.view.value.read_errors, 200)
         held = told.last(CODE, resource)
         assert read_broker(resource, CODE, held, day.clock.epoch()).status is ReadStatus.UNREADABLE
-        assert "ZeroDivisionError at " in door.view.value.read_errors[resource]
-        assert door.view.value.live
+        assert "ZeroDivisionError at " in handle.view.value.read_errors[resource]
+        assert handle.view.value.live
         await places_and_cancels(day, world)
         await trio.sleep(60)
         assert day.crashes.records() == ()
@@ -92,7 +92,7 @@ async def test_a_book_that_its_codec_fails_at_is_unreadable_at_once_and_orders_g
         assert len([line for line in said if resource in line]) == 1  # once, not at each read
         assert SECRET not in caplog.text
         spoiled.failing = False
-        await day.until(lambda: resource not in door.view.value.read_errors, 200)
+        await day.until(lambda: resource not in handle.view.value.read_errors, 200)
         assert read_broker(resource, CODE, told.last(CODE, resource), day.clock.epoch()).status is ReadStatus.OK
 
 

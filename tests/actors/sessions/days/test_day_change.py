@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import trio
 
-from onebroker.actors.sessions.view import LoginState
+from onebroker.actors.sessions.session_view import LoginState
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents

@@ -4,7 +4,7 @@ order socket is opened anew. The contract suite has the rest."""
 import attrs
 import trio
 
-from onebroker.actors.sessions.view import LoginState
+from onebroker.actors.sessions.session_view import LoginState
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.vocabulary import Outcome
 

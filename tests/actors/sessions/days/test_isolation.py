@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from onebroker.actors.sessions.view import LoginState
+from onebroker.actors.sessions.session_view import LoginState
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.further import each_once
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 import trio
 
+from onebroker.brokers.simulator.exchange.call_limits import CallLimits, TooManyCalls
 from onebroker.brokers.simulator.exchange.faults import FaultKind, Faults
-from onebroker.brokers.simulator.exchange.limits import CallLimits, TooManyCalls
-from onebroker.brokers.simulator.world.brokers import BROKERS
+from onebroker.brokers.simulator.world.broker_traits import BROKERS
 from onebroker.brokers.simulator.world.model import RefusalReason, SimRefusal, SimStatus
 from onebroker.config.clock import Clock
 from onebroker.config.vocabulary import OrderType

@@ -174,7 +174,7 @@ def _shares(account):
 
 
 def test_every_account_starts_with_one_crore_free_and_what_is_promised(make_floor):
-    from onebroker.brokers.simulator.world.brokers import BROKERS
+    from onebroker.brokers.simulator.world.broker_traits import BROKERS
 
     floor = make_floor(brokers=tuple(BROKERS))
     held = []

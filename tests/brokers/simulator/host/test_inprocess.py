@@ -10,7 +10,7 @@ import trio
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSent, OutcomeUnknown, StreamAddress, WireRequest
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.exchange.journal import MemoryJournal
-from onebroker.brokers.simulator.host.control import ledger_document
+from onebroker.brokers.simulator.host.control_api import ledger_document
 from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
 from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
 from onebroker.brokers.transport.interface import StreamClosed, StreamRefusedHandshake

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from onebroker.config.instruments import security
-from tests.http.commands.history.test_loading import HEADER, line, load, run, service
+from tests.http.commands.history.test_file_load import HEADER, line, load, run, service
 
 OLD, NEW = security("nse", "equities", "OLDCO"), security("nse", "equities", "NEWCO")
 

@@ -95,8 +95,8 @@ async def history(house, token, nursery, tmp_path):
         calendar=calendar_from_documents(exchange_documents()),
     )  # fmt: skip
     await nursery.start(actor.run)
-    doors = HistoryServices(actor=mailbox.address, store=store, durable=durable, catalogue=catalogue)
-    app = build_app(attrs.evolve(house.services, history=doors))
+    context = HistoryServices(actor=mailbox.address, store=store, durable=durable, catalogue=catalogue)
+    app = build_app(attrs.evolve(house.services, history=context))
     yield HistoryHouse(app.test_client(), {"access-token": token}, store, durable, catalogue, tmp_path,
                        house.services.clock, mailbox.address)  # fmt: skip
     nursery.cancel_scope.cancel()

@@ -153,10 +153,10 @@ def failing(history, house, token):
     """What builds a client over a store that fails after so many frames."""
 
     def build(frames):
-        doors = HistoryServices(
+        context = HistoryServices(
             actor=None, store=Failing(history.store, frames), durable=history.durable, catalogue=history.catalogue
         )
-        return build_app(attrs.evolve(house.services, history=doors)).test_client()
+        return build_app(attrs.evolve(house.services, history=context)).test_client()
 
     return build
 

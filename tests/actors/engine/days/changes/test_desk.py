@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.broker import OrderTicket
@@ -28,7 +28,7 @@ async def resting(day):
 
 async def place_outside(day, code):
     """Place an order at a broker as its holder would, beside the service; return its id."""
-    share, door = day.equity(), day.sessions[code]
+    share, handle = day.equity(), day.sessions[code]
     last = day.exchange.market(share.instrument_id).last_price
     tick = Decimal(repr(share.tick_size))
     ticket = OrderTicket(
@@ -37,10 +37,10 @@ async def place_outside(day, code):
         price=(last * Decimal("0.97") / tick).quantize(Decimal(1)) * tick, trigger_price=None, after_market=False,
         token="",
     )  # fmt: skip
-    request = door.broker.orders.place_request(door.view.value.access, ticket, day.clock.now())
+    request = handle.broker.orders.place_request(handle.view.value.access, ticket, day.clock.now())
     async with day.open_transport() as transport:
         response = await transport.send(request, 5)
-    return door.broker.orders.parse_order_answer(response).order_id
+    return handle.broker.orders.parse_order_answer(response).order_id
 
 
 def show(day, code, **changes):

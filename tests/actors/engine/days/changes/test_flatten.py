@@ -6,10 +6,10 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.desk.closes import sliced
-from onebroker.actors.engine.placing import once
-from onebroker.actors.engine.plan.prices import Fixed
-from onebroker.actors.engine.shown.stored import open_parents, stored_parent
+from onebroker.actors.engine.desk.flatten_closes import sliced
+from onebroker.actors.engine.placing import send_once
+from onebroker.actors.engine.plan.price_kinds import Fixed
+from onebroker.actors.engine.shown.stored_parents import open_parents, stored_parent
 from onebroker.actors.sessions.messages import RoomFull, result
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
@@ -198,10 +198,10 @@ async def test_a_cancel_that_did_not_leave_goes_as_soon_as_it_can_after_the_flat
             assert open_orders(day) != []
             if not restarted:
                 await trio.sleep(10)
-                sentences = [one.sentence for one in day.engine_doors.troubles.rows]
+                sentences = [one.sentence for one in day.engine_context.troubles.rows]
                 assert sentences == ["orders still to be cancelled at zerodha: 1"]
                 await day.until(lambda: open_orders(day) == [], 90)
-                await day.until(lambda: not day.engine_doors.troubles.rows, 30)
+                await day.until(lambda: not day.engine_context.troubles.rows, 30)
         if restarted:
             async with day.service(log_in=False):
                 await day.until(lambda: open_orders(day) == [], 120)
@@ -214,7 +214,7 @@ async def test_so_does_one_whose_cancel_was_under_way_when_the_flatten_halted_it
     async with day.market(), day.service(), trio.open_nursery() as nursery:
         await emptied(day)
         _, _, _, order_id = await resting(day, broker="zerodha")
-        send, began = once._send_once, trio.Event()
+        send, began = send_once._send_once, trio.Event()
 
         async def never_left(*given, **named):
             if began.is_set():
@@ -223,7 +223,7 @@ async def test_so_does_one_whose_cancel_was_under_way_when_the_flatten_halted_it
             await trio.sleep(1)
             return result(Outcome.REJECTED, "no connection", reached=False)
 
-        monkeypatch.setattr(once, "_send_once", never_left)
+        monkeypatch.setattr(send_once, "_send_once", never_left)
         nursery.start_soon(day.cancel, order_id)
         await began.wait()
         day.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=60)
@@ -243,7 +243,7 @@ async def test_a_plans_order_that_the_flatten_could_not_cancel_goes_as_soon_as_i
         await market.until(lambda: len(market.messages("cancel")) == 1, 90)
         assert open_orders(market) == []
         assert (await trading.parent(answer))["state"] == "halted"
-        await market.until(lambda: not market.engine_doors.troubles.rows, 60)
+        await market.until(lambda: not market.engine_context.troubles.rows, 60)
 
 
 async def test_a_broker_that_cannot_be_read_is_named_and_the_others_are_flattened(day, autojump_clock):
@@ -263,8 +263,8 @@ async def test_an_order_that_only_appears_while_it_waits_is_cancelled_too(day, a
     async with day.market(), day.service():
         await emptied(day)
         day.simulator.faults.add("upstox", FaultKind.STALL_STREAM, seconds=60)
-        share, door = day.equity(), day.sessions["upstox"]
-        view = door.view
+        share, handle = day.equity(), day.sessions["upstox"]
+        view = handle.view
         _, order_id = await placed_elsewhere(day, "upstox")
         row = view.value.orders[order_id]
         answers = []
@@ -389,7 +389,7 @@ async def test_the_cancel_of_an_order_that_a_flatten_could_not_see_is_not_given_
             raise RoomFull
 
         with monkeypatch.context() as patch:
-            patch.setattr(once, "ask_room", full)
+            patch.setattr(send_once, "ask_room", full)
             await trio.sleep(90)
         assert len(open_orders(day)) == 1
         await trio.sleep(30)
@@ -446,8 +446,8 @@ async def test_a_position_above_the_freeze_quantity_is_closed_in_whole_lots_each
             assert (await day.place(body, intent_id=f"f-{number}")).status == 200
         await day.until(lambda: net(day, "zerodha", future, "NRML") == 4 * lot)
         table = {future.identity.underlying_symbol: 3 * lot - 1}
-        settings = attrs.evolve(day.engine_doors.settings, freeze_quantities=table)
-        object.__setattr__(day.engine_doors, "settings", settings)
+        settings = attrs.evolve(day.engine_context.settings, freeze_quantities=table)
+        object.__setattr__(day.engine_context, "settings", settings)
         answer = await day.flatten()
         assert (answer.status, answer.body["flat"]) == (200, True), answer
         assert [one["close_quantity"] for one in answer.body["closed"]] == [2 * lot, 2 * lot]

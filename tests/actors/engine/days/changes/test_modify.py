@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.context.day_loss import DayLoss, Locked
-from onebroker.actors.engine.shown.stored import kept_answer, stored_parent
+from onebroker.actors.engine.shown.stored_parents import kept_answer, stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.requests import NotSendable
@@ -181,8 +181,8 @@ async def test_a_field_the_broker_cannot_change_is_a_501(day, autojump_clock, mo
         share, order_id = await placed_elsewhere(day, day.codes[0])
         broker = day.sessions[day.codes[0]].broker
         able = attrs.evolve(broker.capabilities, modifiable=frozenset({"quantity"}))
-        door = attrs.evolve(day.sessions[day.codes[0]], broker=attrs.evolve(broker, capabilities=able))
-        monkeypatch.setitem(day.sessions, day.codes[0], door)
+        handle = attrs.evolve(day.sessions[day.codes[0]], broker=attrs.evolve(broker, capabilities=able))
+        monkeypatch.setitem(day.sessions, day.codes[0], handle)
         answer = await day.modify(order_id, price=ticks(day, share, -2), quantity=5)
         assert answer.status == 501
         assert answer.body["error"] == f"{day.codes[0]} cannot change price on an open order"
@@ -351,9 +351,11 @@ async def test_on_a_day_that_is_locked_an_order_may_shrink_and_move_but_not_grow
     async with day.market(), day.service():
         code = day.codes[0]
         share, order_id = await placed_elsewhere(day, code) if elsewhere else (await resting(day, broker=code))[::3]
-        day.engine_doors.loss.set(DayLoss(limit=Decimal(5000), locked=Locked(loss=Decimal(5200), limit=Decimal(5000))))
-        day.engine_doors.loss.set(
-            attrs.evolve(day.engine_doors.loss.value, loss=Decimal(5200), figure_at=day.clock.monotonic())
+        day.engine_context.loss.set(
+            DayLoss(limit=Decimal(5000), locked=Locked(loss=Decimal(5200), limit=Decimal(5000)))
+        )
+        day.engine_context.loss.set(
+            attrs.evolve(day.engine_context.loss.value, loss=Decimal(5200), figure_at=day.clock.monotonic())
         )
         answer = await day.modify(order_id, quantity=11)
         assert (answer.status, answer.body["error"]) == (

@@ -14,9 +14,9 @@ from onebroker.actors.engine.plan.parts import (
     FromPosition,
     TimeOfDay,
 )
-from onebroker.actors.engine.plan.prices import Fixed, Marketable, NativeStop
-from onebroker.actors.engine.plan_parent.clearing import Clearing
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, NativeStop
+from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.support.engine_orders import placed_elsewhere, truth
@@ -200,7 +200,7 @@ async def test_a_position_is_turned_round_by_one_order(closing, autojump_clock):
 
 async def test_on_a_locked_day_it_is_closed_and_not_turned_round(closing, autojump_clock):
     await closing.holds("zerodha", 40)
-    closing.day.engine_doors.loss.set(DayLoss(limit=D(10), locked=Locked(loss=D(12), limit=D(10))))
+    closing.day.engine_context.loss.set(DayLoss(limit=D(10), locked=Locked(loss=D(12), limit=D(10))))
     answer = await closing.place(closing.close(ratio=2))
     parent = await closing.until(answer, "completed")
     assert (closing.sent(), closing.net("zerodha")) == ([("place", "zerodha", "SELL", 40)], 0)

@@ -10,7 +10,7 @@ import trio.testing
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.orders.records import LegState, ParentState, decode_parent
+from onebroker.actors.engine.orders.parent_records import LegState, ParentState, decode_parent
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.store import keys
 from onebroker.brokers.simulator.exchange.faults import FaultKind

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from onebroker.actors.engine.shown.stored import kept_answer, stored_parent
+from onebroker.actors.engine.shown.stored_parents import kept_answer, stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.simulator.exchange.faults import FaultKind

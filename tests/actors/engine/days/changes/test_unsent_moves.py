@@ -4,8 +4,8 @@ allows is used up. Judged on the exchange's ledger."""
 import pytest
 import trio
 
-from onebroker.actors.engine.plan.prices import Trail
-from onebroker.actors.engine.shown.stored import stored_record
+from onebroker.actors.engine.plan.price_kinds import Trail
+from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.plan.trees import order

@@ -9,15 +9,15 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
 from onebroker.actors.engine.context.day_loss import Figure
-from onebroker.actors.engine.orders.index import Legs
-from onebroker.actors.engine.plan_parent.market import PlanMarket
+from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
+from onebroker.actors.engine.orders.order_index import Legs
+from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import Content, DocumentState
-from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.portfolio.assembler import Content, DocumentState
+from onebroker.actors.portfolio.read_status import BrokerRead
+from onebroker.actors.sessions.session_view import SessionView
 from onebroker.actors.sessions.slices import Slice
-from onebroker.actors.sessions.view import SessionView
 from onebroker.brokers.records import FundsRow
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import IST, Clock
@@ -48,17 +48,17 @@ def figures(reads, results, clock):
     )  # fmt: skip
     registry = build_registry()
     sessions = {
-        one.broker: SessionDoor(
+        one.broker: SessionHandle(
             broker=registry[one.broker], address=None, view=Published(SessionView(broker=one.broker))
         )
         for one in reads
     }
-    doors = EngineDoors(
+    context = EngineContext(
         store=None, clock=clock, settings=build_settings({}, known_brokers={}).engine, sessions=sessions,
         catalogue=Published(None), calendar=None, quotes=None, legs=Legs(), owner="owner", funds=Published(document),
         day_results=SimpleNamespace(of=results.get),
     )  # fmt: skip
-    return PlanMarket(doors, ()).account()
+    return PlanMarket(context, ()).account()
 
 
 def told(clock, paise, realized=None, *, ago=0.0):
@@ -103,7 +103,7 @@ async def test_a_condition_sees_a_loss_at_a_broker_whose_funds_tell_none(day, au
         trading, lot = Trading(day, instrument=future), future.lot_size
         opened = await trading.send(transaction_type="SELL", quantity=lot, product="NRML", broker=code)
         assert opened.status == 200, opened
-        results = day.engine_doors.day_results.of
+        results = day.engine_context.day_results.of
         await day.until(lambda: any(row.quantity == -lot for row in day.sessions[code].view.value.positions), 180)
         await day.until(lambda: results(code) is not None, 180)
         limit = float(round(results(code).paise / 100 - float(trading.start) * lot * 2 / 100))
@@ -148,7 +148,7 @@ async def test_a_condition_on_what_is_not_told_waits_and_says_so(day, autojump_c
     day.__init__(brokers=("zerodha", "dhan"))
     untold = CarriedUntold(day)
     async with day.market(), day.service(quotes=True, funds=True):
-        trading, troubles = Trading(day), day.engine_doors.troubles
+        trading, troubles = Trading(day), day.engine_context.troubles
         await trading.move(0)
         await day.until(lambda: day.funds.value is not None and day.funds.value.usable_brokers)
         day_pnl = {"type": "account_conditional", "watch_field": "day_pnl", "trigger_level": 1_000_000_000}

@@ -81,23 +81,25 @@ async def test_the_days_loss_counts_brokers_whose_funds_tell_no_result(day, auto
     async with day.market(), day.service(quotes=True, funds=True), trio.open_nursery() as nursery:
         future = min(day.listed("nse_equity_index_futures"), key=lambda one: one.identity.fields()["expiry_date"])
         trading = Trading(day, instrument=future)
-        doors, lot = day.engine_doors, future.lot_size
+        context, lot = day.engine_context, future.lot_size
         opened = await trading.send(transaction_type="SELL", quantity=lot, product="NRML", broker=code)
         assert opened.status == 200, opened
         await day.until(lambda: any(row.quantity == -lot for row in day.sessions[code].view.value.positions), 180)
-        results = DayResults(sessions=doors.sessions, catalogue=doors.catalogue, quotes=doors.quotes, clock=doors.clock)
+        results = DayResults(
+            sessions=context.sessions, catalogue=context.catalogue, quotes=context.quotes, clock=context.clock
+        )
         await day.until(lambda: results.of(code) is not None, 180)
         limit = -Decimal(results.of(code).paise).scaleb(-2) + trading.start * lot * 2 / 100
         watch = LossWatch(
-            limit=limit, funds=day.funds, published=doors.loss, store=day.store, clock=day.clock, calendar=day.calendar,
+            limit=limit, funds=day.funds, published=context.loss, store=day.store, clock=day.clock, calendar=day.calendar,
             positions=results.of,
         )  # fmt: skip
         await nursery.start(watch.run)
         before = results.of(code).paise
-        await day.until(lambda: doors.loss.value.loss is not None, 60)
+        await day.until(lambda: context.loss.value.loss is not None, 60)
         await trading.move(4)
         await day.until(lambda: results.of(code) is not None and results.of(code).paise < before - lot * 100, 180)
-        await day.until(lambda: doors.loss.value.locked is not None, 180)
+        await day.until(lambda: context.loss.value.locked is not None, 180)
         refused = await trading.send(transaction_type="SELL", quantity=lot, product="NRML", broker="zerodha")
         assert refused.status == 403, refused
         nursery.cancel_scope.cancel()

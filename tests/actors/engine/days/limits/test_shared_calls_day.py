@@ -7,8 +7,8 @@ import pytest
 import trio
 
 from onebroker.actors.engine.books.fresh_reads import read_after
-from onebroker.actors.engine.orders.records import LegChange
-from onebroker.actors.engine.parent.changing import priority_of_step
+from onebroker.actors.engine.orders.parent_records import LegChange
+from onebroker.actors.engine.parent.leg_change import priority_of_step
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.vocabulary import is_finished

@@ -8,9 +8,9 @@ import attrs
 import pytest
 import trio
 
-from onebroker.actors.engine.orders.records import ParentState, decode_parent, encode_parent
+from onebroker.actors.engine.orders.parent_records import ParentState, decode_parent, encode_parent
 from onebroker.actors.engine.plan.parts import FromFill, Lifetime, OnEnd
-from onebroker.actors.engine.plan.prices import Fixed
+from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.exchange.faults import FaultKind
@@ -40,12 +40,12 @@ async def hidden_stop(trading):
 
 
 def problems(trading):
-    rows = order_problems(trading.day.engine_doors.troubles.rows)
+    rows = order_problems(trading.day.engine_context.troubles.rows)
     return [(row["parent_id"], row["instrument_id"], row["message"]) for row in rows if not row["ended"]]
 
 
 def at_risk(trading):
-    (metric,) = order_metrics(trading.day.engine_doors.troubles.rows)
+    (metric,) = order_metrics(trading.day.engine_context.troubles.rows)
     return metric.samples[0][1]
 
 
@@ -257,7 +257,7 @@ async def test_a_stop_that_another_hand_cancelled_is_said_as_a_refused_one(marke
             market.exchange.cancel(*at_exchange(trading, "LIMIT"))
             parent = await trading.until(answer, "failed")
             assert parent["status_message"] == NAKED
-            (row,) = order_problems(market.engine_doors.troubles.rows)
+            (row,) = order_problems(market.engine_context.troubles.rows)
             assert (row["message"], row["ended"]) == (NAKED, True)
 
 
@@ -269,13 +269,13 @@ async def test_a_hidden_stop_that_its_broker_refuses_hours_later_is_said(market,
         trading.moved(-3)
         parent = await trading.until(answer, "rejected")
         assert parent["status_message"].endswith("; " + NAKED)
-        (row,) = order_problems(market.engine_doors.troubles.rows)
+        (row,) = order_problems(market.engine_context.troubles.rows)
         assert (row["message"], row["ended"]) == (NAKED, True)
 
 
 async def restarted_problems(market):
     async with traded(market, log_in=False):
-        return order_problems(market.engine_doors.troubles.rows)
+        return order_problems(market.engine_context.troubles.rows)
 
 
 async def test_what_an_ended_parent_left_open_is_said_after_a_restart_until_the_next_broking_day(
@@ -288,7 +288,7 @@ async def test_what_an_ended_parent_left_open_is_said_after_a_restart_until_the_
         for order_type in ("SL", "LIMIT"):
             market.exchange.cancel(*at_exchange(trading, order_type))
         await trading.until(answer, "failed")
-        (before,) = order_problems(market.engine_doors.troubles.rows)
+        (before,) = order_problems(market.engine_context.troubles.rows)
     (after,) = await restarted_problems(market)
     assert {**after, "since": None} == {**before, "since": None}
     key = keys.parent(answer.body["parent_id"])
@@ -378,5 +378,5 @@ async def test_under_a_parent_that_a_flatten_ended_such_an_entry_is_said(market,
         await trio.sleep(30)
         parent = await trading.parent(answer)
         assert (parent["state"], parent["status_message"]) == ("halted", f"{AFTER_ALL}; {NAKED}")
-        assert [row["message"] for row in order_problems(market.engine_doors.troubles.rows)] == [NAKED], parent_id
+        assert [row["message"] for row in order_problems(market.engine_context.troubles.rows)] == [NAKED], parent_id
         assert [m[0] for m in trading.messages()] == ["place"]

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import trio
 
-from onebroker.actors.engine.shown.stored import open_parents, stored_parent
-from onebroker.actors.sessions.orders import OrderDesk
+from onebroker.actors.engine.shown.stored_parents import open_parents, stored_parent
+from onebroker.actors.sessions.order_sender import OrderDesk
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.plan_days import Script, trade
 from tests.support.trading import Trading

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.plan.executions import Twap
+from onebroker.actors.engine.plan.execution_kinds import Twap
 from onebroker.actors.engine.plan.parts import Direction, FromFill, PriceAt, Rule, SequencePart
-from onebroker.actors.engine.plan.prices import Fixed, Marketable, NativeStop, Trail
-from onebroker.actors.engine.plan_parent.placing import next_number
-from onebroker.actors.engine.shown.stored import open_parents
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, NativeStop, Trail
+from onebroker.actors.engine.plan_parent.leg_placement import next_number
+from onebroker.actors.engine.shown.stored_parents import open_parents
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.simulator.exchange.faults import FaultKind

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.choice.order import LegOrder
-from onebroker.actors.engine.choice.protection import needs_stand_in, protected_price, stand_in, tick_of
+from onebroker.actors.engine.choice.leg_order import LegOrder
+from onebroker.actors.engine.choice.market_protection import needs_stand_in, protected_price, stand_in, tick_of
 from onebroker.brokers.records import Listing
 from onebroker.config.instruments import future, option, security
 from onebroker.config.sections import ProtectionBands

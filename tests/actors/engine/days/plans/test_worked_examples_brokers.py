@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from onebroker.actors.engine.loss_watch import LossWatch
-from onebroker.actors.engine.shown.stored import open_parents
-from onebroker.actors.sessions.counts import encode_counts
+from onebroker.actors.engine.shown.stored_parents import open_parents
+from onebroker.actors.sessions.budget_counts import encode_counts
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.transport.budget import BudgetCounts
@@ -138,7 +138,7 @@ async def test_6_13_entries_that_come_due_on_a_locked_day_are_refused_and_a_posi
     day = bare(day_kind(start=at("2026-11-23T09:59:05")))
     with trio.fail_after(3600):
         async with day.market(), day.service(quotes=True, funds=True), trio.open_nursery() as nursery:
-            loss = day.engine_doors.loss
+            loss = day.engine_context.loss
             watch = LossWatch(
                 limit=LIMIT,
                 funds=day.funds,

@@ -10,7 +10,7 @@ from decimal import Decimal as D
 import pytest
 import trio
 
-from onebroker.actors.engine.shown.stored import open_parents
+from onebroker.actors.engine.shown.stored_parents import open_parents
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.plan_judge import judge
 from tests.support.worked_days import Worked, bare

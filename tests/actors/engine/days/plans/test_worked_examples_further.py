@@ -6,7 +6,7 @@ from decimal import Decimal as D
 import pytest
 import trio
 
-from onebroker.actors.engine.shown.stored import kept_answer, stored_parent
+from onebroker.actors.engine.shown.stored_parents import kept_answer, stored_parent
 from onebroker.actors.store import keys
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.entry_days import REAL, at

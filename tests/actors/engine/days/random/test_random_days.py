@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.engine.orders.records import decode_parent
+from onebroker.actors.engine.orders.parent_records import decode_parent
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError

@@ -5,7 +5,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from onebroker.actors.engine.shown.stored import kept_answer, open_parents
+from onebroker.actors.engine.shown.stored_parents import kept_answer, open_parents
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from tests.support.mortal import mortal

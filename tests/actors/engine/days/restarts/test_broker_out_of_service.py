@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 import attrs
 import trio
 
-from onebroker.actors.engine.plan.prices import Fixed
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.plan.price_kinds import Fixed
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.actors.store import keys
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.days.plans.test_plan_orders import Trading
@@ -44,14 +44,14 @@ async def test_a_bracket_waits_while_its_broker_is_out_of_service_and_its_exits_
         assert market.crashes.records() == ()
         parent = await trading.parent(answer)
         assert (parent["state"], parent["status_message"]) == ("working", away)
-        assert [(one.parent_id, one.sentence) for one in market.engine_doors.troubles.rows] == [
+        assert [(one.parent_id, one.sentence) for one in market.engine_context.troubles.rows] == [
             (answer.body["parent_id"], away)
         ]
     async with traded(market) as trading:
         parent = await trading.until(answer, "working")
         await trio.sleep(5)
         assert (await trading.parent(answer))["status_message"] is None
-        assert market.engine_doors.troubles.rows == ()
+        assert market.engine_context.troubles.rows == ()
         await trading.move(4)  # the target fills, so the stop goes
         await trading.until(answer, "completed")
         await trading.move(-6)
@@ -109,10 +109,10 @@ async def test_a_plan_that_faults_after_a_fill_is_a_problem_also_after_a_restart
             trading.moved(-2)
             parent = await trading.until(answer, "failed")
             assert parent["status_message"].startswith("the order engine gave this order up")
-            before = [(one.parent_id, one.sentence, one.is_ended) for one in market.engine_doors.troubles.rows]
+            before = [(one.parent_id, one.sentence, one.is_ended) for one in market.engine_context.troubles.rows]
             assert before == [(answer.body["parent_id"], parent["status_message"], True)]
     async with traded(market):
-        assert [(one.parent_id, one.sentence, one.is_ended) for one in market.engine_doors.troubles.rows] == before
+        assert [(one.parent_id, one.sentence, one.is_ended) for one in market.engine_context.troubles.rows] == before
 
 
 async def test_a_parent_that_faults_with_a_live_order_stays_open_and_the_next_start_takes_it_up(
@@ -135,7 +135,7 @@ async def test_a_parent_that_faults_with_a_live_order_stays_open_and_the_next_st
             parent = await stored_parent(market.store, answer.body["parent_id"])
             assert parent["state"] == "working"
             assert parent["status_message"].endswith("1 of its orders may still rest unwatched until its next start")
-            assert [one.is_ended for one in market.engine_doors.troubles.rows] == [False]
+            assert [one.is_ended for one in market.engine_context.troubles.rows] == [False]
             assert await market.store.members(keys.OPEN_PARENTS) == frozenset({answer.body["parent_id"]})
     async with traded(market) as trading:
         trading.moved(-3)

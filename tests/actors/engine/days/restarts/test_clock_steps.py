@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.orders.leg_refusals import Refusals
+from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.engine.orders.part_state import Bar, Bars, Memory, PartRecord
-from onebroker.actors.engine.orders.records import LegRecord
-from onebroker.actors.engine.parent.times_ahead import ClockPut, leg_put_right, parts_put_right, refusals_put_right
+from onebroker.actors.engine.parent.clock_corrections import (
+    ClockPut,
+    leg_put_right,
+    parts_put_right,
+    refusals_put_right,
+)
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST, Clock, from_epoch
 from onebroker.config.exchange_documents import exchange_documents

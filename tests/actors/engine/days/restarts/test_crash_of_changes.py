@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.engine.shown.stored import open_parents, stored_parent
+from onebroker.actors.engine.shown.stored_parents import open_parents, stored_parent
 from tests.support.engine_orders import resting, ticks, truth
 from tests.support.mortal import mortal
 

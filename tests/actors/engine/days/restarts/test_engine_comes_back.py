@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from tests.support.engine_orders import placed_elsewhere, resting, ticks, truth
@@ -189,5 +189,5 @@ async def test_a_parents_cancel_waits_no_longer_than_an_order_would(day, autojum
         began = day.clock.monotonic()
         answer = await day.stop(parent_id)
         assert (answer.status, answer.body["error"][:35]) == (503, "the order engine is not running, so")
-        assert day.clock.monotonic() - began == pytest.approx(day.engine_doors.settings.engine_wait_seconds, abs=0.1)
+        assert day.clock.monotonic() - began == pytest.approx(day.engine_context.settings.engine_wait_seconds, abs=0.1)
         assert day.messages("cancel") == []

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.context.lock import EngineLock
-from onebroker.actors.engine.orders.records import LegState, decode_parent, encode_parent
-from onebroker.actors.engine.shown.stored import open_parents, stored_parent
+from onebroker.actors.engine.context.engine_lock import EngineLock
+from onebroker.actors.engine.orders.parent_records import LegState, decode_parent, encode_parent
+from onebroker.actors.engine.shown.stored_parents import open_parents, stored_parent
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, SetAdd, StoreError

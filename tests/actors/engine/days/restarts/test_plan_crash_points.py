@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 import trio
 
-from onebroker.actors.engine.orders.records import LegState, ParentState
+from onebroker.actors.engine.orders.parent_records import LegState, ParentState
 from tests.actors.engine.days.unknown.test_orders_turned_away import MANY, Door, turning_away
 from tests.support.further import split
 from tests.support.mortal import mortal

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.intake.dry_run import shown_request
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.brokers.requests import CallKind, WireRequest
 from tests.support.day import Day
 from tests.support.every_case import every_case

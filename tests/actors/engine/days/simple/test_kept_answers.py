@@ -6,7 +6,7 @@ import trio
 
 from onebroker.actors.engine.context.messages import Place
 from onebroker.actors.engine.orders.intents import Intent, IntentKind, answered, taken_up
-from onebroker.actors.engine.shown.stored import KeptAnswer, Waiting, kept_answer
+from onebroker.actors.engine.shown.stored_parents import KeptAnswer, Waiting, kept_answer
 from onebroker.actors.store import keys
 
 INTENT = "i-1"
@@ -14,7 +14,7 @@ INTENT = "i-1"
 
 async def kept(day):
     found = await kept_answer(
-        day.store, INTENT, now=day.clock.epoch(), keep_seconds=day.engine_doors.settings.answer_keep_seconds
+        day.store, INTENT, now=day.clock.epoch(), keep_seconds=day.engine_context.settings.answer_keep_seconds
     )
     assert isinstance(found, KeptAnswer)
     return found.status, msgspec.json.decode(found.response)

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import trio
 
-from onebroker.actors.engine.orders.tokens import leg_token
+from onebroker.actors.engine.orders.leg_tokens import leg_token
 
 RATE_FULL = "the order rate budget is full, so this order was not sent; try again in a moment"
 COUNT = 500
@@ -49,5 +49,5 @@ async def test_of_500_orders_those_without_room_within_the_wait_are_refused_and_
         sent = Counter(message["tag"] for message in day.messages("place"))
         placed = {leg_token(f"i-{index}", "entry", 0) for index, answer in enumerate(answers) if answer.status == 200}
         assert sent == Counter(placed)
-        assert day.engine_doors.in_hand == set()
+        assert day.engine_context.in_hand == set()
         assert day.crashes.records() == ()

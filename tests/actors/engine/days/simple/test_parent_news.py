@@ -7,8 +7,8 @@ import attrs
 import msgspec
 import trio
 
-from onebroker.actors.engine.orders.records import ParentState
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.orders.parent_records import ParentState
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 
 
 async def test_a_parents_states_are_told_as_they_are_stored_the_last_one_final(day, autojump_clock):
@@ -16,7 +16,7 @@ async def test_a_parents_states_are_told_as_they_are_stored_the_last_one_final(d
         told: list[tuple[str, ParentState, str]] = []
 
         async def listen() -> None:
-            changes = day.engine_doors.parents
+            changes = day.engine_context.parents
             while True:
                 await changes.wait()
                 for parent_id, record in changes.take().newest.items():
@@ -56,5 +56,5 @@ async def test_that_the_engine_gave_a_parent_up_is_told(day, autojump_clock):
         with trio.fail_after(60):
             while (await stored_parent(day.store, parent_id))["status_message"] is None:
                 await trio.sleep(0.2)
-        told = day.engine_doors.parents.take().newest[parent_id]
+        told = day.engine_context.parents.take().newest[parent_id]
         assert (told.state, "gave this order up" in told.said()) == (ParentState.WORKING, True)

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.engine.shown.stored import open_parents, stored_parent
+from onebroker.actors.engine.shown.stored_parents import open_parents, stored_parent
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable
 from onebroker.brokers.simulator.exchange.faults import FaultKind
@@ -59,15 +59,15 @@ async def test_a_limit_order_is_placed_once_rests_and_is_shown_with_its_parent(d
 def watch_builds(day, monkeypatch, *, unsendable=0):
     """Return the brokers for which a request is built, in order; the first `unsendable` of them have no words for it."""
     built = []
-    for code, door in day.engine_doors.sessions.items():
+    for code, handle in day.engine_context.sessions.items():
 
-        def watched(*asked, code=code, build=door.broker.orders.place_request):
+        def watched(*asked, code=code, build=handle.broker.orders.place_request):
             built.append(code)
             if len(built) <= unsendable:
                 raise NotSendable(f"{code} has no words for it")
             return build(*asked)
 
-        monkeypatch.setattr(door.broker.orders, "place_request", watched)
+        monkeypatch.setattr(handle.broker.orders, "place_request", watched)
     return built
 
 

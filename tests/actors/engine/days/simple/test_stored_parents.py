@@ -2,7 +2,7 @@
 
 import pytest
 
-from onebroker.actors.engine.shown.stored import open_parents, stored_parent
+from onebroker.actors.engine.shown.stored_parents import open_parents, stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, SetAdd
 

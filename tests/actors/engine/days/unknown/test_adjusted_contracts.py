@@ -7,12 +7,12 @@ import attrs
 import pytest
 import trio
 
+from onebroker.actors.catalogue.contract_renames import STRIKE, STRIKE_AND_LOT
 from onebroker.actors.catalogue.interface import CatalogueState
-from onebroker.actors.catalogue.renames import STRIKE, STRIKE_AND_LOT
 from onebroker.actors.engine.orders.adjusted_contracts import followed
 from onebroker.actors.engine.plan.parts import FromFill
-from onebroker.actors.engine.plan.prices import Fixed, NativeStop
-from onebroker.actors.engine.shown.stored import stored_record
+from onebroker.actors.engine.plan.price_kinds import Fixed, NativeStop
+from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.actors.store.durable_history import Rename
 from tests.actors.engine.plan.trees import oco, order
 from tests.support.trading import Trading

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.exchange.faults import FaultKind

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.entry_days import REAL, at
 

@@ -7,10 +7,10 @@ from decimal import Decimal as D
 import pytest
 import trio
 
-from onebroker.actors.engine.orders.tokens import leg_token
-from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Twap
-from onebroker.actors.engine.plan.prices import Fixed, Marketable
-from onebroker.actors.engine.shown.stored import open_parents, stored_parent
+from onebroker.actors.engine.orders.leg_tokens import leg_token
+from onebroker.actors.engine.plan.execution_kinds import Iceberg, Ladder, Twap
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable
+from onebroker.actors.engine.shown.stored_parents import open_parents, stored_parent
 from onebroker.actors.store.interface import StreamAdd
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.http.composition import unknown_orders

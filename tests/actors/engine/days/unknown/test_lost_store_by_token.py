@@ -8,13 +8,13 @@ import pytest
 import trio
 
 from onebroker.actors.engine import lost_orders
-from onebroker.actors.engine.orders.tokens import leg_token
-from onebroker.actors.engine.parent.recovering import next_legs
-from onebroker.actors.engine.plan.executions import Twap
-from onebroker.actors.engine.plan.prices import Fixed, Marketable
-from onebroker.actors.engine.plan.stored import encode_plan
-from onebroker.actors.engine.shown.stored import stored_parent
-from onebroker.actors.sessions.by_token import TokenReader
+from onebroker.actors.engine.orders.leg_tokens import leg_token
+from onebroker.actors.engine.parent.store_recovery import next_legs
+from onebroker.actors.engine.plan.execution_kinds import Twap
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable
+from onebroker.actors.engine.plan.stored_tree import encode_plan
+from onebroker.actors.engine.shown.stored_parents import stored_parent
+from onebroker.actors.sessions.token_lookup import TokenReader
 from onebroker.brokers.requests import BadAnswer
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.transport.priorities import Priority
@@ -94,14 +94,14 @@ async def test_a_simple_order_that_no_book_shows_yet_is_not_said_to_be_unsent(at
         assert (parent["state"], parent["legs"][0]["state"]) == ("working", "unknown")
         assert parent["legs"][0]["order_id"] == answer.body["order_id"]
         assert parent["status_message"] == FOUND
-        assert [one.sentence for one in day.engine_doors.troubles.rows] == [FOUND]
+        assert [one.sentence for one in day.engine_context.troubles.rows] == [FOUND]
         assert (await day.place(body)).status == 409
         await trio.sleep(300)
         parent = await only_parent(day)
         assert (parent["state"], parent["status_message"]) == ("working", None)
         leg = parent["legs"][0]
         assert (leg["state"], leg["quantity"], leg["price"]) == ("open", 10, float(body.price))
-        assert day.engine_doors.troubles.rows == ()
+        assert day.engine_context.troubles.rows == ()
         assert (await day.cancel(answer.body["order_id"])).status == 200
         await trio.sleep(10)
         assert (await only_parent(day))["state"] == "cancelled"
@@ -284,7 +284,7 @@ async def test_a_start_that_misses_nothing_asks_nothing_and_goes_on_at_once(at, 
         began = day.clock.monotonic()
         await day.until(lambda: day.status.value.running)
         assert day.clock.monotonic() - began <= 15
-        assert day.engine_doors.troubles.rows == ()
+        assert day.engine_context.troubles.rows == ()
         began = day.clock.monotonic()
         assert (await trading.place(order(quantity=5, price=Fixed(trading.at(-3))), intent_id="p-2")).status == 200
         assert day.clock.monotonic() - began <= 1

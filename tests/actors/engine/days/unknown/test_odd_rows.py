@@ -7,10 +7,10 @@ import attrs
 import pytest
 import trio
 
-from onebroker.actors.engine.orders.index import Legs
 from onebroker.actors.engine.orders.odd_rows import may_be
-from onebroker.actors.engine.orders.records import LegEntry, LegRecord
-from onebroker.actors.sessions.view import OddOrder
+from onebroker.actors.engine.orders.order_index import Legs
+from onebroker.actors.engine.orders.parent_records import LegEntry, LegRecord
+from onebroker.actors.sessions.session_view import OddOrder
 from onebroker.brokers.codec.contained import OddName, OddRows
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.days.changes.test_cancels_go_on import killed_while_a_bracket_is_cancelled
@@ -63,7 +63,7 @@ async def exits_of_unknown_outcome(trading):
 
 
 def _unsettled(trading):
-    return sum(one.state.unsettled for one in trading.day.engine_doors.legs.unfinished)
+    return sum(one.state.unsettled for one in trading.day.engine_context.legs.unfinished)
 
 
 @pytest.mark.parametrize("name", [BY_HAND, ELSEWHERE], ids=["no tag", "shown before"])

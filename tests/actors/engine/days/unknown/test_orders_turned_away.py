@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.plan.prices import Trail
+from onebroker.actors.engine.plan.price_kinds import Trail
 from onebroker.brokers.requests import WireResponse
 from tests.actors.engine.days.changes.test_cancels_go_on import killed_while_a_bracket_is_cancelled
 from tests.actors.engine.days.plans.test_exits_never_give_up import exits, hidden_stop, is_over, is_said, problems

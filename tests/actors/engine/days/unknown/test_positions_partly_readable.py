@@ -9,8 +9,8 @@ import pytest
 import trio
 
 from onebroker.actors.engine.plan.parts import FromPosition
-from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.plan.price_kinds import Marketable
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.config.vocabulary import Product
 from tests.actors.engine.plan.trees import order
 from tests.support.trading import Trading

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 import trio
 
+from onebroker.actors.engine.orders.parent_records import LegState, decode_parent, encode_parent
 from onebroker.actors.engine.orders.part_state import PartState
-from onebroker.actors.engine.orders.records import LegState, decode_parent, encode_parent
 from onebroker.actors.engine.plan.parts import FromFill
-from onebroker.actors.engine.plan.prices import Fixed
-from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.actors.engine.plan.price_kinds import Fixed
+from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, SetAdd
 from onebroker.brokers.simulator.exchange.faults import FaultKind
@@ -186,10 +186,10 @@ async def cut_off(day, *, intent_id="i-1", **more):
 
 async def placed_by_hand(day, **more):
     """Place an order like those of `cut_off` as the account's holder would, without a tag."""
-    share, door = day.equity(), day.sessions["zerodha"]
-    request = door.broker.orders.place_request(door.view.value.access, ticket(day, share, **more), day.clock.now())
+    share, handle = day.equity(), day.sessions["zerodha"]
+    request = handle.broker.orders.place_request(handle.view.value.access, ticket(day, share, **more), day.clock.now())
     async with day.open_transport() as transport:
-        answer = door.broker.orders.parse_order_answer(await transport.send(request, 5))
+        answer = handle.broker.orders.parse_order_answer(await transport.send(request, 5))
     assert answer.order_id is not None
     return answer.order_id
 

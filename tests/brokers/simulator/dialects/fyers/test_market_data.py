@@ -8,10 +8,10 @@ import trio
 
 from onebroker.brokers.fyers import candles, quotes
 from onebroker.brokers.simulator.dialects.fyers.naming import name_of
+from onebroker.brokers.simulator.exchange.call_limits import CallLimits
 from onebroker.brokers.simulator.exchange.faults import Faults
-from onebroker.brokers.simulator.exchange.limits import CallLimits
 from onebroker.brokers.simulator.host.gateway import Gateway
-from onebroker.brokers.simulator.world.brokers import Limit
+from onebroker.brokers.simulator.world.broker_traits import Limit
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import Identity, Shape
 from tests.support.dialect_client import BASE, START

@@ -1,0 +1,204 @@
+"""Gives futures and options that are the same contract the same underlying and segment. Pure; polars throughout.
+
+Expiry, strike and side are in every file. Two things differ: the name of the underlying (BSE's codes), and its kind (an index or a share,
+a pair of currencies or a rate). Both belong to the underlying, so they are decided for the few underlyings, not for the many contracts.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+import polars as pl
+
+from onebroker.actors.catalogue.security_matching import TRUSTED_SHARE, Aligned, changed, most_voted, weight
+from onebroker.config.instruments import SEGMENT_SHAPES, Shape
+
+_MARKETS = {"equity": "equity", "currency": "currency", "fixed_income": "currency", "commodity": "commodity"}
+"""Head of a segment -> the market whose contracts share one numbering."""
+CONTRACT_SEGMENTS = tuple(name for name, shape in SEGMENT_SHAPES.items() if shape is not Shape.SECURITY)
+_HEADS = {name: name.rpartition("_")[0] for name in CONTRACT_SEGMENTS}
+_MARKET_OF = {name: _MARKETS[head.removesuffix("_index")] for name, head in _HEADS.items()}
+
+_UNDERLYING = ["exchange", "market", "underlying_symbol"]
+_SAYING = ["exchange", "underlying_symbol", "rank", "bare"]
+_TERMS = ["exchange", "market", "exchange_token", "expiry_date", "strike_price", "option_type"]
+
+
+def is_contract() -> pl.Expr:
+    return pl.col("bare").is_in(CONTRACT_SEGMENTS) & pl.col("underlying_symbol").is_not_null()
+
+
+Remembered: TypeAlias = Callable[[pl.Series], pl.DataFrame]
+"""Rows by their number -> the terms that their brokers' tokens named in the mapping before (`before.TERMS`), in row order."""
+
+
+class Witness(Protocol):
+    """The mapping before today's (`before.Before`)."""
+
+    def terms(self, tokens: Sequence[tuple[str, str | None]]) -> pl.DataFrame: ...
+
+
+MOST_ADJUSTED = 0.1
+"""Largest share of a broker's contracts in a market that corporate actions change on one morning: they concern a few underlyings. A larger
+share has another cause.
+"""
+
+
+def align_contracts(rows: pl.DataFrame, remembered: Remembered | None = None) -> Aligned:
+    """Give contracts on the same underlying the same name and segment. `rows` must satisfy `is_contract`."""
+    said = rows.group_by(_SAYING).agg(pl.col("basis").max()).with_columns(
+        market=pl.col("bare").replace_strict(_MARKET_OF, return_dtype=pl.String),
+        head=pl.col("bare").replace_strict(_HEADS, return_dtype=pl.String),
+    )  # fmt: skip
+    said = said.with_columns(own=pl.col("underlying_symbol"))
+    said, several = _one_name(said, rows)
+    said = _one_head(said)
+    decided = said.filter((pl.col("own") != pl.col("underlying_symbol")) | (pl.col("head") != pl.col("voted")))
+    undecided = said.filter("tied")
+    contradicted = [several]
+    if undecided.height:
+        key = undecided.select("exchange", "rank", "bare", underlying_symbol="own")
+        contradicted.append(rows.join(key, on=_SAYING, how="semi").select("row", "rank"))
+    moved = rows.clear()
+    if decided.height:
+        tail = pl.col("bare").str.extract("(_futures|_options)$")
+        key = decided.select(
+            "exchange", "rank", "bare", underlying_symbol="own", called="underlying_symbol", now=pl.col("voted") + tail
+        )
+        moved = rows.join(key, on=_SAYING, how="inner").with_columns(bare="now", underlying_symbol="called")
+        rest = rows.join(key, on=_SAYING, how="anti")
+        rows = pl.concat([rest, moved.select(rows.columns)])
+    against, outvoted = _odd_terms(rows, remembered)
+    return Aligned(changed(moved), pl.concat([*contradicted, against]).unique(), outvoted)
+
+
+def _one_name(said: pl.DataFrame, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rename an underlying that only one broker knows, if its contracts have the numbers and terms of another underlying's.
+
+    There must be exactly one such other underlying, and it must match at least half of the contracts whose number another broker lists at
+    all. So a broker that lists more strikes than the others is no evidence against the name.
+    """
+    alone = said.filter(pl.col("rank").n_unique().over(_UNDERLYING) == 1).select([*_UNDERLYING, "rank"]).unique()
+    none = rows.select("row", "rank").clear()
+    if alone.is_empty() or said["rank"].n_unique() == 1:
+        return said, none
+    names = rows.filter(pl.col("underlying_symbol").is_in(alone["underlying_symbol"].implode()))
+    odd = _with_market(names.drop_nulls("exchange_token")).join(alone, on=[*_UNDERLYING, "rank"], how="semi")
+    near = rows.filter(pl.col("exchange_token").is_in(odd["exchange_token"].unique().implode()))
+    others = _with_market(near).join(alone, on=[*_UNDERLYING, "rank"], how="anti").select(
+        [*_TERMS, pl.col("underlying_symbol").alias("called"), pl.col("rank").alias("other")]
+    )  # fmt: skip
+    found = odd.join(others, on=_TERMS, how="inner", nulls_equal=True).filter(pl.col("rank") != pl.col("other"))
+    place = [*_UNDERLYING, "rank"]
+    found = found.group_by(place).agg(pl.col("called").unique().sort(), matches=pl.col("row").n_unique())
+    compared = (
+        odd.join(others, on=["exchange", "market", "exchange_token"], how="semi").group_by(place).agg(compared=pl.len())
+    )
+    found = found.join(compared, on=place)
+    trusted = (pl.col("called").list.len() == 1) & (pl.col("matches") >= TRUSTED_SHARE * pl.col("compared"))
+    several = odd.join(found.filter(pl.col("called").list.len() > 1), on=place, how="semi").select("row", "rank")
+    alias = found.filter(trusted).select([*place, pl.col("called").list.first()])
+    said = said.join(alias, on=place, how="left").with_columns(
+        underlying_symbol=pl.coalesce("called", "underlying_symbol")
+    )
+    return said.drop("called"), several
+
+
+def _with_market(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(market=pl.col("bare").replace_strict(_MARKET_OF, return_dtype=pl.String))
+
+
+def _one_head(said: pl.DataFrame) -> pl.DataFrame:
+    """Vote on the kind of each underlying; when two kinds have equally good votes, each file keeps its own."""
+    of_broker = said.group_by([*_UNDERLYING, "rank", "head"]).agg(pl.col("basis").max())
+    votes = most_voted(of_broker, _UNDERLYING, "head", weight(pl.col("basis")).sum())
+    votes = votes.select([*_UNDERLYING, "tied", pl.col("head").alias("voted")])
+    said = said.join(votes, on=_UNDERLYING, how="left")
+    return said.with_columns(voted=pl.when("tied").then(pl.col("head")).otherwise(pl.col("voted")))
+
+
+def _odd_terms(rows: pl.DataFrame, remembered: Remembered | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows whose number other brokers give to a contract on other terms, and the subset of them that two brokers outvote.
+
+    If most of a broker's numbers in a market disagree, the broker has its own numbering there, and the rows say nothing. A row with the same
+    expiry, strike and side as the others' is not outvoted: files call an underlying by several names. If a strike was adjusted since the
+    mapping before, the file that knows the adjustment is newer and outweighs all files that do not.
+    """
+    numbered = _with_market(rows.filter(pl.col("exchange_token").is_not_null())).select(
+        "row", "rank", "exchange", "market",
+        place=pl.struct("exchange", "market", "exchange_token").hash(),
+        terms=pl.struct("underlying_symbol", "expiry_date", "strike_price", "option_type").hash(),
+        dated=pl.struct("expiry_date", "strike_price", "option_type").hash(),
+    )  # fmt: skip
+    several = numbered.group_by("place").agg(
+        odd=pl.col("terms").min() != pl.col("terms").max(), alone=pl.col("rank").min() == pl.col("rank").max()
+    )
+    shared = several.filter(~pl.col("alone"))
+    odd = numbered.join(shared.filter("odd"), on="place", how="semi")
+    if odd.is_empty():
+        return odd.select("row", "rank"), odd.select("row", "rank")
+    outdated = odd.select("row", "rank").clear()
+    if remembered is not None:
+        outdated = _outdated(rows, numbered, odd, remembered)
+        settled = odd.join(outdated, on="row", how="semi").select("place").unique()
+        odd = odd.join(settled, on="place", how="anti")
+    brokers = pl.col("rank").n_unique()
+    names = most_voted(odd, ["place"], "terms", brokers).select("place", voted="terms")
+    dates = most_voted(odd, ["place"], "dated", brokers).select("place", "votes", "tied", voted_dated="dated")
+    odd = odd.join(names, on="place", how="left").join(dates, on="place", how="left")
+    odd = odd.filter(pl.col("terms") != pl.col("voted"))
+    area = ["rank", "exchange", "market"]
+    compared = numbered.join(shared, on="place", how="semi").group_by(area).agg(compared=pl.len())
+    own = odd.group_by(area).agg(odd=pl.len()).join(compared, on=area)
+    odd = odd.join(own.filter(pl.col("odd") > TRUSTED_SHARE * pl.col("compared")), on=area, how="anti")
+    outvoted = (pl.col("votes") > 1) & ~pl.col("tied") & (pl.col("dated") != pl.col("voted_dated"))
+    return (
+        pl.concat([odd.select("row", "rank"), outdated]),
+        pl.concat([odd.filter(outvoted).select("row", "rank"), outdated]),
+    )
+
+
+def _outdated(rows: pl.DataFrame, numbered: pl.DataFrame, odd: pl.DataFrame, remembered: Remembered) -> pl.DataFrame:
+    """Return the rows that give a number its former meaning, where another file gives the same number an adjusted strike.
+
+    An adjustment concerns all strikes of an underlying. So a broker's row counts as an adjustment under two conditions: most of its contracts
+    on that underlying that other brokers also number have changed, and few of its contracts altogether have changed.
+    """
+    terms = ["expiry_date", "strike_price", "option_type"]
+    here = odd.select("row", "rank", "exchange", "market", "place").join(
+        rows.select("row", "underlying_symbol", *terms), on="row", how="left", maintain_order="left"
+    )
+    old = remembered(here["row"])
+    here = here.with_columns(old[name].alias(f"old_{name}") for name in terms)
+    # A token that contains the strike named nothing in the mapping before when the strike is new: use the former terms of the others.
+    here = here.with_columns(
+        pl.col(f"old_{name}").fill_null(pl.col(f"old_{name}").max().over("place")) for name in terms
+    )
+    same = (pl.col("expiry_date") == pl.col("old_expiry_date")) & (pl.col("option_type") == pl.col("old_option_type"))
+    here = here.with_columns(
+        news=(same & (pl.col("strike_price") != pl.col("old_strike_price"))).fill_null(False),
+        as_before=(same & (pl.col("strike_price") == pl.col("old_strike_price"))).fill_null(False),
+    )
+    of_area, of_underlying = ["rank", "exchange", "market"], ["rank", "exchange", "market", "underlying_symbol"]
+    if not here["news"].any():
+        return odd.select("row", "rank").clear()
+    compared = numbered.join(rows.select("row", "underlying_symbol", "strike_price"), on="row", how="left")
+    compared = compared.filter(pl.col("strike_price").is_not_null())
+    shared = compared.filter(pl.col("rank").n_unique().over("place") > 1).group_by(of_underlying).agg(listed=pl.len())
+    changed_of = here.filter("news").group_by(of_underlying).agg(changed=pl.len())
+    few = (
+        here.filter("news")
+        .group_by(of_area)
+        .agg(changed=pl.len())
+        .join(compared.group_by(of_area).agg(listed=pl.len()), on=of_area)
+    )
+    few = few.filter(pl.col("changed") <= MOST_ADJUSTED * pl.col("listed"))
+    adjusted = changed_of.join(shared, on=of_underlying).filter(pl.col("changed") >= TRUSTED_SHARE * pl.col("listed"))
+    adjusted = adjusted.join(few.select(of_area), on=of_area, how="semi")
+    news = (
+        here.filter("news")
+        .join(adjusted, on=of_underlying, how="semi")
+        .group_by("place")
+        .agg(strikes=pl.col("strike_price").n_unique())
+    )
+    told = news.filter(pl.col("strikes") == 1).select("place")
+    return here.filter("as_before").join(told, on="place", how="semi").select("row", "rank")

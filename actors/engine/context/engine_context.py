@@ -1,0 +1,128 @@
+"""What the engine's actors are given: the store, the sessions, the settings. Values and addresses only."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+import attrs
+
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.engine.context.day_loss import DayLoss, Figure
+from onebroker.actors.engine.context.messages import EngineMessage
+from onebroker.actors.engine.context.order_failures import OrderFailures
+from onebroker.actors.engine.context.past_volumes import NoVolumes, PastVolumes
+from onebroker.actors.engine.context.position_claims import Closes
+from onebroker.actors.engine.context.seen_quotes import SeenQuotes
+from onebroker.actors.engine.context.troubles import Troubles
+from onebroker.actors.engine.context.write_count import WriteCount
+from onebroker.actors.engine.orders.order_index import Legs
+from onebroker.actors.engine.orders.parent_records import ParentRecord
+from onebroker.actors.kernel.conflation import Changes
+from onebroker.actors.kernel.mailbox import Address
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.assembler import DocumentState
+from onebroker.actors.quotes.interface import LiveQuotes
+from onebroker.actors.sessions.messages import LoginNeeded, ReadSoon, SessionMessage
+from onebroker.actors.sessions.session_view import SessionView
+from onebroker.actors.store.durable import Durable
+from onebroker.actors.store.interface import Store
+from onebroker.brokers.broker import Broker
+from onebroker.brokers.records import OrderRow, PositionRow
+from onebroker.config.calendars import Calendar
+from onebroker.config.charges.load import built_in_charges
+from onebroker.config.charges.rows import Charges
+from onebroker.config.clock import Clock
+from onebroker.config.sections import EngineSettings, IntradayCutoff
+
+Counts: TypeAlias = Callable[[OrderRow | PositionRow], bool]
+"""Tells whether a row counts towards a figure."""
+
+
+@attrs.frozen(kw_only=True)
+class SessionHandle:
+    """One broker's session as the engine reaches it."""
+
+    broker: Broker
+    address: Address[SessionMessage]
+    view: Published[SessionView]
+
+
+class NotInService(LoginNeeded):
+    """The broker is not in the settings, or switched off there. It counts as a broker without a login, until a start with settings that have it."""
+
+
+class TodaysResults(Protocol):
+    """What brokers' positions made or lost today (`actors/engine/books/day_results.py`)."""
+
+    def of(self, code: str) -> Figure | None:
+        """Return a broker's figure; None = not known now."""
+
+    def among(self, code: str, rows: Sequence[PositionRow], counts: Counts) -> int | None:
+        """Return the result, in paise, of the rows that `counts` selects; None = not known now. `rows` are the broker's positions, among them all
+        that count."""
+
+
+class NothingTold:
+    """Stands in for the results of positions where nobody computes them."""
+
+    def of(self, code: str) -> None:
+        return None
+
+    def among(self, code: str, rows: Sequence[PositionRow], counts: Counts) -> None:
+        return None
+
+
+@attrs.frozen(kw_only=True)
+class EngineContext:
+    store: Store
+    clock: Clock
+    settings: EngineSettings
+    sessions: Mapping[str, SessionHandle]
+    catalogue: Published[CatalogueState]
+    calendar: Calendar
+    quotes: LiveQuotes
+    """The quotes by which orders are priced."""
+    seen_quotes: SeenQuotes = attrs.field(factory=SeenQuotes)
+    legs: Legs
+    owner: str
+    """The random id stored in the data directory."""
+    excluded_brokers: frozenset[str] = frozenset()
+    intraday_cutoffs: Mapping[str, IntradayCutoff] = attrs.field(factory=dict)
+    """Broker code -> when that broker begins to close intraday positions itself."""
+    modifies_per_order: Mapping[str, int] = attrs.field(factory=dict)
+    """Broker code -> how often the broker lets one order be changed (order-engine 1.4)."""
+    charges: Charges = attrs.field(factory=built_in_charges)
+    funds: Published[DocumentState | None] = attrs.field(factory=lambda: Published(None))
+    """The funds document, for `check_funds`."""
+    loss: Published[DayLoss] = attrs.field(factory=lambda: Published(DayLoss()))
+    """The day's loss, for the lockout."""
+    day_results: TodaysResults = attrs.field(factory=NothingTold)
+    parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
+    """Parents by id, as the store last acknowledged them, for the code that informs clients (`http.live`)."""
+    volumes: PastVolumes = attrs.field(factory=NoVolumes)
+    """The past volumes that shape slices which follow the market's volume."""
+    failures: OrderFailures = attrs.field(factory=OrderFailures)
+    troubles: Troubles = attrs.field(factory=Troubles)
+    """What is wrong with parents now, for the route that shows it (`/api/health`)."""
+    closes: Closes = attrs.field(factory=Closes)
+    """Which positions plans are closing (engine only)."""
+    engine: Address[EngineMessage] | None = None
+    """The engine itself, through which one parent asks the other parents (engine only)."""
+    durable: Durable | None = None
+    """Where the engine's writes are counted besides the store; None: nowhere (tests)."""
+    writes: WriteCount = attrs.Factory(lambda self: WriteCount(self.store, self.durable), takes_self=True)
+    """The write count of one run of the engine (engine only)."""
+    in_hand: set[str] = attrs.field(factory=set)
+    """Ids of intents that the engine has taken out of its mailbox but neither journaled nor answered yet (engine only)."""
+
+    def session(self, broker: str) -> SessionHandle:
+        """Return a broker's session. Stored legs outlive settings, so their broker may have no session: raises NotInService."""
+        handle = self.sessions.get(broker)
+        if handle is None:
+            raise NotInService(broker)
+        return handle
+
+    def read_soon(self, broker: str) -> None:
+        """Ask for a read of a broker's order book soon; does nothing for a broker not in service."""
+        handle = self.sessions.get(broker)
+        if handle is not None:
+            handle.address.replace("orders soon", ReadSoon("orders"))

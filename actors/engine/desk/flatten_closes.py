@@ -1,0 +1,237 @@
+"""The closes of a flatten: the orders that close the positions, and their results (rules 2.4.7-4; order-engine 5.7).
+
+Each close is a place intent like any other, pinned to the broker that holds the position. A row above the freeze quantity becomes several closes,
+each with its own entry in the answer.
+"""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import trio
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.books.shown_positions import ShownPositions
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.messages import EngineAnswer, Place, PlaceBody
+from onebroker.actors.engine.desk.desk_context import DeskContext
+from onebroker.actors.engine.orders.accepted_changes import instrument_of
+from onebroker.actors.engine.orders.closing_product import closing_product
+from onebroker.actors.engine.orders.freeze_quantity import most_per_order
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
+from onebroker.brokers.records import PositionRow
+from onebroker.config.instruments import ORDERABLE_SEGMENTS, bare_segment
+from onebroker.config.messages import order_changes as texts
+from onebroker.config.messages import orders as order_texts
+from onebroker.config.messages import shared
+from onebroker.config.vocabulary import POSITION_PRODUCTS, OrderType, Outcome, Product, Side, Validity
+
+CLOSE_SECONDS = 25.0
+"""How long the desk waits for the engine's answers to the closes."""
+
+
+@attrs.frozen(kw_only=True)
+class Close:
+    """One order that closes a position, or a slice of it."""
+
+    broker: str
+    row: PositionRow
+    instrument: Instrument | None
+    """None when the broker's token does not name exactly one."""
+    side: Side
+    quantity: int | None
+    """Units; None when the units of the position are not known."""
+
+    @property
+    def product(self) -> Product:
+        return closing_product(self.row.product)
+
+    def shown(self) -> dict[str, Any]:
+        """Return an entry of `would_close`."""
+        return {
+            "broker": self.broker,
+            "position_key": self.row.position_key,
+            "instrument_token": self.row.instrument_token,
+            "tradingsymbol": self.row.tradingsymbol,
+            "exchange": self.row.exchange,
+            "segment": None if self.instrument is None else self.instrument.identity.segment,
+            "product": POSITION_PRODUCTS.get(self.row.product, self.row.product),
+            "quantity": self.row.quantity,
+            "transaction_type": self.side.value,
+            "close_quantity": self.quantity,
+        }
+
+    def body(self, quantity: int, instrument: Instrument) -> PlaceBody:
+        sent = {
+            "instrument_id": instrument.instrument_id,
+            "transaction_type": self.side.value,
+            "product": self.product.value,
+            "order_type": OrderType.MARKET.value,
+            "quantity": quantity,
+            "broker": self.broker,
+            "synthetic": {"type": "simple", "closes_position": True},
+        }
+        return PlaceBody(
+            instrument=instrument,
+            transaction_type=self.side.value,
+            product=self.product.value,
+            order_type=OrderType.MARKET.value,
+            validity=Validity.DAY.value,
+            quantity=quantity,
+            disclosed_quantity=0,
+            price=None,
+            trigger_price=None,
+            after_market=False,
+            tag=None,
+            broker=self.broker,
+            closes_position=True,
+            position_close=True,
+            sent=sent,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Closed:
+    """The result of one close."""
+
+    close: Close
+    sent: bool
+    """Whether the order went out towards the broker, as far as is known."""
+    outcome: str | None
+    order_id: str | None
+    status_message: str | None
+    http_status: int
+    intent_id: str | None = None
+
+    @property
+    def accepted(self) -> bool:
+        return self.sent and self.outcome == Outcome.ACCEPTED
+
+    def shown(self) -> dict[str, Any]:
+        """Return an entry of `closed`."""
+        said = {name: getattr(self, name) for name in ("sent", "outcome", "order_id", "status_message", "http_status")}
+        return {**self.close.shown(), **said, "intent_id": self.intent_id}
+
+
+# --- the closing orders -----------------------------------------------------------------------------------------------------
+
+
+def closes_of(context: EngineContext, shown: Mapping[str, ShownPositions]) -> list[Close]:
+    """Return the orders that close the open positions shown by the brokers, on the NET basis, sorted by broker and key."""
+    return [
+        close
+        for code in sorted(shown)
+        for row in sorted(shown[code].rows, key=lambda row: row.position_key)
+        if row.view != "day" and row.quantity != 0
+        for close in _closes_of_row(context, code, row)
+    ]
+
+
+def _closes_of_row(context: EngineContext, code: str, row: PositionRow) -> list[Close]:
+    instrument = instrument_of(context.catalogue.value.latest, code, row.instrument_token)
+    signed = row.quantity if row.quantity is not None else row.contracts or 0
+    whole = Close(
+        broker=code,
+        row=row,
+        instrument=instrument,
+        side=Side.SELL if signed > 0 else Side.BUY,
+        quantity=None if row.quantity is None else abs(row.quantity),
+    )
+    if instrument is None or whole.quantity is None:
+        return [whole]
+    most = most_per_order(instrument, code, context.settings.freeze_quantities)
+    return [attrs.evolve(whole, quantity=units) for units in sliced(whole.quantity, most)]
+
+
+def sliced(units: int, most: int | None) -> list[int]:
+    """Return orders of at most `most` units that add up to `units`; one order when there is no limit."""
+    if not most or units <= most:
+        return [units]
+    whole, rest = divmod(units, most)
+    return [most] * whole + [rest] * bool(rest)
+
+
+# --- placing them -----------------------------------------------------------------------------------------------------------
+
+
+async def close_all(desk: DeskContext, closes: list[Close], engine_until: float) -> list[Closed]:
+    """Place all closes at once through the engine, wait for the answers, and return them in the order of `closes`. An engine that starts or
+    restarts is waited for until `engine_until` (monotonic seconds)."""
+    done: dict[int, Closed] = {}
+
+    async def place(number: int, close: Close) -> None:
+        done[number] = await _close(desk, close, engine_until)
+
+    async with trio.open_nursery() as nursery:
+        for number, close in enumerate(closes):
+            nursery.start_soon(place, number, close)
+    return [done[number] for number in sorted(done)]
+
+
+async def _close(desk: DeskContext, close: Close, engine_until: float) -> Closed:
+    """Place one close as the place route would. An order that the engine certainly did not take up goes to the next engine."""
+
+    def refused(status: int, sentence: str, *, intent_id: str | None = None, outcome: str | None = None) -> Closed:
+        return Closed(
+            close=close, sent=False, outcome=outcome, order_id=None, status_message=sentence, http_status=status,
+            intent_id=intent_id,
+        )  # fmt: skip
+
+    instrument, quantity = close.instrument, close.quantity
+    if instrument is None:
+        return refused(404, texts.NOT_ONE_INSTRUMENT)
+    if quantity is None:
+        return refused(409, texts.UNITS_UNKNOWN)
+    segment = bare_segment(instrument.identity.segment)
+    if segment not in ORDERABLE_SEGMENTS:
+        return refused(400, order_texts.instruments_not_sent(segment))
+    state = desk.context.catalogue.value
+    if not state.published_today:
+        return refused(503, order_texts.catalogue_not_published(state.reason))
+    intent_id, order = str(uuid.uuid4()), close.body(quantity, instrument)
+    try:
+        answer = await _placed(desk, order, intent_id, engine_until)
+    except ActorNotRunning as error:
+        if not error.taken:
+            return refused(503, order_texts.ENGINE_NOT_RUNNING)
+        sentence = order_texts.FAILED_AFTER_WRITE
+        return refused(504, sentence, intent_id=intent_id, outcome=Outcome.UNKNOWN.value)
+    except AskTimedOut as error:
+        if not error.queued:
+            return refused(503, shared.busy(error.name), intent_id=intent_id)
+        sentence = texts.close_not_answered(CLOSE_SECONDS)
+        return refused(504, sentence, intent_id=intent_id, outcome=Outcome.UNKNOWN.value)
+    body = answer.body
+    return Closed(
+        close=close,
+        sent="outcome" in body and "error" not in body,
+        outcome=body.get("outcome"),
+        order_id=body.get("order_id"),
+        status_message=body.get("error") or body.get("status_message"),
+        http_status=answer.status,
+        intent_id=intent_id,
+    )
+
+
+async def _placed(desk: DeskContext, order: PlaceBody, intent_id: str, engine_until: float) -> EngineAnswer:
+    """Ask the engine; while no engine has taken the order up, ask the one that follows. Raises ActorNotRunning, AskTimedOut."""
+    asked = -1
+    while await desk.engine_comes(engine_until, after=asked):
+        asked = desk.status.version
+        try:
+            return await _place(desk, order, intent_id)
+        except ActorNotRunning as error:
+            if error.taken:
+                raise
+    raise ActorNotRunning(desk.engine.name, taken=False)
+
+
+async def _place(desk: DeskContext, order: PlaceBody, intent_id: str) -> EngineAnswer:
+    now = desk.context.clock.monotonic()
+    return await desk.engine.ask(
+        lambda reply: Place(
+            intent_id=intent_id, order=order, dry_run=False, routed=now, deadline=now + CLOSE_SECONDS, reply=reply
+        ),
+        CLOSE_SECONDS,
+    )

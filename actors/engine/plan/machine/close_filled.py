@@ -1,0 +1,125 @@
+"""Closing the fills of a part, at their brokers, when a lifetime ends with close_filled (order-engine 1.8)."""
+
+from collections import Counter
+
+from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, ChangeLeg, Leg, NewLeg, Reason
+from onebroker.actors.engine.plan.machine.leg_changes import end
+from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.over_fills import takers_by_base
+from onebroker.actors.engine.plan.machine.verdicts import Verdict
+from onebroker.actors.engine.plan.machine.wanted_prices import FOLLOWING
+from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_orders_of
+from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
+from onebroker.actors.engine.plan.pricing.touch import past_touch
+from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import OrderType, Validity
+
+
+def close_filled(look: Look, part: OrderPart) -> Verdict | None:
+    """Send the orders that close the part's fills less the fills of its exits. Return how that ended; None while it goes on.
+
+    The exits must have ended first. A close that its broker refused, or that ended unfilled, is not sent again. A close that never
+    reached its broker is sent again.
+    """
+    linked = [] if part.each_fill is None else list(orders_of(part.each_fill))
+    takers = [order for base, orders in takers_by_base(look.root) if _is_of(part, base) for order in orders]
+    if any(_still_trades(look, order) for order in (*linked, *takers)):
+        return None
+    done = True
+    for broker, units in _open_by_broker(look, part).items():
+        legs = [leg for leg in look.closing_legs(part) if leg.broker == broker]
+        left = units - sum(leg.filled for leg in legs)
+        failed = next((leg for leg in legs if _has_failed(leg)), None)
+        if left > 0 and failed is not None:
+            return Verdict(PartState.FAILED, failed.status_message or texts.still_open(left))
+        if left > 0:
+            done = False
+            _close(look, part, broker, left, legs)
+    return Verdict(PartState.COMPLETED) if done else None
+
+
+def _has_failed(leg: Leg) -> bool:
+    given_back = leg.cancel_reason in Reason.GIVES_BACK
+    return not leg.live and leg.filled < leg.quantity and not leg.never_reached and not given_back
+
+
+def _still_trades(look: Look, order: OrderPart) -> bool:
+    return bool(look.live(order)) or any(new.instance != CLOSING for new in look.on_the_way(order))
+
+
+def takes_away(look: Look, part: OrderPart) -> bool:
+    """Whether the part's fills close the part it hangs on. Such fills must not be closed again."""
+    return any(order is part for _, orders in takers_by_base(look.root) for order in orders)
+
+
+def units_to_close(look: Look, part: OrderPart) -> int:
+    """Return the units that the part has filled and that nothing has closed yet."""
+    if takes_away(look, part):
+        return 0
+    closed = sum(leg.filled for leg in look.closing_legs(part))
+    return sum(max(0, units) for units in _open_by_broker(look, part).values()) - closed
+
+
+def _is_of(part: OrderPart, base: Part) -> bool:
+    return any(order is part for order in own_orders_of(base))
+
+
+def _open_by_broker(look: Look, part: OrderPart) -> Counter[str]:
+    """Return the part's fills by broker, less the fills that close them. An order that closes several parts counts for the first part
+    first."""
+    held = _by_broker(look, part)
+    for base, orders in takers_by_base(look.root):
+        if _is_of(part, base):
+            taken: Counter[str] = sum((_by_broker(look, order) for order in orders), Counter())
+            for own_order in own_orders_of(base):
+                if own_order is part:
+                    break
+                taken -= _by_broker(look, own_order)
+            held.subtract(taken)
+    return held
+
+
+def _by_broker(look: Look, part: OrderPart) -> Counter[str]:
+    filled: Counter[str] = Counter()
+    for leg in look.legs(part):
+        filled[leg.broker] += leg.filled
+    return filled
+
+
+def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]) -> None:
+    side, terms = side_of(part).opposite, look.terms(part)
+    quote = look.seen(part.instrument_id)
+    price = None if quote is None else past_touch(FOLLOWING, side, units, quote, terms)
+    resting = [leg for leg in legs if leg.live]
+    # A leg that was taken as not sent may be at its broker after all (row 13c).
+    too_much = sum(leg.unfilled for leg in resting) - units
+    if too_much > 0 and resting[-1].unfilled <= too_much:
+        end(look, resting[-1], Reason.SHRINK)
+        return
+    for leg in resting:
+        due = max(leg.sent_at, leg.moved_at) + look.rules.follow_seconds
+        look.wake(due)
+        if leg.changeable and price is not None and look.now >= due and price != leg.price:
+            look.do(ChangeLeg(leg_id=leg.leg_id, quantity=leg.quantity, price=price, trigger=None, reduces=False))
+    on_the_way = any(order.instance == CLOSING and order.broker == broker for order in look.on_the_way(part))
+    if resting or on_the_way or price is None:
+        return
+    for size in freeze_pieces(units, terms):
+        look.do(
+            NewLeg(
+                part=part.path,
+                instrument_id=part.instrument_id,
+                side=side,
+                product=part.product,
+                validity=Validity.DAY,
+                quantity=size,
+                order_type=OrderType.LIMIT,
+                price=price,
+                trigger=None,
+                broker=broker,
+                is_exit=True,
+                known_exit=True,
+                instance=CLOSING,
+            )
+        )

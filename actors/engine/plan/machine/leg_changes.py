@@ -1,0 +1,129 @@
+"""Changing resting legs: smaller, larger, to another price, or ended (order-engine 1.2, 1.4, 1.7)."""
+
+from collections.abc import Iterable
+
+from onebroker.actors.engine.plan.execution_kinds import Ladder
+from onebroker.actors.engine.plan.machine.leg_actions import ChangeLeg, EndLeg, Leg, Reason
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.new_legs import Sending
+from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, gives_up_after, moves, price_of, wanted
+from onebroker.actors.engine.plan.parts import OrderPart
+from onebroker.actors.engine.plan.price_kinds import Marketable, Price, is_stop, uncapped
+
+STRIKE = "strike"
+"""`Leg.instance` of an immediate order next to a resting order (discretion)."""
+RETRIES_SECONDS = (2.0, 5.0, 15.0)
+"""The seconds after which a refused cancel of the plan's own is sent again (row 32)."""
+
+
+def shrink(sending: Sending) -> None:
+    """Take the excess units off the resting legs, the newest leg first: by a modify, or by a cancel when nothing is left (1.7)."""
+    too_much = -sending.missing
+    for leg in reversed(sending.look.live(sending.part)):
+        if too_much <= 0:
+            return
+        off = min(too_much, leg.unfilled)
+        too_much -= off
+        if leg.changeable and off:
+            reduce(sending.look, leg, leg.quantity - off)
+
+
+def reduce(look: Look, leg: Leg, quantity: int) -> None:
+    """Make a resting leg smaller. If its broker refused that, a fresh, smaller leg replaces it."""
+    if quantity <= leg.filled:
+        end(look, leg, Reason.SHRINK)
+    elif leg.refused is not None and leg.refused[0] == quantity:
+        end(look, leg, Reason.REPLACE)
+    else:
+        look.do(ChangeLeg(leg_id=leg.leg_id, quantity=quantity, price=leg.price, trigger=leg.trigger, reduces=True))
+
+
+def end(look: Look, leg: Leg, reason: str) -> bool:
+    """Cancel a leg if a cancel may be sent now. False once its broker has refused too often, so that no cancel is sent again."""
+    if leg.cancels > len(RETRIES_SECONDS):
+        return False
+    again = leg.cancelled_at + RETRIES_SECONDS[leg.cancels - 1] if leg.cancels else look.now
+    if not leg.changeable:
+        return True
+    if look.now >= again:
+        look.do(EndLeg(leg_id=leg.leg_id, reason=reason))
+    else:
+        look.wake(again)
+    return True
+
+
+def grow(sending: Sending, missing: int) -> bool:
+    """Make the resting leg larger. False where no leg may grow: it has ended, is at the freeze quantity, or was refused this."""
+    freeze = sending.look.terms(sending.part).freeze
+    for leg in sending.look.live(sending.part):
+        if leg.instance == STRIKE:
+            continue
+        quantity = leg.quantity + missing
+        fits = freeze is None or quantity <= freeze
+        refused = leg.refused is not None and leg.refused[0] == quantity
+        if leg.changeable and fits and not refused and _one_broker(sending, leg):
+            sending.look.do(
+                ChangeLeg(leg_id=leg.leg_id, quantity=quantity, price=leg.price, trigger=leg.trigger, reduces=False)
+            )
+            return True
+    return False
+
+
+def _one_broker(sending: Sending, leg: Leg) -> bool:
+    """Whether all fills that an exit closes are at the broker of this leg."""
+    base = sending.context.base
+    if not isinstance(base, OrderPart) or not sending.part.is_exit:
+        return True
+    return {base_leg.broker for base_leg in sending.look.legs(base) if base_leg.filled} <= {leg.broker}
+
+
+def move(sending: Sending) -> None:
+    """Move the resting legs to the price that their rule wants: at most once a second, never while a message is unanswered."""
+    move_legs(sending, sending.look.live(sending.part))
+
+
+def move_legs(sending: Sending, legs: Iterable[Leg]) -> None:
+    """Move some of the part's resting legs."""
+    look, part = sending.look, sending.part
+    price = price_of(look, part)
+    if isinstance(part.execution, Ladder) and price is part.price:
+        return  # a rung stays where it is
+    gives_up = is_stop(price) and gives_up_after(look, price) is not None
+    if not moves(price) and look.record(part).memory.stop is None and not gives_up:
+        return
+    for leg in legs:
+        if leg.changeable and leg.instance != STRIKE and not any(_touches(action, leg) for action in look.actions):
+            want = wanted(look, part, sending.context, Asked(quantity=leg.unfilled, leg=leg))
+            if want is not None and _follows(look, leg, price):
+                _move_to(look, leg, want)
+
+
+def _touches(action: object, leg: Leg) -> bool:
+    return isinstance(action, ChangeLeg | EndLeg) and action.leg_id == leg.leg_id
+
+
+def _follows(look: Look, leg: Leg, price: Price) -> bool:
+    """Whether a leg may follow its rule now. A marketable leg follows the touch only every few seconds (`follow_seconds`)."""
+    if not isinstance(uncapped(price), Marketable):
+        return True
+    due = max(leg.sent_at, leg.moved_at) + look.rules.follow_seconds
+    look.wake(due)
+    return look.now >= due
+
+
+def _move_to(look: Look, leg: Leg, want: Wanted) -> None:
+    if want.trigger is None and leg.order_type.takes_trigger:
+        end(look, leg, Reason.REPLACE)  # no modify turns a stop into a plain limit
+        return
+    price, trigger = want.price, want.trigger if leg.trigger is not None else None
+    if leg.settling:
+        return  # the next look follows when the broker has shown the leg
+    if (price, trigger) == (leg.price, leg.trigger) or leg.refused == (leg.quantity, price, trigger):
+        return
+    due = leg.moved_at + look.rules.move_interval_seconds
+    if leg.moved_at and look.now < due:
+        look.wake(due)
+    elif leg.changes >= look.rules.most_changes(leg.broker) - 1:
+        end(look, leg, Reason.REPLACE)
+    else:
+        look.do(ChangeLeg(leg_id=leg.leg_id, quantity=leg.quantity, price=price, trigger=trigger, reduces=False))

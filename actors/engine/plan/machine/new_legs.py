@@ -1,0 +1,163 @@
+"""Placing the legs of one order part: price, virtual book, brokers, sizes (order-engine 1.5, 1.9)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.orders.parent_records import LegState
+from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, BookDepth
+from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
+from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.verdicts import goes_again
+from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, price_of, wanted
+from onebroker.actors.engine.plan.market import Calm
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, QuoteField, Units
+from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
+from onebroker.actors.engine.plan.price_kinds import RESTING, is_stop
+from onebroker.actors.engine.plan.pricing.touch import on_touch
+from onebroker.config.vocabulary import OrderType, Side, Validity
+
+UNSEEN_SECONDS = 60.0
+"""How long an exit waits when two of its orders never reached a broker; twice as long for each further such order."""
+MOST_UNSEEN_SECONDS = 900.0
+
+
+@attrs.frozen(kw_only=True)
+class Sending:
+    """One order part in one look, with its target: the units that it wants in all."""
+
+    look: Look
+    part: OrderPart
+    context: Context
+    target: int
+
+    @property
+    def side(self) -> Side:
+        return side_of(self.part)
+
+    @property
+    def missing(self) -> int:
+        """Units not yet sent; negative when more units are out than wanted."""
+        return self.target - self.look.committed(self.part)
+
+    def place(self, quantity: int, *, piece: int = 0, asked: Asked | None = None, immediate: bool = False) -> bool:
+        """Ask for a leg at the price that is wanted now. False if nothing is asked for: there is no price, or the order is held or too soon."""
+        if quantity <= 0 or self._is_too_soon():
+            return False
+        want = self.priced(quantity, asked or Asked(quantity=quantity, piece=piece))
+        if want is None:
+            return False
+        self._begin()
+        for size, broker in self._brokers(quantity):
+            for part_size in self._sizes(size):
+                self.look.do(self._order(part_size, want, broker, piece, asked, immediate=immediate))
+        return True
+
+    def _is_too_soon(self) -> bool:
+        """Whether an exit must wait because several of its orders went unanswered and never reached their broker. Each of them that turns
+        up late would be live together with the newest order for a moment (row 13c)."""
+        unseen = [
+            leg for leg in self.look.legs(self.part) if leg.state is LegState.NOT_SENT and goes_again(self.part, leg)
+        ]
+        if len(unseen) < 2:
+            return False
+        wait_seconds = min(MOST_UNSEEN_SECONDS, UNSEEN_SECONDS * (1 << (len(unseen) - 2)))
+        at = max(leg.ended_at for leg in unseen) + wait_seconds
+        self.look.wake(at)
+        return self.look.now < at
+
+    def priced(self, quantity: int, asked: Asked | None = None) -> Wanted | None:
+        """Return the type and prices of the order if it left now; None while there is no price, or the order is held."""
+        want = wanted(self.look, self.part, self.context, asked or Asked(quantity=quantity))
+        if want is not None and want.price is not None and self._held(want):
+            self.look.held_back.setdefault(self.part.path, []).append(want.price)
+            return None
+        return want
+
+    def _held(self, want: Wanted) -> bool:
+        """Whether the virtual book keeps the order, because the market has not reached its limit yet (1.9)."""
+        if (
+            not self.part.hold
+            or want.order_type is not OrderType.LIMIT
+            or not isinstance(price_of(self.look, self.part), RESTING)
+        ):
+            return False
+        quote = self.look.glimpsed(self.part.instrument_id)
+        assert want.price is not None
+        early = self.part.release_ticks * (self.look.terms(self.part).tick or Decimal(0))
+        limit = want.price + self.side.sign * early
+        if quote is None:
+            return True
+        if any(on_touch(seen, self.side, limit) for seen in quote.since(self.look.record(self.part).due_at)):
+            return False
+        above, below = (limit, None) if self.side is Side.BUY else (None, limit)
+        touch = QuoteField.OFFER if self.side is Side.BUY else QuoteField.BID
+        calms = (Calm(field=field, above=above, below=below) for field in (QuoteField.LAST_PRICE, touch))
+        self.look.stays(self.part.instrument_id, *calms)
+        return True
+
+    def _begin(self) -> None:
+        if self.look.record(self.part).started_at is None:
+            self.look.note(self.part, started_at=self.look.now)
+
+    def _sizes(self, quantity: int) -> tuple[int, ...]:
+        """Cut an order at the freeze quantity (1.5), unless intake has checked it. Cut are quantities known only late, pieces, and stops."""
+        whole = isinstance(self.part.quantity, Units) and isinstance(self.part.execution, AllAtOnce)
+        if whole and not is_stop(self.part.price):
+            return (quantity,)
+        return freeze_pieces(quantity, self.look.terms(self.part))
+
+    def _brokers(self, quantity: int) -> list[tuple[int, str | None]]:
+        """Share an exit over the brokers that hold the units it closes. Any other order goes to its pinned broker, if it has one."""
+        base = self.context.base
+        if self.part.broker is not None or not self.part.is_exit or not isinstance(base, OrderPart):
+            return [(quantity, self.part.broker)]
+        if base.instrument_id != self.part.instrument_id:
+            return [(quantity, None)]
+        held: dict[str, int] = {}
+        for leg in self.look.legs(base):
+            held[leg.broker] = held.get(leg.broker, 0) + leg.filled
+        for leg in self.look.legs(self.part):
+            held[leg.broker] = held.get(leg.broker, 0) - leg.committed
+        for order in self.look.on_the_way(self.part):
+            if order.broker is not None:
+                held[order.broker] = held.get(order.broker, 0) - order.quantity
+        shares: list[tuple[int, str | None]] = []
+        for broker, units in sorted(held.items(), key=lambda item: (-item[1], item[0])):
+            size = min(quantity, units)
+            if size > 0:
+                shares.append((size, broker))
+                quantity -= size
+        return shares
+
+    def _unseen(self) -> str | None:
+        """Return the broker of the part's newest order that ended unseen; None when no order did."""
+        ended = [leg for leg in self.look.legs(self.part) if leg.fills_unknown]
+        return max(ended, key=lambda leg: leg.sent_at).broker if ended else None
+
+    def _order(
+        self, quantity: int, want: Wanted, broker: str | None, piece: int, asked: Asked | None, *, immediate: bool
+    ) -> NewLeg:
+        instance = asked.instance.key if asked is not None and asked.instance is not None else None
+        return NewLeg(
+            part=self.part.path,
+            instrument_id=self.part.instrument_id,
+            side=self.side,
+            product=self.part.product,
+            validity=Validity.IOC if immediate else self.part.validity,
+            quantity=quantity,
+            order_type=want.order_type,
+            price=want.price,
+            trigger=want.trigger,
+            broker=broker,
+            is_exit=self.part.is_exit,
+            known_exit=self.part.known_exit or isinstance(self.part.quantity, FromPosition),
+            piece=piece,
+            instance=instance,
+            tag=self.part.tag,
+            closing=self.part.closing,
+            unseen=self._unseen(),
+            disclosed_quantity=min(self.part.disclosed_quantity, quantity),
+            is_strike=immediate and isinstance(self.part.execution, BookDepth),
+        )

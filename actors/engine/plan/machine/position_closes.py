@@ -1,0 +1,212 @@
+"""Closing net positions, each at its own broker: an order part whose quantity is taken from positions (order-engine 1.3).
+
+The shell reads the rows, after it has cancelled the resting orders there where the part says so. The rows are in the part's record
+before anything is sent for them. Each row is independent: it is worked on its own side, at its own instrument's quotes, and its end
+does not stop the other rows.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.orders.part_state import Instance, PartRecord, PartState, RowToClose
+from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg, ReadRows
+from onebroker.actors.engine.plan.machine.leg_changes import move_legs
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.new_legs import Sending
+from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped
+from onebroker.actors.engine.plan.machine.wanted_prices import Asked
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart
+from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import Side
+
+_NO_PRICE = Decimal(0)
+ROWS_SECONDS = 5.0
+"""Rows older than this are read again before their first order leaves. A row that waited for a quote or a price could close a position
+that is no longer there."""
+
+
+def work_positions(look: Look, part: OrderPart, context: Context, *, over: bool) -> Verdict | None:
+    """Do what the rows want now. Return how the part has ended; None while it goes on. `over`: the part's day is over."""
+    record = look.record(part)
+    if record.rows is None and over:
+        return Verdict(PartState.EXPIRED)
+    if not over and (record.rows is None or record.rows_again):
+        _watch(look, part)
+        look.do(ReadRows(part=part.path))
+    if record.rows is None:
+        return None
+    ends = [work_row(look, part, context, row, over=over) for row in record.rows]
+    waits = look.record(part).rows_again and not over
+    if waits or not look.quiet(part):
+        return None
+    ended = [end for end in ends if end is not None]
+    return _together(look.record(part), ended) if len(ended) == len(ends) else None
+
+
+def _watch(look: Look, part: OrderPart) -> None:
+    """Watch the instruments' quotes already while the rows are read."""
+    form = part.quantity
+    if isinstance(form, FromPosition):
+        for instrument_id in form.instrument_ids:
+            look.seen(instrument_id)
+
+
+def _together(record: PartRecord, ends: Sequence[Verdict]) -> Verdict:
+    """Combine the ends of the rows into one verdict. A row that was not closed takes precedence."""
+    words = [record.rows_message, *(end.message for end in ends)]
+    message = "; ".join(dict.fromkeys(word for word in words if word)) or None
+    if record.rows_message is not None:
+        return Verdict(PartState.FAILED, message)
+    if not ends:
+        return Verdict(PartState.COMPLETED, texts.NO_POSITION)
+    states = [end.state for end in ends]
+    if PartState.FAILED in states or 0 < states.count(PartState.REJECTED) < len(states):
+        return Verdict(PartState.FAILED, message)
+    for state in (PartState.REJECTED, PartState.EXPIRED, PartState.CANCELLED):
+        if state in states:
+            return Verdict(state, message)
+    return Verdict(PartState.COMPLETED, message)
+
+
+# --- one row -------------------------------------------------------------------------------------------------------------
+
+
+def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, over: bool) -> Verdict | None:
+    """Send the missing units of a row and move its resting legs. Return how the row has ended; None while it goes on."""
+    # A leg that its broker never had does not count: the row is read again before another order leaves.
+    legs = [leg for leg in look.legs(part) if leg.instance == row.key and not goes_again(part, leg)]
+    verdict = _stopped(part, row, legs)
+    sending = Sending(look=look, part=_as_row(part, row), context=context, target=row.units)
+    if verdict is None:
+        if not over:
+            _send(sending, row, legs)
+        move_legs(sending, [leg for leg in legs if leg.live])
+    if any(leg.live for leg in legs) or _on_the_way(look, part, row):
+        return None
+    filled = sum(leg.filled for leg in legs)
+    if verdict is not None:
+        return verdict
+    if filled >= row.units - forgone(part, legs):
+        return Verdict(PartState.COMPLETED if filled else PartState.CANCELLED)
+    return Verdict(PartState.EXPIRED) if over else None
+
+
+def _as_row(part: OrderPart, row: RowToClose) -> OrderPart:
+    """Return the part for one row, with the row's instrument, side, product and broker."""
+    side = Side.SELL if row.quantity > 0 else Side.BUY
+    return attrs.evolve(
+        part,
+        instrument_id=row.instrument_id,
+        transaction_type=side.value,
+        product=row.product,
+        broker=row.broker,
+    )
+
+
+def _stopped(part: OrderPart, row: RowToClose, legs: Sequence[Leg]) -> Verdict | None:
+    if row.refusal is None:
+        return stopped(part, legs)
+    accepted = any(leg.accepted for leg in legs)
+    return Verdict(PartState.FAILED if accepted else PartState.REJECTED, row.refusal)
+
+
+def _on_the_way(look: Look, part: OrderPart, row: RowToClose) -> list[NewLeg]:
+    return [order for order in look.on_the_way(part) if order.instance == row.key]
+
+
+def _send(sending: Sending, row: RowToClose, legs: Sequence[Leg]) -> None:
+    look, part = sending.look, sending.part
+    under_way = _on_the_way(look, part, row)
+    out = sum(leg.committed for leg in legs) + sum(order.quantity for order in under_way)
+    missing = row.units - forgone(part, legs) - out
+    asked = Asked(quantity=missing, instance=Instance(key=row.key, leg_id="", quantity=missing, price=_NO_PRICE))
+    if missing <= 0 or look.record(part).rows_again or sending.priced(missing, asked) is None:
+        return
+    if _is_old(look, part, fresh_start=not legs and not under_way):
+        look.note(part, rows_again=True)
+    elif not legs and not under_way and _must_not_reverse(look, row):
+        _close_only(look, part, row)
+    else:
+        sending.place(missing, asked=asked)
+
+
+def _is_old(look: Look, part: OrderPart, *, fresh_start: bool) -> bool:
+    """Whether the rows must be read again first. For a row that has sent something, only after a restart."""
+    read_at = look.record(part).rows_at
+    return read_at is None or (fresh_start and look.now - read_at > ROWS_SECONDS)
+
+
+def _must_not_reverse(look: Look, row: RowToClose) -> bool:
+    return row.units > abs(row.quantity) and look.market.lockout() is not None
+
+
+def _close_only(look: Look, part: OrderPart, row: RowToClose) -> None:
+    """Reduce a reversal to a close: on a locked-out day it opens nothing (3.44)."""
+    why = look.market.lockout()
+    assert why is not None
+    rows = look.record(part).rows or ()
+    closing = attrs.evolve(row, units=abs(row.quantity))
+    replaced = tuple(closing if known_row.key == row.key else known_row for known_row in rows)
+    look.note(part, rows=replaced, status_message=texts.closed_not_reversed(why))
+
+
+# --- what was read --------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class FoundRows:
+    """The result of reading the rows."""
+
+    rows: tuple[RowToClose, ...]
+    """The rows that may be closed."""
+    nets: Mapping[str, int]
+    """`RowToClose.key` -> signed net units, for every row that was read."""
+    message: str | None
+    """Says what could not be read or cleared."""
+    status_message: str | None = None
+    """Says what is closed in another way than the caller asked."""
+    at: float
+    """Epoch seconds."""
+
+
+def with_rows(record: PartRecord, legs: Collection[Leg], under_way: Collection[str], found: FoundRows) -> PartRecord:
+    """Return the part's record with the rows that were read. `legs` are the part's own legs; `under_way` are the row keys of orders that
+    have no leg yet.
+
+    A row for which something was sent stays as it was first read, and sends no more than what is still open.
+    """
+    begun = {leg.instance for leg in legs if not leg.never_reached} | set(under_way)
+    kept = [_still_there(row, legs, found) for row in record.rows or () if row.key in begun]
+    new = [row for row in found.rows if row.key not in begun]
+    return attrs.evolve(
+        record,
+        rows=(*kept, *new),
+        rows_message=found.message,
+        rows_at=found.at,
+        rows_again=False,
+        status_message=found.status_message or record.status_message,
+    )
+
+
+def _still_there(row: RowToClose, legs: Collection[Leg], found: FoundRows) -> RowToClose:
+    own = [leg for leg in legs if leg.instance == row.key]
+    side = 1 if row.quantity > 0 else -1
+    open_units = found.nets.get(row.key, 0) * side + row.units - abs(row.quantity)
+    more = max(0, open_units - sum(leg.unfilled for leg in own if leg.live))
+    return attrs.evolve(row, units=min(row.units, sum(leg.committed for leg in own) + more))
+
+
+def refused_row(record: PartRecord, key: str | None, sentence: str) -> PartRecord:
+    """Note that a check refused the order for one row. The other rows go on."""
+    rows = record.rows or ()
+    return attrs.evolve(
+        record, rows=tuple(attrs.evolve(row, refusal=sentence) if row.key == key else row for row in rows)
+    )
+
+
+def not_fresh(parts: Mapping[str, PartRecord]) -> Mapping[str, PartRecord]:
+    """Return the records as they are after a restart. Rows read before the restart are read again before more is sent for them."""
+    return {path: attrs.evolve(part, rows_at=None, nets=None) for path, part in parts.items()}

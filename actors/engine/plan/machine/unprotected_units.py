@@ -1,0 +1,163 @@
+"""How many open units of a plan no stop guards, because an exit was lost or cannot leave (order-engine 1.7, 2.2). Pure.
+
+This is the only source: the parent's message, `/api/health` and the log take the number from here. An exit is lost when its broker
+refused it, when it expired, or when someone else cancelled it. It is not lost when its own plan or its caller cancelled it, or when its
+caller was told directly how it ended.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from onebroker.actors.engine.orders.parent_records import LegState
+from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.over_fills import asked_of, exits_by_base
+from onebroker.actors.engine.plan.machine.verdicts import goes_again
+from onebroker.actors.engine.plan.parts import (
+    FromPosition,
+    OneCancelsOthersPart,
+    OrderPart,
+    Part,
+    Rule,
+    SequencePart,
+    TogetherPart,
+    own_orders_of,
+    walk,
+)
+from onebroker.actors.engine.plan.price_kinds import is_stop
+
+
+def unprotected(look: Look) -> Mapping[str, int]:
+    """Return instrument -> units that are open without a stop; empty while every exit is in place."""
+    found: Counter[str] = Counter()
+    for base, exits in exits_by_base(look.root):
+        found[exits[0].instrument_id] += without_stop(look, base, exits)
+    for part in _standing_alone(look.root):
+        if isinstance(part, OrderPart) and isinstance(part.quantity, FromPosition):
+            found.update(_rows_left(look, part))
+        else:
+            first = next(own_orders_of(part))
+            found[first.instrument_id] += _left_of(look, part)
+    for part in walk(look.root):
+        if isinstance(part, OrderPart) and _closes_itself(look, part):
+            found[part.instrument_id] += _kept(look, part)
+    return {instrument_id: units for instrument_id, units in found.items() if units > 0}
+
+
+def without_stop(look: Look, base: Part, exits: list[OrderPart]) -> int:
+    """Return the filled units of `base` that its exits have not closed and that none of their stops guards.
+
+    0 unless one of the exits is lost or held up.
+    """
+    if not any(is_lost(look, order) or is_held_up(look, order) for order in exits):
+        return 0
+    return max(0, look.kept(base) - sum(look.filled(order) for order in exits) - _guarded(look, exits))
+
+
+def left_open(look: Look, part: Part) -> int:
+    """Return the units that a part, or the `first` of a sequence, has left open without a stop."""
+    base = part.first if isinstance(part, SequencePart) else part
+    found = (without_stop(look, entry, exits) for entry, exits in exits_by_base(look.root) if entry is base)
+    return next(found, 0)
+
+
+def is_lost(look: Look, order: OrderPart) -> bool:
+    """Whether a stop, or any other exit, has ended for a reason other than its plan, its caller or its fills."""
+    record = look.record(order)
+    if not (order.is_exit or is_stop(order.price)) or record.own is None:
+        return False
+    if record.own in (PartState.REJECTED, PartState.FAILED):
+        return True
+    if record.ending is not None or record.own not in (PartState.CANCELLED, PartState.EXPIRED):
+        return False
+    ended = [
+        leg for leg in look.legs(order) if leg.unfilled > 0 and leg.state in (LegState.CANCELLED, LegState.EXPIRED)
+    ]
+    return any(leg.cancel_reason is None for leg in ended)
+
+
+def is_held_up(look: Look, order: OrderPart) -> bool:
+    """Whether an exit that is wanted now cannot leave, or has no live order after an order that certainly never reached its broker."""
+    if look.record(order).own is not None:
+        return False
+    if order.path in look.held_up:
+        return True
+    return not look.live(order) and any(goes_again(order, leg) for leg in look.legs(order))
+
+
+def _guarded(look: Look, exits: list[OrderPart]) -> int:
+    """Return the units that have a stop at a broker, or on its way there."""
+    units = 0
+    for stop in exits:
+        held_up = stop.path in look.held_up  # another attempt guards nothing until its broker has accepted it
+        if is_stop(stop.price):
+            units += sum(leg.unfilled for leg in look.live(stop) if leg.accepted or not held_up)
+            units += 0 if held_up else sum(new.quantity for new in look.on_the_way(stop))
+    return units
+
+
+# --- exits of positions that the plan has not opened itself ----------------------------------------------------------------
+
+
+def _standing_alone(part: Part) -> Iterator[Part]:
+    """Yield the exits that hang on no entry of the plan: single order parts, and groups that share units."""
+    match part:
+        case OrderPart(is_exit=True):
+            yield part
+        case OneCancelsOthersPart(rule=Rule.SHRINK | Rule.TRIGGER):
+            if all(order.is_exit for order in own_orders_of(part)):
+                yield part
+        case OneCancelsOthersPart() | TogetherPart():
+            for child in part.children:
+                yield from _standing_alone(child)
+        case SequencePart():
+            yield from _standing_alone(part.first)
+
+
+def _left_of(look: Look, part: Part) -> int:
+    """Return the units that such an exit, or group of exits, should have closed but has not, less the units that a stop guards.
+
+    An exit does not count as lost if its caller was told how it ended (`_is_told`).
+    """
+    exits = list(own_orders_of(part))
+    lost = [order for order in exits if is_lost(look, order) and not _is_told(look, order)]
+    if not lost and not any(is_held_up(look, order) for order in exits):
+        return 0
+    asked = max((asked_of(look, order) or 0 for order in exits), default=0)
+    return max(0, asked - sum(look.filled(order) for order in exits) - _guarded(look, exits))
+
+
+def _is_told(look: Look, order: OrderPart) -> bool:
+    """Whether the caller of such an exit knows how it ended, or looks after it.
+
+    Such an exit left as soon as its turn came. It was refused then, or it rested where the caller cancels it. An accepted stop is
+    different: it was there to guard, so its loss counts no matter who cancelled it.
+    """
+    record = look.record(order)
+    if record.started_at is not None and record.due_at is not None and record.started_at > record.due_at:
+        return False
+    return not (is_stop(order.price) and any(leg.accepted for leg in look.legs(order)))
+
+
+def _rows_left(look: Look, part: OrderPart) -> Mapping[str, int]:
+    """Return instrument -> units of positions whose close cannot leave."""
+    found: Counter[str] = Counter()
+    if look.record(part).own is None and part.path in look.held_up:
+        for row in look.record(part).rows or ():
+            legs = [leg for leg in look.legs(part) if leg.instance == row.key]
+            if row.refusal is None:
+                found[row.instrument_id] += min(row.units, abs(row.quantity)) - sum(leg.committed for leg in legs)
+    return found
+
+
+# --- fills that a part closes itself at the end of its lifetime ------------------------------------------------------------
+
+
+def _closes_itself(look: Look, part: OrderPart) -> bool:
+    ending = look.record(part).ending
+    return ending is not None and ending.close and look.record(part).own is None and part.path in look.held_up
+
+
+def _kept(look: Look, part: OrderPart) -> int:
+    exits = [] if part.each_fill is None else list(own_orders_of(part.each_fill))
+    return look.kept(part) - sum(look.filled(order) for order in exits)

@@ -1,0 +1,87 @@
+"""Converts between a plan's machine and the stored and sent records: legs for the machine, orders for the choice of a broker. Pure."""
+
+from collections.abc import Mapping
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.choice.leg_order import LegOrder
+from onebroker.actors.engine.orders.leg_refusals import Refusals
+from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.orders.states import ParentEvent
+from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderType, Side, Validity
+
+
+def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, settling: bool = False) -> Leg:
+    """Return a stored leg as the machine sees it. While the result of a change is not known, the larger quantity counts."""
+    refused = refusals.get(leg.leg_id, Refusals())
+    wanted = leg.wanted.quantity if leg.wanted is not None and leg.wanted.quantity is not None else leg.quantity
+    return Leg(
+        leg_id=leg.leg_id,
+        part=leg.part,
+        broker=leg.broker,
+        instrument_id=leg.instrument_id,
+        side=Side(leg.transaction_type),
+        quantity=max(leg.quantity, wanted),
+        filled=leg.filled_quantity,
+        average=None if leg.average_price is None else exact(leg.average_price),
+        order_type=OrderType(leg.order_type),
+        immediate=leg.validity == Validity.IOC,
+        price=leg.price,
+        trigger=leg.trigger_price,
+        state=LegState.CANCELLING if leg.cancel_accepted and not leg.state.final else leg.state,
+        status_message=leg.status_message,
+        cancel_reason=leg.cancel_reason,
+        piece=leg.piece,
+        instance=leg.instance,
+        sent_at=leg.sent_at,
+        moved_at=leg.moved_at,
+        changes=leg.modifies,
+        refused=refused.change,
+        settling=settling,
+        cancels=refused.cancels,
+        cancelled_at=refused.cancelled_at,
+        busy=busy,
+        fills_unknown=leg.fills_unknown,
+        given_up=leg.given_up,
+        unsent=leg.unsent,
+        ended_at=leg.updated_at,
+    )
+
+
+def order_of(new: NewLeg, instrument: Instrument, *, closes: bool, prefer: str | None = None) -> LegOrder:
+    """Return the machine's order in the form for choosing a broker; `prefer`: the preferred broker, which took an earlier order."""
+    return LegOrder(
+        instrument=instrument,
+        transaction_type=new.side.value,
+        product=new.product,
+        order_type=new.order_type.value,
+        validity=new.validity,
+        quantity=new.quantity,
+        disclosed_quantity=new.disclosed_quantity,
+        price=new.price,
+        trigger_price=new.trigger,
+        broker=new.broker,
+        prefer=prefer,
+        closes=closes or new.is_exit,
+        exit=new.known_exit,
+    )
+
+
+PARENT_EVENT_BY_ROOT: dict[PartState, ParentEvent] = {
+    PartState.COMPLETED: ParentEvent.COMPLETED,
+    PartState.CANCELLED: ParentEvent.CANCELLED,
+    PartState.REJECTED: ParentEvent.REJECTED,
+    PartState.EXPIRED: ParentEvent.EXPIRED,
+    PartState.FAILED: ParentEvent.FAILED,
+}
+
+
+def event_of(record: ParentRecord, root: PartState) -> ParentEvent:
+    """Return the parent event for the state of the plan's root (order-engine 2.1). A parent that its caller ends waits only for its orders."""
+    if record.state is ParentState.CANCELLING and all(leg.state.final for leg in record.legs):
+        return ParentEvent.NOTHING_RESTS
+    if root in PARENT_EVENT_BY_ROOT:
+        return PARENT_EVENT_BY_ROOT[root]
+    return ParentEvent.SENT if record.legs else ParentEvent.WAITS

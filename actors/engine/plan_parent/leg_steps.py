@@ -1,0 +1,221 @@
+"""Changes and ends the legs of a plan as its looks ask for it (order-engine 2.2 rows 19 to 22, 32), and remembers what became of the
+messages: the next look learns which messages could not leave, and which a broker refused. Part of a plan parent's actor.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import attrs
+
+from onebroker.actors.engine.orders.leg_refusals import Refusals
+from onebroker.actors.engine.orders.leg_rows import row_of
+from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
+from onebroker.actors.engine.parent.clock_corrections import ClockPut, refusals_put_right
+from onebroker.actors.engine.parent.leg_cancel import NOT_SENT
+from onebroker.actors.engine.parent.leg_change import priority_of_step
+from onebroker.actors.engine.parent.open_parent import OpenParent
+from onebroker.actors.engine.parent.parent_end import why_not_sent
+from onebroker.actors.engine.placing.retry_delays import change_seconds
+from onebroker.actors.engine.placing.write_ahead import session_day
+from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg, Leg
+from onebroker.actors.engine.plan_parent.leg_conversion import leg_of
+from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
+from onebroker.actors.sessions.messages import Sent
+from onebroker.brokers.records import OrderRow
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Outcome
+
+SETTLE_SECONDS = 15.0
+"""How long an order that its broker refused to move is not moved again, unless a later book shows it."""
+UNSENT_SECONDS = 1.0
+"""How long a leg is left alone after its change or cancel could not leave."""
+ROOM_SECONDS = 5.0
+"""How long a change or cancel waits for room (order-engine 4.5). Then the next look works it out again, so that no outdated message
+leaves. Exits and reductions are tried as long as it takes (row 42)."""
+
+
+class LegSteps:
+    """The messages about one plan's legs that its looks ask for. Only the plan's actor calls it."""
+
+    def __init__(self, parent: OpenParent, plan: OpenPlan) -> None:
+        self._parent = parent
+        self._plan = plan
+        self._recorder = parent.recorder
+        self._context = parent.context
+        self._clock = parent.clock
+        self.refusals: dict[str, Refusals] = {}
+        """Leg id -> what its broker refused, and which message could not leave."""
+        self._left_alone: dict[str, float] = {}
+        """Leg id -> monotonic seconds until which nothing is sent for the leg: its last message could not leave, or is under way."""
+        self._settling: dict[str, float] = {}
+        """Leg id -> monotonic seconds at which its broker refused to move it. The leg may have ended, so a later book must show it first."""
+        self._cancels_unsent: set[str] = set()
+        """Legs that the plan wants to end and whose last cancel did not leave."""
+        self._tries = Counter[str]()
+        """Leg id -> how many messages about the leg its broker turned away in a row."""
+
+    @property
+    def _record(self) -> ParentRecord:
+        return self._recorder.record
+
+    # --- what a look sees -------------------------------------------------------------------------------------------
+
+    def leg_of(self, leg: LegRecord) -> Leg:
+        """Return a leg as a look sees it."""
+        now = self._clock.monotonic()
+        return leg_of(
+            leg,
+            self.refusals,
+            busy=self._busy(leg) or self._left_alone.get(leg.leg_id, 0.0) > now,
+            settling=self._settling.get(leg.leg_id, -math.inf) + SETTLE_SECONDS > now,
+        )
+
+    def _busy(self, leg: LegRecord) -> bool:
+        return not leg.state.final and (self._parent.changing.blocked(leg.leg_id) or self._row(leg) is None)
+
+    def retry_in_seconds(self) -> float:
+        """Return the seconds until the first leg that was left alone may be tried again."""
+        now = self._clock.monotonic()
+        left_until = (*self._left_alone.values(), *(since + SETTLE_SECONDS for since in self._settling.values()))
+        return min((until - now for until in left_until if until > now), default=math.inf)
+
+    @property
+    def unsent_cancels(self) -> frozenset[str]:
+        return frozenset(self._cancels_unsent)
+
+    def put_times_right(self, clock: ClockPut) -> None:
+        self.refusals = refusals_put_right(self.refusals, clock)
+
+    def followed(self, leg_id: str, began: float | None) -> bool:
+        """A book or stream has shown the leg; return whether it may be moved again. `began` as `Work.followed`."""
+        settles = began is not None and began >= self._settling.get(leg_id, math.inf)
+        if settles:
+            del self._settling[leg_id]
+        return settles
+
+    @contextmanager
+    def left_to_caller(self, leg_id: str) -> Iterator[None]:
+        """Leave a leg alone while a caller changes it."""
+        self._left_alone[leg_id] = math.inf
+        try:
+            yield
+        finally:
+            self._left_alone.pop(leg_id, None)
+            self._plan.news.tell()
+
+    # --- changing ---------------------------------------------------------------------------------------------------
+
+    def begin_change(self, leg_id: str) -> None:
+        """Leave the leg alone until its change has been answered."""
+        self._left_alone[leg_id] = math.inf
+
+    def _row(self, leg: LegRecord) -> OrderRow | None:
+        handle = self._context.sessions.get(leg.broker)
+        return None if handle is None else row_of(leg, handle.view.value.orders, session_day(self._clock))
+
+    def _standing(self, leg_id: str) -> tuple[LegRecord, OrderRow] | None:
+        """Return a leg and its row as the broker shows it; None when the leg has ended, or is not shown."""
+        leg = self._record.leg(leg_id)
+        assert leg is not None
+        row = self._row(leg)
+        return None if row is None or leg.state.final else (leg, row)
+
+    def begin_cancel(self, leg_id: str) -> None:
+        """Leave the leg alone until its cancel has been answered."""
+        self._left_alone[leg_id] = math.inf
+        if leg_id in self.refusals:
+            self.refusals[leg_id] = attrs.evolve(self.refusals[leg_id], unsent=None)
+
+    async def change(self, action: ChangeLeg) -> None:
+        leg_id = action.leg_id
+        try:
+            found = self._standing(leg_id)
+            if found is None:
+                return
+            leg, row = found
+            change = LegChange(
+                quantity=action.quantity if action.quantity != leg.quantity else None,
+                price=action.price if action.price != leg.price else None,
+                trigger_price=action.trigger if action.trigger != leg.trigger_price else None,
+            )
+            priority = priority_of_step(change, exit=self._plan.is_exit(leg.part), reduces=action.reduces)
+            target = self._parent.changing.target(leg, row)
+            sent = await self._parent.changing.modify(
+                leg, target, change, priority, self._clock.monotonic() + ROOM_SECONDS
+            )
+            self._note_change(leg_id, action, change, sent)
+        except Refusal:
+            self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
+        finally:
+            if self._left_alone.get(leg_id) == math.inf:
+                del self._left_alone[leg_id]
+            self._plan.news.tell()
+
+    def _note_change(self, leg_id: str, action: ChangeLeg, change: LegChange, sent: Sent) -> None:
+        if sent.goes_again:
+            self._leave_alone(leg_id, sent)
+            return
+        self._tries.pop(leg_id, None)
+        before = self.refusals.get(leg_id, Refusals())
+        refused = (action.quantity, action.price, action.trigger) if sent.answer.outcome is Outcome.REJECTED else None
+        self.refusals[leg_id] = attrs.evolve(before, change=refused)
+        if refused is not None and not action.reduces:
+            self._settling[leg_id] = self._clock.monotonic()
+        leg = self._record.leg(leg_id)
+        if leg is not None and leg_id in self._settling:
+            self._context.read_soon(leg.broker)
+        if leg is not None and (change.price is not None or change.trigger_price is not None):
+            self._recorder.change(self._record.with_leg(attrs.evolve(leg, moved_at=self._clock.epoch())))
+
+    # --- ending -----------------------------------------------------------------------------------------------------
+
+    async def end(self, action: EndLeg) -> None:
+        leg_id = action.leg_id
+        try:
+            found = self._standing(leg_id)
+            if found is None:
+                return
+            leg, row = found
+            deadline = self._clock.monotonic() + ROOM_SECONDS
+            sent = await self._parent.cancelling.cancel(leg.broker, row, leg, action.reason, deadline)
+            if sent.goes_again:
+                self._cancel_unsent(leg_id, sent.answer.status_message or "")
+                self._leave_alone(leg_id, sent)
+                return
+            self._cancels_unsent.discard(leg_id)
+            self._tries.pop(leg_id, None)
+            if sent.answer.outcome is Outcome.REJECTED:
+                before = self.refusals.get(leg_id, Refusals())
+                self.refusals[leg_id] = attrs.evolve(
+                    before, cancels=before.cancels + 1, cancelled_at=self._clock.epoch(), unsent=None
+                )
+        except NOT_SENT as error:
+            known = self._record.leg(leg_id)
+            self._cancel_unsent(leg_id, why_not_sent(error, "" if known is None else known.broker))
+        finally:
+            if self._left_alone.get(leg_id) == math.inf:
+                del self._left_alone[leg_id]
+            self._plan.news.tell()
+
+    def _leave_alone(self, leg_id: str, sent: Sent) -> None:
+        """Leave a leg alone for a while after its message could not leave; longer each time where its broker turned the message away."""
+        seconds = UNSENT_SECONDS
+        if sent.answer.turned_away:
+            seconds = change_seconds(self._tries[leg_id], is_slow=sent.is_slow)
+            self._tries[leg_id] += 1
+        self._left_alone[leg_id] = self._clock.monotonic() + seconds
+
+    def _cancel_unsent(self, leg_id: str, why: str) -> None:
+        """Note a cancel that certainly did not leave. A look soon asks for it again, as long as it takes."""
+        self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
+        before = self.refusals.get(leg_id, Refusals())
+        self.refusals[leg_id] = attrs.evolve(before, unsent=why)
+        self._cancels_unsent.add(leg_id)
+        self._parent.traffic.tell()
+
+    def forget_unwanted_cancels(self, legs: Iterable[Leg], actions: Iterable[Action]) -> None:
+        """Forget cancels that did not leave and that a look does not ask for again."""
+        ended = {action.leg_id for action in actions if isinstance(action, EndLeg)}
+        self._cancels_unsent -= {leg.leg_id for leg in legs if leg.changeable} - ended

@@ -1,0 +1,265 @@
+"""The world as a plan sees it at one moment: quotes, terms, sessions, the account, positions (`plan.market.Market`). It reads what
+other actors publish, and awaits nothing."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, time, timedelta
+from decimal import Decimal
+from typing import TypeAlias
+
+import attrs
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.books.shown_positions import shown_since
+from onebroker.actors.engine.context.day_loss import figure_of
+from onebroker.actors.engine.context.engine_context import Counts, EngineContext, SessionHandle
+from onebroker.actors.engine.orders.contract_size import contract_size
+from onebroker.actors.engine.orders.freeze_quantity import most_per_order
+from onebroker.actors.engine.orders.parent_records import LegRecord
+from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms
+from onebroker.actors.engine.plan.pricing.black76 import Option
+from onebroker.actors.engine.plan_parent.position_rows import tokens_of
+from onebroker.actors.portfolio.position_view import known_sum, position_product, total_paise
+from onebroker.actors.portfolio.read_status import BrokerRead
+from onebroker.actors.quotes.followers import Follower
+from onebroker.actors.quotes.tick_fold import Quote
+from onebroker.brokers.records import FundsRow, OrderRow, PositionRow
+from onebroker.config.calendars import MOST_DAYS_SEARCHED
+from onebroker.config.clock import IST, from_epoch, latest_boundary
+from onebroker.config.instruments import Shape, calendar_of
+from onebroker.config.money import exact, paise
+
+EXPIRY_TIME = time(15, 30)
+"""When an option expires on its expiry day (rules 2.7, volatility)."""
+FIGURES_SECONDS = 30.0
+"""The plan does not act on a document older than this (order-engine 3.1, 3.45)."""
+TRADES_SECONDS = 2.0
+"""How long to wait for the trades of a fill (order-engine 2.3)."""
+
+_Results: TypeAlias = Mapping[str, int | None]
+"""Broker code -> paise; None = not known."""
+
+
+class PlanMarket:
+    """The market for one look; a quote that was read once stays the same. `follower` keeps the quotes that no look has seen yet."""
+
+    def __init__(self, context: EngineContext, legs: Iterable[LegRecord], follower: Follower | None = None) -> None:
+        self._context = context
+        self._follower = follower
+        self._now = context.clock.epoch()
+        self._legs = {leg.leg_id: leg for leg in legs}
+        self._seen: dict[str, Seen | None] = {}
+
+    @property
+    def now(self) -> float:
+        return self._now
+
+    def seen(self, instrument_id: str) -> Seen | None:
+        if instrument_id not in self._seen:
+            quote = self._context.quotes.usable_quote(instrument_id)
+            self._seen[instrument_id] = None if quote is None else self._with_passed(instrument_id, quote)
+        return self._seen[instrument_id]
+
+    def _with_passed(self, instrument_id: str, quote: Quote) -> Seen:
+        newest = self._context.seen_quotes.of(quote)
+        passed = self.unseen(instrument_id, but=quote)
+        return attrs.evolve(newest, passed=passed) if passed else newest
+
+    def unseen(self, instrument_id: str, *, but: Quote | None = None) -> tuple[Seen, ...]:
+        """Return the usable quotes that no look has seen, oldest first."""
+        unread = () if self._follower is None else self._follower.unread(instrument_id)
+        usable = self._context.quotes.is_usable
+        return tuple(
+            self._context.seen_quotes.of(quote) for quote in unread if quote is not but and usable(instrument_id, quote)
+        )
+
+    def is_stale(self, instrument_id: str) -> bool:
+        return self._context.quotes.is_stale(instrument_id)
+
+    def terms(self, instrument_id: str) -> Terms:
+        instrument = self._instrument(instrument_id)
+        if instrument is None:
+            return Terms(tick=None)
+        size = contract_size(instrument)
+        lot = instrument.lot_size if size is None else size.trusted
+        freezes = [
+            most
+            for code in instrument.listings
+            if (most := most_per_order(instrument, code, self._context.settings.freeze_quantities)) is not None
+        ]
+        tick = None if instrument.tick_size is None else exact(instrument.tick_size)
+        return Terms(tick=tick, lot=lot or 1, freeze=min(freezes, default=None))
+
+    def session(self, instrument_id: str, after: float) -> Session | None:
+        instrument = self._instrument(instrument_id)
+        if instrument is None:
+            return None
+        exchange, calendar = instrument.identity.exchange, calendar_of(instrument.identity.segment)
+        first = from_epoch(after).date()
+        for day in (first + timedelta(days=n) for n in range(MOST_DAYS_SEARCHED)):
+            sessions = self._context.calendar.sessions(exchange, calendar, day)
+            if sessions and sessions[-1].closes.timestamp() > after:
+                return Session(opens=sessions[0].opens.timestamp(), closes=sessions[-1].closes.timestamp())
+        return None
+
+    def opening(self, instrument_id: str, at: float, within: float) -> float | None:
+        instrument = self._instrument(instrument_id)
+        if instrument is None:
+            return None
+        exchange, calendar, day = (
+            instrument.identity.exchange,
+            calendar_of(instrument.identity.segment),
+            from_epoch(at).date(),
+        )
+        pre_open = self._context.calendar.pre_open(exchange, day) if calendar == "equity" else None
+        sessions = (
+            *self._context.calendar.sessions(exchange, calendar, day),
+            *([] if pre_open is None else [pre_open]),
+        )
+        openings = (session.opens.timestamp() for session in sessions)
+        return next((opening for opening in openings if opening <= at < opening + within), None)
+
+    def account(self) -> AccountFigures | None:
+        document = self._context.funds.value
+        if document is None or not document.usable_brokers or self._now - document.as_of_epoch > FIGURES_SECONDS:
+            return None
+        rows = [read.slice.rows for read in document.reads if read.usable and read.slice is not None]
+        funds = [row for row in rows if isinstance(row, FundsRow)]
+        available, utilized = _sum(row.available_balance for row in funds), _sum(row.margin_utilized for row in funds)
+        day, realized, unrealized = self._results(document.reads)
+        return AccountFigures(
+            day_pnl=_rupees(day.values()),
+            realized_pnl=_rupees(realized.values()),
+            unrealized_pnl=_rupees(unrealized.values()),
+            without_result=tuple(code for code, figure in day.items() if figure is None),
+            without_parts=tuple(code for code in day if realized[code] is None or unrealized[code] is None),
+            available_balance=available,
+            total_balance=None if available is None else available + (utilized or 0),
+            margin_utilized=utilized,
+        )
+
+    def _results(self, reads: Iterable[BrokerRead]) -> tuple[_Results, _Results, _Results]:
+        """Return the day's result, its realized and its unrealized part at each broker that answers. The figures are those of the limit on the
+        day's loss. Where the funds give a realized part, that one counts. Figures received before 07:00 are yesterday's."""
+        begins = latest_boundary(from_epoch(self._now)).timestamp()
+        day: dict[str, int | None] = {}
+        realized: dict[str, int | None] = {}
+        unrealized: dict[str, int | None] = {}
+        for read in reads:
+            if not read.usable or read.slice is None or not isinstance(read.slice.rows, FundsRow):
+                continue
+            code, told = read.broker, figure_of(read, self._context.day_results.of)
+            figure = None if told is None or told.received_at < begins else told
+            own = read.slice.rows.realized if read.slice.received_at >= begins else None
+            day[code] = None if figure is None else figure.paise
+            realized[code] = paise(own) if own is not None else None if figure is None else figure.realized_paise
+            unrealized[code] = None if figure is None else figure.unrealized_paise
+        return day, realized, unrealized
+
+    def joint_pnl(
+        self,
+        instrument_ids: Sequence[str],
+        *,
+        every_instrument: bool,
+        product: str | None,
+        today: bool,
+        holders: Collection[str] | None,
+    ) -> JointFigure | None:
+        own = None if every_instrument else instrument_ids
+        figures: dict[str, int | None] = {}
+        for code, handle in self._context.sessions.items():
+            counts = self._counting(code, own, product)
+            shown = self._figure_rows(code, handle, own, product)
+            if shown is None:
+                held = any(row.view == "net" and counts(row) for row in handle.view.value.positions)
+                if held if holders is None else code in holders:
+                    return None
+            elif today:
+                figures |= self._result_of_today(code, handle, shown, counts)
+            else:
+                net = [row for row in shown if row.view == "net" and counts(row)]
+                if net:
+                    figures[code] = known_sum([total_paise(row, self._missing_price(code, row)) for row in net])
+        total = known_sum(list(figures.values()))
+        return None if total is None else JointFigure(Decimal(total).scaleb(-2), frozenset(figures))
+
+    def _counting(self, code: str, instrument_ids: Sequence[str] | None, product: str | None) -> Counts:
+        """Return a function: whether a broker's row is of these instruments (None = any) and of this product (None = any)."""
+
+        def counts(row: OrderRow | PositionRow) -> bool:
+            own = instrument_ids is None or self._instrument_of(code, row) in instrument_ids
+            return own and product in (None, position_product(row.product))
+
+        return counts
+
+    def _result_of_today(
+        self, code: str, handle: SessionHandle, shown: Sequence[PositionRow], counts: Counts
+    ) -> Mapping[str, int | None]:
+        """Return the broker with its day's result of the rows that count; empty when it neither holds nor traded any of them."""
+        traded = [row for row in handle.view.value.orders.values() if row.filled_quantity]
+        if not any(map(counts, shown)) and not any(map(counts, traded)):
+            return {}
+        return {code: self._context.day_results.among(code, shown, counts)}
+
+    def _missing_price(self, code: str, row: PositionRow) -> float | None:
+        """Return the live price of a row for which its broker gives no last price."""
+        if row.last_price or not row.quantity:
+            return None
+        instrument_id = self._instrument_of(code, row)
+        quote = None if instrument_id is None else self.seen(instrument_id)
+        return None if quote is None or quote.last_price is None else float(quote.last_price)
+
+    def _figure_rows(
+        self, code: str, handle: SessionHandle, instrument_ids: Sequence[str] | None, product: str | None
+    ) -> tuple[PositionRow, ...] | None:
+        """Return a broker's rows when they are new enough and no unreadable row can be of these instruments (None = all); else None."""
+        view, latest = handle.view.value, self._context.catalogue.value.latest
+        shown = shown_since(view, self._context.clock.monotonic() - FIGURES_SECONDS)
+        if shown is None or (shown.whole and "positions" in view.read_errors):
+            return None
+        tokens = [] if instrument_ids is None else tokens_of(latest, instrument_ids, code)
+        tells = shown.whole if instrument_ids is None or latest is None else shown.tells(tokens, product)
+        return shown.rows if tells else None
+
+    def lockout(self) -> str | None:
+        refusal = self._context.loss.value.refusal(self._context.clock.monotonic())
+        return None if refusal is None else str(refusal.body["error"])
+
+    def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:
+        leg = self._legs[leg_id]
+        if before == 0:
+            return None if leg.average_price is None else exact(leg.average_price)
+        waited = self._now - leg.updated_at >= TRADES_SECONDS
+        return exact(leg.average_price) if waited and leg.average_price is not None else None
+
+    def option(self, instrument_id: str) -> Option | None:
+        instrument = self._instrument(instrument_id)
+        if instrument is None or instrument.identity.shape is not Shape.OPTION:
+            return None
+        identity = instrument.identity
+        if identity.strike_price is None or identity.expiry_date is None:
+            return None
+        expires = datetime.combine(datetime.fromisoformat(identity.expiry_date).date(), EXPIRY_TIME, IST)
+        return Option(strike=identity.strike_price, call=identity.option_type == "CE", expires=expires)
+
+    def is_future(self, instrument_id: str) -> bool:
+        instrument = self._instrument(instrument_id)
+        return instrument is not None and instrument.identity.shape is Shape.FUTURE
+
+    def _instrument(self, instrument_id: str) -> Instrument | None:
+        latest = self._context.catalogue.value.latest
+        return None if latest is None else latest.instrument(instrument_id)
+
+    def _instrument_of(self, broker: str, row: OrderRow | PositionRow) -> str | None:
+        latest = self._context.catalogue.value.latest
+        return None if latest is None else latest.by_token(broker, row.instrument_token)
+
+
+def _rupees(figures: Collection[int | None]) -> Decimal | None:
+    """Return the sum of paise in rupees; None where one figure is not known, and where there are no figures."""
+    total = known_sum(list(figures)) if figures else None
+    return None if total is None else Decimal(total).scaleb(-2)
+
+
+def _sum(values: Iterable[float | None]) -> Decimal | None:
+    known = [exact(value) for value in values if value is not None]
+    return sum(known, Decimal(0)) if known else None

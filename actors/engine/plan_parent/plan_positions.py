@@ -1,0 +1,172 @@
+"""How a plan handles positions: it reads the positions that it closes or hedges, and ends its own exits where another plan closes a
+position (order-engine 1.3, 3.15). Part of a plan parent's actor.
+"""
+
+import math
+
+import attrs
+
+from onebroker.actors.engine.books.fresh_reads import read_soon
+from onebroker.actors.engine.orders.part_state import PartRecord
+from onebroker.actors.engine.parent.leg_cancel import CALLER
+from onebroker.actors.engine.parent.open_parent import OpenParent
+from onebroker.actors.engine.plan.machine.cleared_exits import Closing, without_exits
+from onebroker.actors.engine.plan.machine.exposure import with_nets
+from onebroker.actors.engine.plan.machine.position_closes import ROWS_SECONDS, with_rows
+from onebroker.actors.engine.plan.parts import (
+    AllOf,
+    AnyOf,
+    Condition,
+    FromExposure,
+    FromPosition,
+    JointPnl,
+    OrderPart,
+    walk,
+)
+from onebroker.actors.engine.plan_parent.looks import Looks
+from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
+from onebroker.actors.engine.plan_parent.position_rows import PlanRows
+from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing
+from onebroker.actors.sessions.messages import Sent
+from onebroker.brokers.records import OrderRow
+
+POSITIONS_SECONDS = 10.0
+"""Positions that a condition looks at are asked for again when older than this (the condition takes none older than 30 s)."""
+
+
+class PlanPositions:
+    """The positions that one plan closes or hedges. Only the plan's actor calls it."""
+
+    def __init__(self, parent: OpenParent, plan: OpenPlan, looks: Looks) -> None:
+        self._parent = parent
+        self._plan = plan
+        self._looks = looks
+        self._recorder = parent.recorder
+        self._context = parent.context
+        self._clock = parent.clock
+        clearing = Clearing(
+            parent.parent_id,
+            parent.context,
+            parent.lock,
+            cancel_own=self._cancel_own,
+            end_own_exits=self.end_exits,
+            acts=lambda: plan.sends,
+        )
+        self._rows = PlanRows(parent.context, clearing)
+        self._sums_positions = any(looks_at_positions(part.when) for part in walk(plan.root)) or any(
+            part.lifetime is not None and looks_at_positions(part.lifetime.when) for part in walk(plan.root)
+        )
+
+    def read_soon(self) -> None:
+        """Ask for the positions that a condition looks at again, before they are too old to act on."""
+        if not self._sums_positions:
+            return
+        now = self._clock.monotonic()
+        for handle in self._context.sessions.values():
+            view = handle.view.value
+            read = -math.inf if view.positions_read_started is None else view.positions_read_started
+            if view.live and now - read > POSITIONS_SECONDS:
+                read_soon(handle, "positions")
+
+    # --- rows -------------------------------------------------------------------------------------------------------
+
+    async def read(self, path: str) -> None:
+        """Read the positions that a part closes, or its exposure. The result is in the record before an order that follows from it leaves."""
+        try:
+            await self._recorder.write()  # record that the part is due, before any order at the positions is cancelled
+            part = self._plan.part_at(path)
+            if isinstance(part.quantity, FromPosition):
+                await self._read_to_close(part, part.quantity)
+            elif isinstance(part.quantity, FromExposure):
+                await self._read_exposure(part, part.quantity)
+        finally:
+            self._is_read(path)
+
+    def _is_read(self, path: str) -> None:
+        self._looks.reading.discard(path)
+        self._plan.news.tell()
+        self._parent.traffic.tell()
+
+    async def _read_to_close(self, part: OrderPart, form: FromPosition) -> None:
+        """Read the rows, hand them to the plan, and hold them until the orders for them are at their brokers."""
+        before, sent = self._plan.parts[part.path], self._keys_sent(part)
+        rows = before.rows or ()
+        form = attrs.evolve(form, most=form.most if before.quantity is None else before.quantity)
+        owner = f"{self._parent.parent_id} {part.path}"
+        found = await self._rows.to_close(part, form, [row for row in rows if row.key in sent], owner)
+        record = self._plan.parts[part.path]
+        if not self._plan.sends or record.own is not None:
+            return
+        legs = [leg for leg in self._looks.inputs().legs if leg.part == part.path]
+        self._plan.take_changed(part.path, with_rows(record, legs, self._keys_sent(part), found))
+        with self._context.closes.hold([row.key for row in found.rows], owner):
+            self._is_read(part.path)
+            await self._parent.traffic.until(lambda: self._is_out(part) and not self._is_unsent(part), ROWS_SECONDS)
+            await self._parent.traffic.until(lambda: self._is_out(part), math.inf)
+
+    def _is_out(self, part: OrderPart) -> bool:
+        """Whether no order of a part is on its way to a broker; each order takes a few seconds at most."""
+        under_way = any(new.part == part.path for new in self._looks.under_way)
+        return not under_way and not any(
+            leg.part == part.path and self._parent.traffic.busy(leg.leg_id) for leg in self._plan.record.legs
+        )
+
+    def _keys_sent(self, part: OrderPart) -> set[str]:
+        """Return the keys of a part's rows for which an order was sent or is about to be sent."""
+        legs = [leg.instance for leg in self._plan.record.legs if leg.part == part.path]
+        under_way = [new.instance for new in self._looks.under_way if new.part == part.path]
+        return {key for key in (*legs, *under_way) if key is not None}
+
+    def closes_soon(self) -> bool:
+        """Whether positions are being read, or no order has left yet for a row that was read. The caller's answer waits for these orders."""
+        return any(
+            isinstance(part, OrderPart) and isinstance(part.quantity, FromPosition) and self._is_unsent(part)
+            for part in walk(self._plan.root)
+        )
+
+    def _is_unsent(self, part: OrderPart) -> bool:
+        record = self._plan.parts.get(part.path, PartRecord())
+        if record.own is not None or record.ending is not None:
+            return False
+        if part.path in self._looks.reading or record.rows_again:
+            return True
+        sent = self._keys_sent(part)
+        unsent = [row for row in record.rows or () if row.key not in sent and row.refusal is None]
+        return record.rows is not None and (not record.rows or bool(unsent))
+
+    async def _read_exposure(self, part: OrderPart, form: FromExposure) -> None:
+        traded = {leg.broker for leg in self._plan.record.legs if leg.part == part.path and leg.filled_quantity}
+        nets, holders = await self._rows.of_exposure(part, form, self._plan.parts[part.path], traded)
+        read = with_nets(self._plan.parts[part.path], nets, holders, self._clock.epoch())
+        self._plan.take_changed(part.path, read)
+
+    # --- clearing ---------------------------------------------------------------------------------------------------
+
+    async def _cancel_own(self, broker: str, row: OrderRow, leg_id: str, deadline: float) -> Sent:
+        return await self._parent.cancelling.cancel(broker, row, self._plan.record.leg(leg_id), CALLER, deadline)
+
+    async def end_exits(self, closing: Closing) -> None:
+        """End the exits that wait at positions which are about to be closed, and record that. Wait until none of them is on its way."""
+        if not self._plan.sends:
+            return
+        await self._looks.first.wait()
+        ended = without_exits(self._plan.root, self._looks.inputs(), closing)
+        if not ended:
+            return
+        self._plan.take({**self._plan.parts, **ended})
+        await self._looks.again()
+        await self._recorder.write()
+        await self._parent.traffic.until(
+            lambda: not any(new.part in ended for new in self._looks.under_way),
+            self._context.settings.cancel_confirm_seconds,
+        )
+
+
+def looks_at_positions(condition: Condition | None) -> bool:
+    """Whether a condition is, or contains, a condition on the joint profit and loss of positions."""
+    match condition:
+        case JointPnl():
+            return True
+        case AllOf() | AnyOf():
+            return any(map(looks_at_positions, condition.conditions))
+    return False

@@ -1,0 +1,289 @@
+"""Reads the positions that a plan's part closes, or that make up its exposure: fresh net rows of all brokers (order-engine 0, 1.3, 3.15).
+
+Part of a plan parent's actor. Rows read before the part became due are not used. An order may have filled since then, and the position
+would be closed a second time.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+import attrs
+
+from onebroker.actors.catalogue.interface import Snapshot
+from onebroker.actors.engine.books.shown_positions import ShownPositions, positions_now
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.orders.closing_product import closing_product
+from onebroker.actors.engine.orders.part_state import Holding, PartRecord, RowToClose
+from onebroker.actors.engine.plan.machine.cleared_exits import Closing
+from onebroker.actors.engine.plan.machine.exposure import counted
+from onebroker.actors.engine.plan.machine.position_closes import FoundRows
+from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OrderPart
+from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing
+from onebroker.actors.portfolio.position_view import position_product
+from onebroker.brokers.records import PositionRow
+from onebroker.config.messages import order_changes as close_texts
+from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import POSITION_PRODUCTS, Product
+
+READ_SECONDS = 5.0
+"""A broker that shows no fresh positions in this time counts as unread (order-engine 1.3)."""
+_DELIVERY = POSITION_PRODUCTS[Product.CNC]
+
+
+@attrs.frozen(kw_only=True)
+class _Read:
+    """The positions that all brokers together show."""
+
+    mark: int
+    """The mark of `Closes` from before the read."""
+    nets: Mapping[Holding, int]
+    """Signed units, none of them zero."""
+    products: Mapping[Holding, Product]
+    """The order product that closes each position."""
+    unread: tuple[str, ...]
+    """Codes of brokers that could not be read."""
+    partly: Mapping[str, str] = attrs.field(factory=dict)
+    """Broker code -> why a row of the form may be unreadable there."""
+    troubles: tuple[str, ...] = ()
+    """Why an existing row cannot be closed."""
+
+
+class PlanRows:
+    """Reads the rows of one plan."""
+
+    def __init__(self, context: EngineContext, clearing: Clearing) -> None:
+        self._context = context
+        self._clearing = clearing
+
+    async def to_close(
+        self, part: OrderPart, form: FromPosition, begun: Collection[RowToClose], owner: str
+    ) -> FoundRows:
+        """Read the rows that a part closes. Where the part says so, the orders that rest there are cancelled first. `begun`: rows for which an
+        order was sent already; `owner`: the name by which `Closes` knows the part."""
+        left_alone = {row.key for row in begun}
+        while True:
+            read, cleared = await self._read_cleared(part, form, left_alone)
+            keys = {holding.key for holding in read.nets} - left_alone
+            if not self._context.closes.are_others(keys, owner, read.mark):
+                break
+            await self._context.closes.changed()
+        # From here until the record is changed there is no await: nobody else can take the rows that were just read.
+        rows, notes = _rows(form, read, cleared, begun)
+        uncleared = [texts.not_cleared(count) for holding, count in cleared.items() if count and holding in read.nets]
+        return FoundRows(
+            rows=rows,
+            nets={holding.key: net for holding, net in read.nets.items()},
+            message=_joined([*_unread(read), *read.troubles, *uncleared]),
+            status_message=_joined(notes),
+            at=self._context.clock.epoch(),
+        )
+
+    async def _read_cleared(
+        self, part: OrderPart, form: FromPosition, left_alone: Collection[str]
+    ) -> tuple[_Read, dict[Holding, int]]:
+        """Read, cancel the resting orders where the form asks for it, and read again, until there is no new position to clear."""
+        cleared: dict[Holding, int] = {}
+        read = await self._read_positions(form)
+        while form.cancel_resting_first:
+            new = frozenset(holding for holding in read.nets if holding.key not in left_alone) - cleared.keys()
+            if not new:
+                break
+            closing = Closing(holdings=new, elsewhere=self._elsewhere(read, new))
+            cleared |= await self._clearing.clear(part.path, closing)
+            read = await self._read_positions(form, unread=read.unread)
+        return read, cleared
+
+    async def _read_positions(self, form: FromPosition, unread: Collection[str] = ()) -> _Read:
+        """Read every broker that may hold such a position, except the brokers that could not be read before (`unread`)."""
+        mark = self._context.closes.mark
+        asked = [code for code in self._holders(form) if code not in unread]
+        fresh = await read_fresh(self._context, asked)
+        partly = {
+            code: self._context.sessions[code].view.value.read_errors.get("positions", "")
+            for code, shown in fresh.items()
+            if not self._tells_form(code, shown, form)
+        }
+        nets: dict[Holding, int] = {}
+        products: dict[Holding, Product] = {}
+        troubles: list[str] = []
+        not_read = {*unread, *asked} - fresh.keys()
+        for code in sorted(fresh):
+            rows = self._of_form(code, fresh[code].rows, form)
+            if rows is None:
+                not_read.add(code)
+                continue
+            for row, instrument_id in rows:
+                if instrument_id is None or row.quantity is None:
+                    troubles.append(
+                        close_texts.NOT_ONE_INSTRUMENT if instrument_id is None else close_texts.UNITS_UNKNOWN
+                    )
+                    continue
+                holding = Holding(code, instrument_id, position_product(row.product))
+                nets[holding] = nets.get(holding, 0) + row.quantity
+                products[holding] = closing_product(row.product)
+        open_nets = {holding: net for holding, net in nets.items() if net}
+        unread_now = tuple(sorted(not_read))
+        return _Read(
+            mark=mark,
+            nets=open_nets,
+            products=products,
+            unread=unread_now,
+            partly={code: why for code, why in partly.items() if code not in unread_now},
+            troubles=tuple(troubles),
+        )
+
+    def _holders(self, form: FromPosition) -> list[str]:
+        """Return the brokers that may hold such a position: all brokers that list one of the instruments."""
+        latest = self._latest
+        if form.every_instrument or latest is None:
+            return sorted(self._context.sessions)
+        found = [latest.instrument(instrument_id) for instrument_id in form.instrument_ids]
+        listed = {code for instrument in found if instrument is not None for code in instrument.listings}
+        return sorted(listed & self._context.sessions.keys())
+
+    def _tells_form(self, code: str, shown: ShownPositions, form: FromPosition) -> bool:
+        """Whether the readable rows are all the rows that the form can name at a broker."""
+        if form.every_instrument or self._latest is None:
+            return shown.whole
+        return shown.tells(tokens_of(self._latest, form.instrument_ids, code), form.product)
+
+    def _of_form(
+        self, code: str, shown: Iterable[PositionRow], form: FromPosition
+    ) -> list[tuple[PositionRow, str | None]] | None:
+        """Return a broker's open net rows that the form names; None when it shows such positions but no net rows of them."""
+        rows = [
+            (row, instrument_id)
+            for row, instrument_id in named_rows(shown, self._latest, code)
+            if form.product in (None, position_product(row.product))
+            and (form.every_instrument or instrument_id in form.instrument_ids)
+        ]
+        nets = [(row, instrument_id) for row, instrument_id in rows if row.view != "day"]
+        if not nets and any(row.quantity != 0 for row, _ in rows):
+            return None
+        return [(row, instrument_id) for row, instrument_id in nets if row.quantity != 0]
+
+    def _elsewhere(self, read: _Read, closed: Collection[Holding]) -> frozenset[tuple[str, str]]:
+        """Return each (instrument, product) that is also held in a position which is not closed now, such as one last shown by a broker that
+        could not be read."""
+        shown = {holding for code in self._context.sessions for holding in self._shown(code)}
+        return frozenset((holding.instrument_id, holding.product) for holding in (shown | read.nets.keys()) - {*closed})
+
+    def _shown(self, code: str) -> Iterator[Holding]:
+        view = self._context.sessions[code].view.value
+        rows = view.positions if view.readable_positions is None else (*view.positions, *view.readable_positions.rows)
+        for row, instrument_id in named_rows(rows, self._latest, code):
+            if row.view != "day" and row.quantity != 0 and instrument_id is not None:
+                yield Holding(code, instrument_id, position_product(row.product))
+
+    @property
+    def _latest(self) -> Snapshot | None:
+        return self._context.catalogue.value.latest
+
+    # --- exposures --------------------------------------------------------------------------------------------------
+
+    async def of_exposure(
+        self, part: OrderPart, form: FromExposure, record: PartRecord, traded: Collection[str]
+    ) -> tuple[Mapping[str, int] | None, frozenset[str]]:
+        """Return net units by instrument over all brokers, and the brokers that have had such a row. `traded`: brokers at which the part
+        itself has filled. The units are None while one of these brokers cannot be read."""
+        shown = await read_fresh(self._context, sorted(self._context.sessions))
+        fresh = {code for code, positions in shown.items() if positions.whole}
+        ids = {instrument.instrument_id for instrument in counted(form, part)}
+        nets = dict.fromkeys(ids, 0)
+        holders = {*record.holders, *traded}
+        known = True
+        for code in sorted(self._context.sessions):
+            for row, instrument_id in self._of_exposure(code, part, form):
+                if instrument_id not in ids:
+                    continue
+                holders.add(code)
+                if code in fresh and row.view != "day":
+                    known = known and row.quantity is not None
+                    nets[instrument_id] += row.quantity or 0
+        known = known and holders <= fresh
+        return (nets if known else None), frozenset(holders)
+
+    def _of_exposure(self, code: str, part: OrderPart, form: FromExposure) -> Iterator[tuple[PositionRow, str]]:
+        own = position_product(part.product)
+        for row, instrument_id in named_rows(self._context.sessions[code].view.value.positions, self._latest, code):
+            word = position_product(row.product)
+            is_hedge = instrument_id == part.instrument_id and word == own
+            if instrument_id is not None and (form.product in (None, word) or is_hedge):
+                yield row, instrument_id
+
+
+# --- rows ----------------------------------------------------------------------------------------------------------------
+
+
+def named_rows(
+    rows: Iterable[PositionRow], latest: Snapshot | None, code: str
+) -> Iterator[tuple[PositionRow, str | None]]:
+    """Yield a broker's rows, each with the one instrument that its token names, or None."""
+    for row in rows:
+        yield row, None if latest is None else latest.by_token(code, row.instrument_token)
+
+
+def tokens_of(latest: Snapshot | None, instrument_ids: Iterable[str], code: str) -> list[str]:
+    """Return a broker's tokens for these instruments, where it lists them."""
+    found = [] if latest is None else [latest.instrument(instrument_id) for instrument_id in instrument_ids]
+    listings = [instrument.listings.get(code) for instrument in found if instrument is not None]
+    return [listing.broker_token for listing in listings if listing is not None]
+
+
+async def read_fresh(context: EngineContext, codes: Sequence[str]) -> Mapping[str, ShownPositions]:
+    """Let the positions of these brokers be read now. Return the positions of the brokers that answered in time."""
+    return await positions_now(context.sessions, codes, context.clock.monotonic(), READ_SECONDS)
+
+
+def _unread(read: _Read) -> Iterator[str]:
+    """Yield a sentence for each broker that could not be read, or only in part."""
+    yield from map(texts.positions_unread, read.unread)
+    for code, why in read.partly.items():
+        yield texts.positions_partly_unread(code, why)
+
+
+def _rows(
+    form: FromPosition, read: _Read, uncleared: Mapping[Holding, int], begun: Collection[RowToClose]
+) -> tuple[tuple[RowToClose, ...], list[str]]:
+    """Return the rows to close, and notes about them. The largest positions are used first, at most `most` units of one instrument."""
+    left: dict[str, int | None] = dict.fromkeys({holding.instrument_id for holding in read.nets}, form.most)
+    for row in begun:
+        left[row.instrument_id] = _less(left.get(row.instrument_id, form.most), abs(row.quantity))
+    keys = {row.key for row in begun}
+    rows, notes = [], []
+    for holding, net in sorted(read.nets.items(), key=lambda entry: (-abs(entry[1]), entry[0])):
+        most = left[holding.instrument_id]
+        used = abs(net) if most is None else min(abs(net), most)
+        if uncleared.get(holding) or holding.key in keys or not used:
+            continue
+        left[holding.instrument_id] = _less(most, used)
+        not_reversed = None if form.ratio == 1 else _not_reversed(holding, read)
+        if not_reversed is not None:
+            notes.append(texts.closed_not_reversed(not_reversed))
+        rows.append(
+            RowToClose(
+                key=holding.key,
+                broker=holding.broker,
+                instrument_id=holding.instrument_id,
+                product=read.products[holding].value,
+                quantity=used if net > 0 else -used,
+                units=used * (form.ratio if not_reversed is None else 1),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: row.key)), notes
+
+
+def _not_reversed(holding: Holding, read: _Read) -> str | None:
+    """Return why a position is only closed and not opened on the other side; None when it may be opened there."""
+    if holding.product == _DELIVERY:
+        return texts.DELIVERY_NOT_REVERSED
+    if holding.broker in read.partly:
+        return texts.partly_unread(holding.broker)
+    return None
+
+
+def _less(most: int | None, used: int) -> int | None:
+    return None if most is None else max(0, most - used)
+
+
+def _joined(sentences: Iterable[str]) -> str | None:
+    return "; ".join(dict.fromkeys(sentences)) or None

@@ -1,0 +1,75 @@
+"""Order messages of one session: each takes a place in the budget, then is sent exactly once. Child-task code of the session actor."""
+
+from collections.abc import Container
+
+from onebroker.actors.sessions.budget_counts import encode_counts
+from onebroker.actors.sessions.counted_calls import RATE_LIMIT_PAUSE_SECONDS
+from onebroker.actors.sessions.messages import AskRoom, CapReached, Permit, RoomFull, SendOrder, Sent, result
+from onebroker.brokers.broker import OrderAnswer, OrderCodec
+from onebroker.brokers.codec.order_messages import answer_to
+from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown
+from onebroker.brokers.transport.budget import BudgetFull, DailyCapReached, Moment
+from onebroker.brokers.transport.budget_gate import BudgetGate
+from onebroker.brokers.transport.interface import Transport
+from onebroker.config.clock import Clock
+from onebroker.config.vocabulary import Outcome
+
+
+class OrderDesk:
+    """Takes room in the budget and sends order messages. Holds no orders."""
+
+    def __init__(self, *, transport: Transport, gate: BudgetGate, clock: Clock, codec: OrderCodec) -> None:
+        self._transport = transport
+        self._gate = gate
+        self._clock = clock
+        self._codec = codec
+
+    async def take_room(self, message: AskRoom) -> None:
+        """Answer with a permit as soon as there is room, or refuse at the deadline or the day's cap."""
+        if message.reply.done:
+            return
+        budget, now = self._gate.budget, Moment.of(self._clock)
+        if budget.daily_cap is not None and budget.daily_room(message.priority, now) == 0:
+            sent = budget.order_messages_today(now)
+            message.reply.refuse(CapReached(sent, budget.daily_cap, budget.exit_reserve))
+            return
+        try:
+            place = await self._gate.acquire(CallKind.ORDER, message.priority, message.deadline)
+        except DailyCapReached as cap:
+            message.reply.refuse(CapReached(cap.sent, cap.cap, cap.reserve))
+        except BudgetFull:
+            message.reply.refuse(RoomFull())
+        else:
+            if message.reply.done:  # the caller has gone and cannot use the permit
+                self._gate.give_back(place)
+            message.reply.answer(Permit(place=place, counts=encode_counts(budget.dump(Moment.of(self._clock)))))
+
+    def return_room(self, permit: Permit) -> None:
+        self._gate.give_back(permit.place)
+
+    async def send(self, message: SendOrder, known: Container[str]) -> Sent:
+        """Send once and return what we know of the outcome. Never raises an error that a broker or a network causes.
+
+        `known`: the ids of the orders that the broker shows now. A new order cannot have one of these ids.
+        """
+        began = self._clock.monotonic()
+        if began >= message.leave_before:
+            return self._not_sent(message, began, "the order engine's lock may be lost, so this was not sent")
+        try:
+            response = await self._transport.send(message.request, message.timeout_seconds)
+        except NotSent as error:
+            return self._not_sent(message, began, str(error))
+        except OutcomeUnknown as error:
+            answer = OrderAnswer(
+                outcome=Outcome.UNKNOWN, order_id=None, status_message=str(error), broker_response=None
+            )
+        else:
+            self._gate.landed(message.permit.place)
+            answer = answer_to(self._codec, message.request, response, known=known)
+        if answer.rate_limited:
+            self._gate.close_for(RATE_LIMIT_PAUSE_SECONDS)
+        return Sent(answer=answer, broker_seconds=self._clock.monotonic() - began, reached=True)
+
+    def _not_sent(self, message: SendOrder, began: float, why: str) -> Sent:
+        self.return_room(message.permit)
+        return result(Outcome.REJECTED, why, broker_seconds=self._clock.monotonic() - began, reached=False)

@@ -1,0 +1,225 @@
+"""The address of the Redis server (URL forms), and the checks before the server is used. Blocking: runs in worker threads.
+
+URL forms: `redis://[user:password@]host:port/db`, `rediss://…` (TLS), `unix:///path?db=0`, and
+`redis+sentinel://[user:password@]host:port,host:port/service[/db][?sentinel_username=…&sentinel_password=…]`, or
+`rediss+sentinel://…` when servers and sentinels use TLS; user and password are for the server.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+
+import attrs
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import StoreError
+from onebroker.actors.store.redis_commands import SCRIPTS
+
+SCHEMA_VERSION = b"1"
+CONNECT_SECONDS = 2.0
+ANSWER_SECONDS = 5.0
+"""Longest silence of a server within an answer; after it the connection is given up."""
+WAITAOF_MILLISECONDS = 3000
+
+CLUSTER_REFUSED = "this Redis is a Cluster, which is not supported: use one server, a sentinel URL, or a managed server with one shard"
+
+_OLDEST = (6, 2)
+_WAITAOF_SINCE = (7, 2)
+_SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
+_PLAIN_SCHEMES = ("redis", "rediss", "unix")
+_SENTINEL_PORT = 26379
+
+_LOSS_WITHOUT_FILE = (
+    "the append-only file is off: what was written since the last snapshot is lost when the server dies"
+)
+_LOSS_BY_FSYNC: Mapping[str, str] = {
+    "everysec": "up to two seconds of acknowledged writes are lost when the server's machine dies (appendfsync everysec)",
+    "no": "acknowledged writes of about 30 s are lost when the server's machine dies (appendfsync no)",
+}
+_LOSS_UNKNOWN = "the server does not show how it writes its file: the last acknowledged writes may be lost when it dies"
+EVERY_WRITE = "every write on disk"
+
+
+class StoreRefused(Exception):
+    """The server must not be used in its present state, or the URL is wrong; the text is one sentence for the log and `check`."""
+
+
+@attrs.frozen(kw_only=True)
+class Durability:
+    """The guarantee of an acknowledged write."""
+
+    every_write: bool
+    """Whether an acknowledged engine write is on disk."""
+    text: str
+    """EVERY_WRITE, or a text about what can be lost."""
+    wait_for_disk: bool
+    """Whether each engine batch ends with WAITAOF."""
+
+
+Connect = Callable[[], "redis.Redis"]
+
+
+class ServerAddress(Protocol):
+    """Finds the present server."""
+
+    def resolve(self) -> Connect:
+        """Return a function that opens a client of the present server (blocking). Raises redis.RedisError, OSError."""
+
+
+@attrs.frozen
+class _PlainAddress:
+    _url: str = attrs.field(repr=False)
+
+    def resolve(self) -> Connect:
+        return lambda: redis.Redis.from_url(self._url, **_options())
+
+
+@attrs.frozen
+class _SentinelAddress:
+    _sentinels: tuple[tuple[str, int], ...]
+    _service: str
+    _server: Mapping[str, Any] = attrs.field(repr=False)
+    _sentinel: Mapping[str, Any] = attrs.field(repr=False)
+
+    def resolve(self) -> Connect:
+        kwargs = {**_options(), **self._sentinel}
+        sentinel = Sentinel(list(self._sentinels), sentinel_kwargs=kwargs)  # type: ignore[no-untyped-call]  # redis-py
+        try:
+            host, port = sentinel.discover_master(self._service)  # type: ignore[no-untyped-call]  # redis-py
+        finally:
+            for client in sentinel.sentinels:
+                client.close()
+        return lambda: redis.Redis(host=host, port=port, **{**_options(), **self._server})
+
+
+def read_address(url: str) -> ServerAddress:
+    """Read one of the URL forms above. Raises StoreRefused, never quoting the URL (it may hold a password)."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in _SENTINEL_SCHEMES:
+            return _read_sentinel(parts)
+        if parts.scheme in _PLAIN_SCHEMES:
+            redis.Redis.from_url(url, **_options()).close()
+            return _PlainAddress(url)
+    except ValueError:
+        raise StoreRefused("redis.url cannot be read: a host, port or option in it is wrong") from None
+    raise StoreRefused(
+        "redis.url must begin with redis://, rediss://, unix://, redis+sentinel:// or rediss+sentinel://"
+    )
+
+
+def unix_address(socket_path: str) -> ServerAddress:
+    """Return the address of a server on a unix socket."""
+    return _UnixAddress(socket_path)
+
+
+@attrs.frozen
+class _UnixAddress:
+    _path: str
+
+    def resolve(self) -> Connect:
+        return lambda: redis.Redis(unix_socket_path=self._path, **_options())
+
+
+def _read_sentinel(parts: SplitResult) -> ServerAddress:
+    credentials, _, hosts = parts.netloc.rpartition("@")
+    user, _, password = credentials.partition(":")
+    service, _, database = parts.path.strip("/").partition("/")
+    if not hosts or not service:
+        raise StoreRefused(
+            "a sentinel redis.url needs hosts and a service: redis+sentinel://host:port,host:port/service"
+        )
+    tls = {"ssl": parts.scheme == "rediss+sentinel"}
+    query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+    return _SentinelAddress(
+        tuple(_host_and_port(host) for host in hosts.split(",")),
+        unquote(service),
+        {**tls, "db": int(database or 0), "username": unquote(user) or None, "password": unquote(password) or None},
+        {**tls, "username": query.get("sentinel_username"), "password": query.get("sentinel_password")},
+    )
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    parts = urlsplit(f"//{text}")
+    if parts.hostname is None:
+        raise ValueError("no host")
+    return parts.hostname, parts.port or _SENTINEL_PORT
+
+
+def _options() -> dict[str, Any]:
+    # redis-py must not retry: a write is sent once, and its caller learns the result.
+    return {
+        "socket_connect_timeout": CONNECT_SECONDS,
+        "socket_timeout": ANSWER_SECONDS,
+        "retry": Retry(NoBackoff(), 0),
+        "max_connections": 1,
+        "protocol": 2,
+    }
+
+
+def probe(client: "redis.Redis") -> Durability:
+    """Check the server and make it ready (scripts, schema key); return the guarantee of an acknowledged write.
+
+    Raises StoreRefused when the server must not be used, StoreError when it cannot be used now, redis.RedisError when contact is lost.
+    """
+    info: Mapping[str, object] = client.info()
+    _refuse_unfit(info)
+    if info.get("role") != "master":
+        raise StoreError("the server is a read-only replica")
+    if info.get("loading"):
+        raise StoreError("the server is loading its data")
+    client.set(keys.SCHEMA, SCHEMA_VERSION, nx=True)
+    schema = client.get(keys.SCHEMA)
+    if schema != SCHEMA_VERSION:
+        raise StoreRefused(f"Redis holds data of schema {_shown(schema)}, this version of onebroker reads schema 1")
+    for script in SCRIPTS.values():
+        client.script_load(script)
+    return _durability(client, info)
+
+
+def _refuse_unfit(info: Mapping[str, object]) -> None:
+    if info.get("cluster_enabled"):
+        raise StoreRefused(CLUSTER_REFUSED)
+    if _version(info) < _OLDEST:
+        raise StoreRefused(f"Redis {info.get('redis_version')} is too old: 6.2 or newer is needed")
+
+
+def _version(info: Mapping[str, object]) -> tuple[int, ...]:
+    parts = str(info.get("redis_version", "0")).split(".")[:2]
+    return tuple(int(part) if part.isdigit() else 0 for part in parts)
+
+
+def _shown(schema: object) -> str:
+    return schema.decode(errors="replace")[:20] if isinstance(schema, bytes) else "unknown"
+
+
+def _durability(client: "redis.Redis", info: Mapping[str, object]) -> Durability:
+    if not info.get("aof_enabled"):
+        return Durability(every_write=False, text=_LOSS_WITHOUT_FILE, wait_for_disk=False)
+    fsync = _fsync_setting(client)
+    if fsync == "always":
+        return Durability(every_write=True, text=EVERY_WRITE, wait_for_disk=False)
+    # If the server never syncs, WAITAOF waits in vain: every commit would fail.
+    if fsync != "no" and _version(info) >= _WAITAOF_SINCE and _may_wait(client):
+        return Durability(every_write=True, text=EVERY_WRITE, wait_for_disk=True)
+    return Durability(every_write=False, text=_LOSS_BY_FSYNC.get(fsync, _LOSS_UNKNOWN), wait_for_disk=False)
+
+
+def _fsync_setting(client: "redis.Redis") -> str:
+    try:
+        settings = client.config_get("appendfsync")
+    except redis.ResponseError:  # managed servers do not let clients read CONFIG
+        return ""
+    return str(settings.get("appendfsync", ""))
+
+
+def _may_wait(client: "redis.Redis") -> bool:
+    try:
+        client.execute_command("WAITAOF", 0, 0, 1)  # type: ignore[no-untyped-call]  # redis-py
+    except redis.ResponseError:
+        return False
+    return True

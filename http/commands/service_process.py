@@ -1,0 +1,234 @@
+"""The service as a process: data directory, store, tree, listener, and their orderly start and stop. `serve` and `demo` use it."""
+
+import logging
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+import attrs
+import trio
+
+from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
+from onebroker.actors.catalogue.builder import ProcessBuilder
+from onebroker.actors.history.duck import open_history
+from onebroker.actors.kernel.supervisor import FOREVER, Child
+from onebroker.actors.sessions.brokers_in_service import brokers_in_service
+from onebroker.actors.store.data_directory import DataDirectory
+from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
+from onebroker.actors.store.interface import StoreError
+from onebroker.actors.store.redis import RedisStore, RedisStoreActor
+from onebroker.actors.store.server_address import read_address
+from onebroker.actors.tree import Tree, TreeInputs, open_tree
+from onebroker.brokers.broker import Registry
+from onebroker.brokers.transport.network import open_transports
+from onebroker.config.calendars import Calendar, DocumentCalendar, JoinedCalendar, always_open, calendar_from_documents
+from onebroker.config.charges.load import age_warning, built_in_charges
+from onebroker.config.charges.rows import Charges
+from onebroker.config.clock import Clock
+from onebroker.config.exchange_documents import exchange_documents
+from onebroker.config.settings import Settings
+from onebroker.http.app import build_app
+from onebroker.http.composition import build_services, start_live
+from onebroker.http.control.control_socket import SOCKET_NAME, ControlContext, serve_control
+from onebroker.http.listener.accept_loop import TlsFiles, serve
+from onebroker.http.listener.connection_limits import Connections, raise_file_limit
+from onebroker.http.listener.gc_pauses import settle_collector
+from onebroker.http.listener.minute_log import flush_each_minute
+
+_log = logging.getLogger("onebroker.service")
+
+DURABLE_FILE = "durable.sqlite"
+_CHARGES_LOOK_SECONDS = 600.0
+"""Seconds after which the warning of old charges notices a new day, at the latest."""
+CLOSE_SECONDS = 10.0
+"""Seconds that the history store has to close its file; loaded rows are on disk in any case."""
+
+OnReady = Callable[[str, Tree], Awaitable[None]]
+"""Called with the address once the service answers; it may keep running while the service runs."""
+
+
+@attrs.frozen(kw_only=True)
+class ServiceOptions:
+    settings: Settings
+    registry: Registry
+    clock: Clock
+    charges: Charges = attrs.field(factory=built_in_charges)
+    data_directory: DataDirectory
+    """The caller locks it for the whole life of the process."""
+    day_limits: bool
+    open_since: date | None = None
+    """The first day of a market that never closes (`calendar = "always_open"`). Before that day the market had real
+    hours; None: it never had real hours."""
+    on_ready: OnReady
+
+
+def known_brokers(registry: Registry) -> dict[str, frozenset[str]]:
+    """Return each broker's credential keys, for reading settings."""
+    return {code: broker.all_credential_keys for code, broker in registry.items()}
+
+
+def second_hosts(registry: Registry) -> dict[str, frozenset[str]]:
+    """Return the names of each broker's second hosts, for reading settings."""
+    return {code: frozenset(broker.endpoints.others) for code, broker in registry.items()}
+
+
+def document_calendar(settings: Settings) -> DocumentCalendar | None:
+    """Choose the source of the one calendar (architecture 6). Only this function knows the setting. None = always open.
+
+    The calendar begins with the documents that come with onebroker. It follows the imported documents once the
+    reference actor has read them, before any session starts.
+    """
+    return None if settings.service.calendar == "always_open" else DocumentCalendar(exchange_documents())
+
+
+def never_closing(since: date | None) -> Calendar:
+    """Return the calendar of a market that never closes from `since` on. Before that day it follows the documents that
+    come with onebroker."""
+    if since is None:
+        return always_open()
+    return JoinedCalendar(calendar_from_documents(exchange_documents()), since, always_open())
+
+
+async def run_service(options: ServiceOptions) -> None:
+    """Run until SIGINT or SIGTERM. Then stop taking requests, let requests in flight finish (bounded), flush, and
+    close.
+
+    Raises ListenError, StoreRefused, StoreError, NoServerBinary (in groups).
+    """
+    service = options.settings.service
+    raise_file_limit()
+    connections = Connections()
+    tls = None
+    if service.tls_certificate is not None and service.tls_key is not None:
+        tls = TlsFiles(certificate=service.tls_certificate, key=service.tls_key)
+    shutdown, listening = trio.Event(), trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_wait_for_signal, shutdown, listening, nursery.cancel_scope)
+        nursery.start_soon(warn_of_old_charges, options.charges, options.clock)
+        async with _running_tree(options) as (tree, store), trio.open_nursery() as serving:
+            live = await start_live(tree, options.clock, store)
+            services = build_services(tree, options.settings, options.clock, store, live, connections)
+            app = build_app(services)
+
+            async def end_streams() -> None:
+                await shutdown.wait()
+                live.stopping.set()
+
+            async def listen(*, task_status: trio.TaskStatus[list[str]]) -> None:
+                await serve(
+                    app,
+                    service.host,
+                    service.port,
+                    shutdown_event=shutdown,
+                    connections=connections,
+                    tls=tls,
+                    task_status=task_status,
+                )
+                serving.cancel_scope.cancel()
+
+            context = ControlContext(
+                sessions=tree.sessions,
+                reference=tree.reference_actor,
+                catalogue=tree.catalogue_actor,
+                catalogue_progress=tree.catalogue_progress,
+                history=tree.history_actor,
+                collector=tree.collector,
+                backfill=tree.backfill,
+                data_dir=options.data_directory.path,
+            )
+            await serving.start(serve_control, options.data_directory.path / SOCKET_NAME, context)
+            addresses = await serving.start(listen)
+            listening.set()
+            settle_collector()
+            serving.start_soon(end_streams)
+            serving.start_soon(
+                partial(flush_each_minute, *connections.logs, services.connects.log, services.metrics_readers.log)
+            )
+            serving.start_soon(options.on_ready, addresses[0], tree)
+        nursery.cancel_scope.cancel()
+
+
+async def warn_of_old_charges(charges: Charges, clock: Clock) -> None:
+    """Log once a day that the charges tables were not compared with their sources for over a year."""
+    said = None
+    while True:
+        day = clock.now().date()
+        if day != said and (warning := age_warning(charges, day)) is not None:
+            _log.warning(warning)
+            said = day
+        await trio.sleep(_CHARGES_LOOK_SECONDS)
+
+
+async def _wait_for_signal(shutdown: trio.Event, listening: trio.Event, everything: trio.CancelScope) -> None:
+    """On SIGINT or SIGTERM let the listener end in its own time; while the service is still starting, cancel everything."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            shutdown.set()
+            if not listening.is_set():
+                everything.cancel()
+
+
+@asynccontextmanager
+async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, RedisStore]]:
+    settings, data_dir = options.settings, options.data_directory.path
+    store, store_child = open_store(settings, data_dir)
+    documented = document_calendar(settings)
+    if settings.redis.url is not None:
+        await _check_server(store)
+    history = open_history(data_dir, settings.history)
+    brokers = brokers_in_service(
+        options.registry,
+        settings.brokers,
+        exit_share=settings.engine.exit_share,
+        day_limits=options.day_limits,
+    )
+    egresses = {code: service.egress for code, service in brokers.items()}
+    async with open_transports(options.clock, egresses) as transports:
+        inputs = TreeInputs(
+            settings=settings,
+            charges=options.charges,
+            brokers=brokers,
+            clock=options.clock,
+            calendar=documented or never_closing(options.open_since),
+            document_calendar=documented,
+            known_codes=tuple(options.registry),
+            transports=transports,
+            store=store,
+            durable=SqliteDurable(data_dir / DURABLE_FILE),
+            history=history,
+            record_ticks=True,
+            data_dir=data_dir,
+            owner=options.data_directory.engine_owner(),
+            catalogue_builder=ProcessBuilder(data_dir / CATALOGUE_FOLDER),
+            store_child=store_child,
+        )
+        try:
+            async with open_tree(inputs) as tree:
+                yield tree, store
+        finally:
+            with trio.move_on_after(CLOSE_SECONDS, shield=True):
+                await history.close()
+
+
+async def _check_server(store: RedisStore) -> None:
+    """Refuse a server that must not be used now, so that the problem does not first appear with an order."""
+    try:
+        await store.check()
+    except StoreError as error:
+        raise StoreError(f"Redis could not be reached: {error}") from error
+
+
+def open_store(settings: Settings, data_dir: Path) -> tuple[RedisStore, Child]:
+    """Return the store and the child that runs it. The store is an external server given by URL, or our own server in
+    the data directory."""
+    if settings.redis.url is not None:
+        store, server = RedisStore(read_address(settings.redis.url)), None
+    else:
+        configured = settings.redis.redis_server
+        server = EmbeddedServer(data_dir, find_server_binary(str(configured) if configured is not None else None))
+        store = RedisStore(server.address)
+    return store, Child(name="store", build=lambda: RedisStoreActor(store, server), policy=FOREVER)

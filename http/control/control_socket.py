@@ -1,0 +1,304 @@
+"""How the command line reaches the running service: a unix socket in the data directory that only its owner can open (0600).
+
+Each request and each answer is one JSON object on one line. The requests are:
+
+- `{"command": "login", "broker": CODE, "redirect": URL}`;
+- `{"command": "check", "brokers": "CODE,CODE"}` (all brokers for ""), whose `done` maps each code to its steps;
+- `{"command": "instruments"}`, which builds the catalogue now;
+- `{"command": "take", ...}` for a staged file of history, `{"command": "check_history"}` and
+  `{"command": "rename_history", "rename": JSON}` (`history_commands`);
+- `{"command": "backfill", "order": JSON}` (`backfill_commands`);
+- `{"command": "reload"}`, when the durable store holds newly imported documents.
+
+Answers are `{"done": {...}}` or `{"error": sentence}`. While a build of the catalogue or a backfill runs, lines
+`{"progress": {...}}` come before the answer. A client that disconnects ends nothing except its own backfill. No secret is sent.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+import msgspec
+import trio
+
+from onebroker.actors.catalogue.builder import BuildFailed
+from onebroker.actors.catalogue.messages import BuildNow, CatalogueMessage
+from onebroker.actors.catalogue.progress import BuildProgress
+from onebroker.actors.engine.context.engine_context import SessionHandle
+from onebroker.actors.history.backfill_job import BackfillProgress
+from onebroker.actors.history.candle_collector import CollectorMessage
+from onebroker.actors.history.messages import HistoryMessage
+from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.reference.messages import ReferenceMessage, Reload
+from onebroker.actors.sessions.check import Step
+from onebroker.actors.sessions.messages import Check, ExchangeRedirect
+from onebroker.brokers.broker import Login
+from onebroker.brokers.requests import BrokerError
+from onebroker.config.clock import from_epoch, local_text
+from onebroker.config.refusal import Refusal
+from onebroker.http.control import backfill_commands, history_commands
+from onebroker.http.listener.fault_isolation import contained
+
+SOCKET_NAME = "control.sock"
+LOGIN_SECONDS = 30.0
+CHECK_SECONDS = 120.0
+"""For the check of one broker; all brokers are checked at the same time."""
+BUILD_SECONDS = 1800.0
+"""For a build of the catalogue; a running build is joined."""
+_LONG = {
+    "instruments": BUILD_SECONDS,
+    history_commands.CHECK: BUILD_SECONDS,
+    backfill_commands.COMMAND: backfill_commands.BACKFILL_SECONDS,
+}
+"""Commands that may take longer than the others."""
+PROGRESS_SECONDS = 0.2
+"""Least time between two lines of progress."""
+SEND_SECONDS = 10.0
+MOST_LINE_BYTES = 64 * 1024
+MOST_ANSWER_BYTES = 1024 * 1024
+
+
+class ControlFailed(Exception):
+    """The service answered a command with an error; the text is for the person who typed it."""
+
+
+class NoService(Exception):
+    """No service is running on this data directory."""
+
+
+@attrs.frozen(kw_only=True)
+class ControlContext:
+    """The actors that the commands are for."""
+
+    sessions: Mapping[str, SessionHandle]
+    reference: Address[ReferenceMessage]
+    catalogue: Address[CatalogueMessage]
+    catalogue_progress: Published[BuildProgress]
+    history: Address[HistoryMessage]
+    collector: Address[CollectorMessage]
+    backfill: Published[BackfillProgress | None]
+    data_dir: Path
+
+
+async def serve_control(
+    path: Path,
+    context: ControlContext,
+    *,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Answer commands until cancelled. The caller holds the data directory's lock, so an existing socket is a dead one."""
+    _remove(path)
+    listener = trio.socket.socket(trio.socket.AF_UNIX, trio.socket.SOCK_STREAM)
+    mask = os.umask(0o177)
+    try:
+        await listener.bind(str(path))
+    finally:
+        os.umask(mask)
+    listener.listen()
+    try:
+        task_status.started()
+        await trio.serve_listeners(partial(_contained, context), [trio.SocketListener(listener)])
+    finally:
+        listener.close()
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+async def _contained(context: ControlContext, stream: trio.SocketStream) -> None:
+    await contained(partial(_answer_one, stream, context), "a command")
+
+
+async def _answer_one(stream: trio.SocketStream, context: ControlContext) -> None:
+    async with stream:
+        try:
+            with trio.fail_after(CHECK_SECONDS + LOGIN_SECONDS) as scope:
+                request = _read(await _read_line(stream))
+                if (seconds := _LONG.get(request.get("command", ""))) is not None:
+                    scope.deadline = trio.current_time() + seconds + SEND_SECONDS
+                await _send(stream, await _work(request, context, stream))
+        except (trio.BrokenResourceError, trio.TooSlowError):
+            return  # the client has left
+
+
+async def _send(stream: trio.SocketStream, answer: Mapping[str, Any]) -> None:
+    with trio.fail_after(SEND_SECONDS):
+        await stream.send_all(msgspec.json.encode(answer) + b"\n")
+
+
+def _read(line: bytes) -> Mapping[str, str]:
+    """Return the request; it is empty if the line is not a request."""
+    try:
+        return msgspec.json.decode(line, type=dict[str, str])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+
+
+async def _work(request: Mapping[str, str], context: ControlContext, stream: trio.SocketStream) -> dict[str, Any]:
+    if not request:
+        return {"error": "a command is one JSON object of texts"}
+    match request.get("command"):
+        case "login":
+            return await _log_in(request, context.sessions)
+        case "check":
+            return await _check(request, context.sessions)
+        case "instruments":
+            return await _build_instruments(context, stream)
+        case history_commands.COMMAND:
+            return await history_commands.answer_take(request, context.data_dir, context.history)
+        case history_commands.CHECK:
+            return await history_commands.answer_check(context.data_dir, context.history)
+        case history_commands.RENAME:
+            return await history_commands.answer_rename(request, context.history)
+        case backfill_commands.COMMAND:
+            return await backfill_commands.answer(
+                request, context.collector, context.backfill, stream, partial(_send, stream)
+            )
+        case "reload":
+            return await _reload(context.reference)
+        case _:
+            return {
+                "error": "the commands are login, check, instruments, take, check_history, rename_history, backfill and reload"
+            }
+
+
+async def _log_in(request: Mapping[str, str], sessions: Mapping[str, SessionHandle]) -> dict[str, Any]:
+    handle = sessions.get(request.get("broker", ""))
+    if handle is None:
+        return {"error": f"broker must be one of {', '.join(sessions)}"}
+    try:
+        login = await handle.address.ask(
+            partial(_exchange, request.get("redirect", ""), "other_account" in request), LOGIN_SECONDS
+        )
+    except (BrokerError, ValueError, ActorNotRunning, AskTimedOut) as error:
+        return {"error": str(error)}
+    return {"done": shown_login(login)}
+
+
+async def _check(request: Mapping[str, str], sessions: Mapping[str, SessionHandle]) -> dict[str, Any]:
+    wanted = [code for code in request.get("brokers", "").split(",") if code] or list(sessions)
+    if unknown := [code for code in wanted if code not in sessions]:
+        return {"error": f"{unknown[0]} is not one of the brokers in service: {', '.join(sessions)}"}
+    done: dict[str, Any] = dict.fromkeys(wanted)
+
+    async def check(code: str) -> None:
+        try:
+            steps: tuple[Step, ...] = await sessions[code].address.ask(lambda reply: Check(reply=reply), CHECK_SECONDS)
+        except (ActorNotRunning, AskTimedOut) as error:
+            steps = (Step(name="login", ok=False, detail=str(error), seconds=0.0),)
+        done[code] = [attrs.asdict(step) for step in steps]
+
+    async with trio.open_nursery() as nursery:
+        for code in wanted:
+            nursery.start_soon(check, code)
+    return {"done": done}
+
+
+async def _build_instruments(context: ControlContext, stream: trio.SocketStream) -> dict[str, Any]:
+    """Build the catalogue and send its progress meanwhile; the build goes on if the client leaves."""
+    answer: dict[str, Any] = {"error": "nobody waits for the build any more"}
+    async with trio.open_nursery() as nursery:
+
+        async def tell_progress() -> None:
+            try:
+                await _tell_progress(context.catalogue_progress, stream)
+            except (trio.BrokenResourceError, trio.TooSlowError):
+                nursery.cancel_scope.cancel()  # the client has left
+
+        nursery.start_soon(tell_progress)
+        try:
+            report = await context.catalogue.ask(BuildNow, BUILD_SECONDS)
+            answer = {"done": msgspec.to_builtins(report)}
+        except (BuildFailed, ActorNotRunning, AskTimedOut) as error:
+            answer = {"error": str(error)}
+        nursery.cancel_scope.cancel()
+    return answer
+
+
+async def _tell_progress(progress: Published[BuildProgress], stream: trio.SocketStream) -> None:
+    while True:
+        version = progress.version
+        shown = attrs.asdict(progress.value)
+        await _send(stream, {"progress": shown})
+        await trio.sleep(PROGRESS_SECONDS)
+        await progress.wait_newer(version)
+
+
+async def _reload(reference: Address[ReferenceMessage]) -> dict[str, Any]:
+    try:
+        await reference.ask(lambda reply: Reload(reply=reply), LOGIN_SECONDS)
+    except (Refusal, ActorNotRunning, AskTimedOut) as error:
+        return {"error": str(error)}
+    return {"done": {}}
+
+
+def _exchange(redirect: str, other_account: bool, reply: Reply[Login]) -> ExchangeRedirect:
+    return ExchangeRedirect(redirect=redirect, other_account=other_account, reply=reply)
+
+
+def shown_login(login: Login) -> dict[str, str]:
+    """Return what may be shown of a login."""
+    return {"user_id": login.user_id, "expires_at": local_text(from_epoch(login.expires_at))}
+
+
+async def ask_service(
+    path: Path, request: Mapping[str, str], on_progress: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any]:
+    """Send one command to the running service and return its `done`; `on_progress` gets the progress lines before it.
+
+    Raises NoService, ControlFailed.
+    """
+    try:
+        stream = await trio.open_unix_socket(str(path))
+    except OSError as error:
+        raise NoService(f"no service answers at {path}") from error
+    async with stream:
+        await stream.send_all(msgspec.json.encode(request) + b"\n")
+        lines = _Lines(stream)
+        while "progress" in (answer := await lines.next_answer()):
+            if on_progress is not None:
+                on_progress(answer["progress"])
+    if "error" in answer:
+        raise ControlFailed(answer["error"])
+    done: dict[str, Any] = answer["done"]
+    return done
+
+
+async def _read_line(stream: trio.abc.ReceiveStream) -> bytes:
+    buffer = b""
+    while b"\n" not in buffer and len(buffer) <= MOST_LINE_BYTES:
+        chunk = await stream.receive_some(4096)
+        if not chunk:
+            break
+        buffer += chunk
+    return buffer.partition(b"\n")[0]
+
+
+class _Lines:
+    """Reads a stream line by line."""
+
+    def __init__(self, stream: trio.abc.ReceiveStream) -> None:
+        self._stream = stream
+        self._rest = b""
+
+    async def next_answer(self) -> dict[str, Any]:
+        """Return the next line as an object. Raises ControlFailed if the service ended without sending one."""
+        while b"\n" not in self._rest and len(self._rest) <= MOST_ANSWER_BYTES:
+            try:
+                chunk = await self._stream.receive_some(65536)
+            except trio.BrokenResourceError:
+                chunk = b""
+            if not chunk:
+                raise ControlFailed("the service ended before it answered")
+            self._rest += chunk
+        line, _, self._rest = self._rest.partition(b"\n")
+        try:
+            return msgspec.json.decode(line, type=dict[str, Any])
+        except msgspec.MsgspecError as error:
+            raise ControlFailed("the service answered with what is no answer") from error
