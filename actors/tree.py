@@ -41,14 +41,14 @@ from onebroker.actors.engine.orders.parent_records import ParentRecord
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.backfill_runner import Backfiller
-from onebroker.actors.history.candle_collector import CandleCollector, CollectorMessage
+from onebroker.actors.history.candle_collector import CandleCollector
 from onebroker.actors.history.candle_run import CandleRunContext
 from onebroker.actors.history.daily_loader import CollectorView, DailyLoader
 from onebroker.actors.history.disk_room import MEGABYTE, DiskRoom, Room
 from onebroker.actors.history.history_paths import incoming_folder, refused_folder
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.history.memory import MemoryHistory
-from onebroker.actors.history.messages import HistoryMessage, LastLoad
+from onebroker.actors.history.messages import CollectorMessage, HistoryMessage, LastLoad
 from onebroker.actors.history.selection import Choosing
 from onebroker.actors.history.tick_buffer import TickBuffer
 from onebroker.actors.kernel.conflation import Changes

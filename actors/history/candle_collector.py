@@ -4,37 +4,17 @@ It never writes to the history store itself; the history actor does. A crash end
 jobs that are not done.
 """
 
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
-import attrs
 import trio
 
-from onebroker.actors.history.backfill_job import BackfillOrder, Summary
+from onebroker.actors.history.backfill_job import BackfillOrder
 from onebroker.actors.history.backfill_runner import Backfiller, BackfillRefused
 from onebroker.actors.history.candle_run import BROKEN, remove_left_behind
 from onebroker.actors.history.daily_loader import DailyLoader
+from onebroker.actors.history.messages import Backfill, CollectorMessage, StopBackfill
 from onebroker.actors.history.selection import TooMany
-from onebroker.actors.kernel.mailbox import Mailbox, Reply
-
-# From commands.
-
-
-@attrs.frozen
-class Backfill:
-    """Read candles into the store. Refused with BackfillRefused, TooMany, or one of `gathering.BROKEN`."""
-
-    order: BackfillOrder
-    reply: Reply[Summary]
-
-
-@attrs.frozen
-class StopBackfill:
-    """The client of this order has gone: end the backfill. Stored candles are kept; an equal order resumes after them."""
-
-    order: BackfillOrder
-
-
-CollectorMessage: TypeAlias = Backfill | StopBackfill
+from onebroker.actors.kernel.mailbox import Mailbox
 
 
 class CandleCollector:

@@ -1,4 +1,4 @@
-"""The messages of the history actor."""
+"""The messages of the history actor and of the candle collector."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
+from onebroker.actors.history.backfill_job import BackfillOrder, Summary
 from onebroker.actors.history.store_check import Checked
 from onebroker.actors.history.trading_days import Market
 from onebroker.actors.kernel.mailbox import Reply
@@ -107,3 +108,24 @@ class LastLoad:
 
 
 HistoryMessage: TypeAlias = GetCandles | TakeFile | TakeFactors | TakeRename | CheckStore
+
+
+# To the candle collector, from commands.
+
+
+@attrs.frozen
+class Backfill:
+    """Read candles into the store. Refused with BackfillRefused, TooMany, or one of `candle_run.BROKEN`."""
+
+    order: BackfillOrder
+    reply: Reply[Summary]
+
+
+@attrs.frozen
+class StopBackfill:
+    """The client of this order has gone: end the backfill. Stored candles are kept; an equal order resumes after them."""
+
+    order: BackfillOrder
+
+
+CollectorMessage: TypeAlias = Backfill | StopBackfill

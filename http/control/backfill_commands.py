@@ -12,8 +12,8 @@ import trio
 
 from onebroker.actors.history.backfill_job import BackfillOrder, BackfillProgress, Summary
 from onebroker.actors.history.backfill_runner import BackfillRefused
-from onebroker.actors.history.candle_collector import Backfill, CollectorMessage, StopBackfill
 from onebroker.actors.history.candle_run import BROKEN
+from onebroker.actors.history.messages import Backfill, CollectorMessage, StopBackfill
 from onebroker.actors.history.selection import TooMany
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published

@@ -29,8 +29,7 @@ from onebroker.actors.catalogue.messages import BuildNow, CatalogueMessage
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.history.backfill_job import BackfillProgress
-from onebroker.actors.history.candle_collector import CollectorMessage
-from onebroker.actors.history.messages import HistoryMessage
+from onebroker.actors.history.messages import CollectorMessage, HistoryMessage
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.reference.messages import ReferenceMessage, Reload

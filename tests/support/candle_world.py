@@ -19,12 +19,12 @@ from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.adjust import day_start
 from onebroker.actors.history.backfill_job import BackfillOrder, BackfillProgress, Summary
 from onebroker.actors.history.backfill_runner import Backfiller
-from onebroker.actors.history.candle_collector import Backfill, CandleCollector, CollectorMessage
+from onebroker.actors.history.candle_collector import CandleCollector
 from onebroker.actors.history.candle_run import CandleRunContext
 from onebroker.actors.history.daily_loader import CollectorView, DailyLoader
 from onebroker.actors.history.disk_room import DiskRoom, Room
 from onebroker.actors.history.memory import MemoryHistory
-from onebroker.actors.history.messages import HistoryMessage, LastLoad
+from onebroker.actors.history.messages import Backfill, CollectorMessage, HistoryMessage, LastLoad
 from onebroker.actors.history.selection import Choosing, Selection
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published

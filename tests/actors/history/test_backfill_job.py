@@ -11,8 +11,8 @@ import trio
 
 from onebroker.actors.history.backfill_job import BackfillOrder
 from onebroker.actors.history.backfill_runner import BackfillRefused
-from onebroker.actors.history.candle_collector import Backfill, StopBackfill
 from onebroker.actors.history.interface import HistoryError
+from onebroker.actors.history.messages import Backfill, StopBackfill
 from onebroker.actors.history.selection import Selection
 from onebroker.actors.sessions.messages import LoginNeeded, NotOffered
 from onebroker.actors.sessions.session_view import LoginState
