@@ -52,6 +52,7 @@ from onebroker.actors.history.messages import CollectorMessage, HistoryMessage, 
 from onebroker.actors.history.selection import Choosing
 from onebroker.actors.history.tick_buffer import TickBuffer
 from onebroker.actors.kernel.conflation import Changes
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import (
@@ -135,6 +136,8 @@ class TreeInputs:
     """Codes of brokers that need not be in service: the keys of `broker_profiles`, in addition to those of `brokers`."""
     store_child: Child | None = None
     """Child that runs the store, when the store needs a process (Redis)."""
+    events: Events = attrs.field(factory=Events)
+    """Where everything that happens is told; without a listener nobody hears it (tests)."""
     seed: int | None = None
 
 
@@ -262,6 +265,7 @@ class _Planting:
             ),
             volumes=StoredVolumes(inputs.history),
             durable=inputs.durable,
+            events=inputs.events,
         )
 
     def children(self) -> Iterator[Child]:
@@ -444,6 +448,7 @@ class _Planting:
             catalogue=self._catalogue,
             documents={resource: box.address for resource, box in self._document_boxes.items()},
             quotes=self._quote_box.address,
+            events=inputs.events,
             seed=inputs.seed,
         )
         box = self._session_boxes[code]

@@ -62,6 +62,8 @@ class WireRequest:
     sign at once instead."""
     about: OrderNames = attrs.field(factory=OrderNames, repr=False, eq=False)
     """The order that an order message is about; not sent. The answer is checked against it (`order_messages.answer_to`)."""
+    on_departure: Callable[[], None] | None = attrs.field(default=None, repr=False, eq=False)
+    """Called once, when a connection is there and the request's bytes leave on it. A request that found no connection has not left."""
     version: str | None = None
     """Where given, an earlier answer for the same URL and version may be used instead of a new request: an order's trades
     change only with its filled quantity."""

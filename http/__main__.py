@@ -2,14 +2,13 @@
 
 import argparse
 import importlib
-import logging
 import os
 import sys
 from collections.abc import Sequence
 from typing import Protocol
 
 from onebroker.http.commands.exit_codes import run_to_exit_code
-from onebroker.http.commands.printable import PrintableFormatter
+from onebroker.http.commands.log_lines import FORMATS, log_to_stderr
 
 _COMMANDS = {
     "serve": "serve",
@@ -25,10 +24,6 @@ _COMMANDS = {
 """Command -> module of `commands/`. Only the module of the given command is imported: a service does not need ten simulated servers."""
 
 
-_NEVER_FINE = ("hpack", "h2")
-"""Libraries that log every header at their finer levels, tokens included."""
-
-
 class _Command(Protocol):
     """A module of `commands/`."""
 
@@ -38,22 +33,19 @@ class _Command(Protocol):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code (architecture 11)."""
     parser = argparse.ArgumentParser(prog="onebroker", description="Ten broker accounts as one account.")
-    parser.add_argument("--log-level", default="warning", choices=("debug", "info", "warning", "error"))
+    parser.add_argument(
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        help="the least level that is written (serve: info, else warning)",
+    )
+    parser.add_argument("--log-format", default="text", choices=FORMATS, help="json: one object a line, for machines")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in _wanted(sys.argv[1:] if arguments is None else arguments):
         command.add_parser(commands)
     parsed = parser.parse_args(arguments)
     os.umask(0o077)  # the files that a command writes hold tokens, orders and logins
-    _log_to_stderr(parsed.log_level)
+    log_to_stderr(parsed.log_level or getattr(parsed, "usual_log_level", "warning"), parsed.log_format)
     return run_to_exit_code(lambda: int(parsed.run(parsed)))
-
-
-def _log_to_stderr(level: str) -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=level.upper(), handlers=[handler])
-    for name in _NEVER_FINE:
-        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def _wanted(arguments: Sequence[str]) -> list[_Command]:

@@ -18,6 +18,7 @@ from onebroker.actors.engine.intake.preparation import is_ready, ready
 from onebroker.actors.engine.lost_orders import ask_for_repeated
 from onebroker.actors.engine.orders.intents import INTENTS_KEPT, STARTED_KEPT_SECONDS, IntentKind
 from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState, encode_parent
+from onebroker.actors.engine.orders.record_events import state_event
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parents import Parents
@@ -186,6 +187,7 @@ class Admission:
     def _close_perhaps_written(self, nursery: trio.Nursery, record: ParentRecord, error: str) -> None:
         """End a parent that the store may hold although its write failed. Its caller was told that nothing is placed."""
         refused = moved_parent(record, ParentEvent.NOTHING_SENT, status_message=texts.not_written(error), answered=True)
+        self._context.events.tell(state_event(refused, before=""))
         self._parents.start(nursery, record, (refused, None))
 
     async def _journal(self, place: Place, record: ParentRecord, nursery: trio.Nursery) -> bool:
@@ -217,6 +219,7 @@ class Admission:
             self._lock.lose()
         else:
             self._context.parents.note(record.parent_order_id, record)
+            self._context.events.tell(state_event(record, before=""))
             return True
         return False
 

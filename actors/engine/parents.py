@@ -20,8 +20,10 @@ from onebroker.actors.engine.context.messages import (
     Place,
     ToParent,
 )
+from onebroker.actors.engine.context.troubles import Found
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.parent_records import ParentRecord, encode_parent
+from onebroker.actors.engine.orders.record_events import changes
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.parent import ParentActor, WorkOf
@@ -237,7 +239,9 @@ class Parents:
         except FencedOut:
             self._lock.lose()
             return
-        found = [(record.instrument_id, trouble) for trouble in left.troubles]
+        for event in changes(record, left):
+            self._context.events.tell(event)
+        found = [Found(record.instrument_id, trouble) for trouble in left.troubles]
         self._context.troubles.note(parent_id, found, now, is_ended=left.state.final)
         self._context.parents.note(parent_id, left)
         if not record.answered:

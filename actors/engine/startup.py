@@ -8,6 +8,7 @@ import trio
 
 from onebroker.actors.engine.books.fresh_reads import orders_read_after
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
+from onebroker.actors.engine.context.troubles import Found
 from onebroker.actors.engine.orders.leg_tokens import looks_like_token
 from onebroker.actors.engine.placing.write_ahead import RETRY_SECONDS, broking_day, session_day
 from onebroker.actors.engine.shown.stored_parents import Unreadable, stored_record
@@ -89,7 +90,7 @@ async def take_up_troubles(context: EngineContext) -> None:
         if record is None or broking_day(record.updated_at) < today:
             context.store.post(SetRemove(keys.TROUBLED_PARENTS, parent_id))
         elif parent_id not in open_ids and record.state.final:
-            found = [(record.instrument_id, sentence) for sentence in record.troubles]
+            found = [Found(record.instrument_id, sentence) for sentence in record.troubles]
             context.troubles.note(parent_id, found, record.updated_at, is_ended=True)
 
 

@@ -13,6 +13,7 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address, Mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.budget_counts import decode_counts, encode_counts
@@ -91,6 +92,7 @@ class SessionContext:
     catalogue: Published[CatalogueState]
     documents: Mapping[Resource, Address[DocumentMessage]]
     quotes: Address[TickReceived]
+    events: Events = attrs.field(factory=Events)
     seed: int | None = None
     """Fixes the spread of reconnect delays (tests)."""
 
@@ -134,7 +136,9 @@ class SessionActor:
             clock=context.clock,
             read_soon=self._read_soon,
         )
-        self._order_desk = OrderDesk(transport=transport, gate=self._gate, clock=context.clock, codec=broker.orders)
+        self._order_desk = OrderDesk(
+            transport=transport, gate=self._gate, clock=context.clock, codec=broker.orders, events=context.events
+        )
         self._quotes = QuoteReader(broker, self._login, self._caller)
         self._candles = CandleReader(broker, self._login, self._caller)
         self._by_token = TokenReader(broker, self._login, self._caller, context.clock)

@@ -17,6 +17,7 @@ from onebroker.brokers.records import Candle, Listing, Tick
 from onebroker.brokers.requests import BrokerError, WireRequest
 from onebroker.brokers.transport.budget import Place
 from onebroker.brokers.transport.priorities import Priority
+from onebroker.config.events import OrderSent
 from onebroker.config.vocabulary import Outcome
 
 # --- what it answers ---------------------------------------------------------------------------------------------------
@@ -112,6 +113,8 @@ class SendOrder:
     timeout_seconds: float
     when_accepted: WhenAccepted | None = None
     """What the order document shows once the broker has accepted the message. None = it shows only what the broker shows."""
+    event: OrderSent
+    """What is told when the message leaves."""
     reply: Reply[Sent]
 
 

@@ -1,7 +1,11 @@
 """Order messages of one session: each takes a place in the budget, then is sent exactly once. Child-task code of the session actor."""
 
 from collections.abc import Container
+from functools import partial
 
+import attrs
+
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.budget_counts import encode_counts
 from onebroker.actors.sessions.counted_calls import RATE_LIMIT_PAUSE_SECONDS
 from onebroker.actors.sessions.messages import AskRoom, CapReached, Permit, RoomFull, SendOrder, Sent, result
@@ -12,13 +16,17 @@ from onebroker.brokers.transport.budget import BudgetFull, DailyCapReached, Mome
 from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock
+from onebroker.config.events import OrderAnswered, OrderRejected, OrderSent
 from onebroker.config.vocabulary import Outcome
 
 
 class OrderDesk:
     """Takes room in the budget and sends order messages. Holds no orders."""
 
-    def __init__(self, *, transport: Transport, gate: BudgetGate, clock: Clock, codec: OrderCodec) -> None:
+    def __init__(
+        self, *, transport: Transport, gate: BudgetGate, clock: Clock, codec: OrderCodec, events: Events
+    ) -> None:
+        self._events = events
         self._transport = transport
         self._gate = gate
         self._clock = clock
@@ -55,8 +63,9 @@ class OrderDesk:
         began = self._clock.monotonic()
         if began >= message.leave_before:
             return self._not_sent(message, began, "the order engine's lock may be lost, so this was not sent")
+        request = attrs.evolve(message.request, on_departure=partial(self._events.tell, message.event))
         try:
-            response = await self._transport.send(message.request, message.timeout_seconds)
+            response = await self._transport.send(request, message.timeout_seconds)
         except NotSent as error:
             return self._not_sent(message, began, str(error))
         except OutcomeUnknown as error:
@@ -68,8 +77,35 @@ class OrderDesk:
             answer = answer_to(self._codec, message.request, response, known=known)
         if answer.rate_limited:
             self._gate.close_for(RATE_LIMIT_PAUSE_SECONDS)
-        return Sent(answer=answer, broker_seconds=self._clock.monotonic() - began, reached=True)
+        sent = Sent(answer=answer, broker_seconds=self._clock.monotonic() - began, reached=True)
+        self._tell(message.event, sent)
+        return sent
+
+    def _tell(self, message: OrderSent, sent: Sent) -> None:
+        """Tell the answer, and a rejection that the broker's book will not show, because the order has no id."""
+        self._events.tell(_answered(message, sent))
+        answer = sent.answer
+        if message.verb == "place" and answer.outcome is Outcome.REJECTED and answer.order_id is None:
+            self._events.tell(
+                OrderRejected(
+                    broker=message.broker, parent=message.parent, leg=message.leg, words=answer.status_message
+                )
+            )
 
     def _not_sent(self, message: SendOrder, began: float, why: str) -> Sent:
         self.return_room(message.permit)
         return result(Outcome.REJECTED, why, broker_seconds=self._clock.monotonic() - began, reached=False)
+
+
+def _answered(message: OrderSent, sent: Sent) -> OrderAnswered:
+    return OrderAnswered(
+        broker=message.broker,
+        verb=message.verb,
+        outcome=sent.answer.outcome.value,
+        broker_ms=round(sent.broker_seconds * 1000),
+        parent=message.parent,
+        leg=message.leg,
+        token=message.token,
+        order_id=sent.answer.order_id or message.order_id,
+        words=sent.answer.status_message,
+    )

@@ -189,6 +189,8 @@ class RestTransport:
         async with session.place(request.kind):
             connection = await session._grab_connection(server, most_idle_seconds)
             progress.reached = True
+            if request.on_departure is not None:
+                request.on_departure()
             try:
                 answer = await _converse(connection, exchange, data, request.body_to)
             finally:

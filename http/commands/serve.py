@@ -24,7 +24,7 @@ from onebroker.http.commands.service_process import ServiceOptions, known_broker
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("serve", help="run the service")
     parser.add_argument("--config", type=Path, help="settings file (TOML); environment variables beat it")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, usual_log_level="info")
 
 
 def run(parsed: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ import trio
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.builder import ProcessBuilder
 from onebroker.actors.history.duck import open_history
+from onebroker.actors.kernel.events import Events, write_to_log
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.sessions.brokers_in_service import brokers_in_service
 from onebroker.actors.store.data_directory import DataDirectory
@@ -205,6 +206,7 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
             owner=options.data_directory.engine_owner(),
             catalogue_builder=ProcessBuilder(data_dir / CATALOGUE_FOLDER),
             store_child=store_child,
+            events=Events(write_to_log),
         )
         try:
             async with open_tree(inputs) as tree:

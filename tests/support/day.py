@@ -34,6 +34,7 @@ from onebroker.actors.engine.desk.messages import (
 )
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import LegChange
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, Supervisor, open_supervisor
@@ -65,6 +66,7 @@ from onebroker.brokers.simulator.world.broker_traits import BROKERS, BrokerTrait
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import Calendar, always_open
 from onebroker.config.clock import IST, Clock
+from onebroker.config.events import Event
 from onebroker.config.settings import Settings, build_settings
 
 MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
@@ -151,6 +153,9 @@ class Day:
         self.funds: Published[DocumentState | None] = Published(None)
         """The funds document, once `service(funds=True)` keeps one."""
         self.day_limits = False
+        self.heard: list[Event] = []
+        """Every event that the service has told, oldest first, over all its lives of this day."""
+        self.events = Events(self.heard.append)
 
     def settings(self) -> Settings:
         registry = self.registry
@@ -218,6 +223,7 @@ class Day:
                     catalogue=self.catalogue,
                     documents={resource: box.address for resource, box in documents.items()},
                     quotes=ticks.address,
+                    events=self.events,
                     seed=1,
                 )
 
@@ -281,6 +287,7 @@ class Day:
             funds=self.funds,
             day_results=results,
             durable=self.durable,
+            events=self.events,
         )
         self.engine_context = context
         self.engine: Address[EngineMessage] = engine_box.address

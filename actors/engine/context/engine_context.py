@@ -17,6 +17,7 @@ from onebroker.actors.engine.context.write_count import WriteCount
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import ParentRecord
 from onebroker.actors.kernel.conflation import Changes
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembler import DocumentState
@@ -101,7 +102,8 @@ class EngineContext:
     volumes: PastVolumes = attrs.field(factory=NoVolumes)
     """The past volumes that shape slices which follow the market's volume."""
     failures: OrderFailures = attrs.field(factory=OrderFailures)
-    troubles: Troubles = attrs.field(factory=Troubles)
+    events: Events = attrs.field(factory=Events)
+    troubles: Troubles = attrs.Factory(lambda self: Troubles(self.events), takes_self=True)
     """What is wrong with parents now, for the route that shows it (`/api/health`)."""
     closes: Closes = attrs.field(factory=Closes)
     """Which positions plans are closing (engine only)."""

@@ -1,37 +1,67 @@
 """What the owner of the orders must know now: units that are open without a stop, orders that nobody watches, orders whose cancel has not reached
 their broker.
 
-Each open parent reports its own troubles (`ParentActor`) in its `status_message`. The same sentences are kept here for `/api/health`. They go to
-the log when they begin, when they change and when they are over. Troubles of an ended parent stay until the next broking day, also over restarts:
+Each open parent reports its own troubles (`ParentActor`) in its `status_message`. The same sentences are kept here for `/api/health`. They are
+told as events when they begin, when they change and when they are over. Troubles of an ended parent stay until the next broking day, also over restarts:
 the engine no longer acts on them, and it cannot tell when somebody else has.
 """
 
-import logging
 from collections.abc import Collection
+from typing import NamedTuple
 
 import attrs
 
-_log = logging.getLogger("onebroker.engine")
+from onebroker.actors.kernel.events import Events
+from onebroker.config.events import Event, ExposureProtected, ExposureUnprotected, ParentTrouble, ParentTroubleOver
+
+
+class Found(NamedTuple):
+    """One thing that is wrong with a parent."""
+
+    instrument_id: str
+    """The instrument that is open; the parent's own instrument where the trouble is about its orders."""
+    sentence: str
+    units: int | None = None
+    """Units that are open without a stop, where the trouble is this."""
+
+    def begins(self, parent_id: str) -> Event:
+        """Return the event that the trouble is there."""
+        if self.units is not None:
+            return ExposureUnprotected(parent=parent_id, instrument=self.instrument_id, units=self.units)
+        return ParentTrouble(parent=parent_id, instrument=self.instrument_id, words=self.sentence)
+
+    def ends(self, parent_id: str) -> Event:
+        """Return the event that the trouble is over."""
+        if self.units is not None:
+            return ExposureProtected(parent=parent_id, instrument=self.instrument_id, units=self.units)
+        return ParentTroubleOver(parent=parent_id, instrument=self.instrument_id, words=self.sentence)
 
 
 @attrs.frozen(kw_only=True)
 class Trouble:
-    """One thing that is wrong with one parent."""
+    """A trouble of one parent, and since when it is there."""
 
     parent_id: str
-    instrument_id: str
-    """The instrument that is open; the parent's own instrument where the trouble is about its orders."""
-    sentence: str
+    found: Found
     since: float
     """Epoch seconds."""
     is_ended: bool = False
     """Whether the parent has ended, so that the engine no longer acts on the trouble."""
 
+    @property
+    def instrument_id(self) -> str:
+        return self.found.instrument_id
+
+    @property
+    def sentence(self) -> str:
+        return self.found.sentence
+
 
 class Troubles:
     """All troubles, by parent. Parents write, `/api/health` and `/metrics` read."""
 
-    def __init__(self) -> None:
+    def __init__(self, events: Events) -> None:
+        self._events = events
         self._by_parent: dict[str, tuple[Trouble, ...]] = {}
         self._day = ""
 
@@ -41,22 +71,18 @@ class Troubles:
         rows = (trouble for rows in self._by_parent.values() for trouble in rows)
         return tuple(sorted(rows, key=lambda row: (row.since, row.parent_id, row.instrument_id, row.sentence)))
 
-    def note(self, parent_id: str, found: Collection[tuple[str, str]], now: float, *, is_ended: bool) -> None:
-        """Replace the troubles of a parent by all that it has now: (instrument id, sentence). `now` in epoch seconds."""
-        before = {(trouble.instrument_id, trouble.sentence): trouble for trouble in self._by_parent.get(parent_id, ())}
+    def note(self, parent_id: str, found: Collection[Found], now: float, *, is_ended: bool) -> None:
+        """Replace the troubles of a parent by all that it has now. `now` in epoch seconds."""
+        before = {trouble.found: trouble for trouble in self._by_parent.get(parent_id, ())}
         rows = []
-        for instrument_id, sentence in found:
-            known = before.pop((instrument_id, sentence), None)
+        for trouble in found:
+            known = before.pop(trouble, None)
             if known is None:
-                _log.warning("parent %s, %s: %s", parent_id, instrument_id, sentence)
+                self._events.tell(trouble.begins(parent_id))
             since = now if known is None else known.since
-            rows.append(
-                Trouble(
-                    parent_id=parent_id, instrument_id=instrument_id, sentence=sentence, since=since, is_ended=is_ended
-                )
-            )
-        for instrument_id, sentence in before:
-            _log.info("parent %s, %s: no longer so: %s", parent_id, instrument_id, sentence)
+            rows.append(Trouble(parent_id=parent_id, found=trouble, since=since, is_ended=is_ended))
+        for trouble in before:
+            self._events.tell(trouble.ends(parent_id))
         if rows:
             self._by_parent[parent_id] = tuple(rows)
         else:

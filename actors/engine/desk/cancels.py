@@ -5,6 +5,8 @@ from onebroker.actors.engine.desk.desk_context import DeskContext, Held
 from onebroker.actors.engine.desk.messages import CancelOrder
 from onebroker.actors.engine.intake.dry_run import shown_url
 from onebroker.actors.engine.orders.intents import IntentKind
+from onebroker.actors.engine.placing.message_events import cancel_event
+from onebroker.actors.engine.placing.send_once import Message
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.acknowledged_changes import cancelling
 from onebroker.actors.sessions.messages import LoginNeeded, RoomFull, Sent, result
@@ -50,7 +52,13 @@ async def _send(desk: DeskContext, held: Held, request: WireRequest) -> Sent:
         except ActorNotRunning as error:
             if error.taken:  # the message may have left
                 return result(Outcome.UNKNOWN, "the order engine stopped while it cancelled this order", reached=True)
-    return await desk.send(held.broker, request, Priority.CANCEL, cancelling(held.row))
+    message = Message(
+        broker=held.broker,
+        request=request,
+        when_accepted=cancelling(held.row),
+        event=cancel_event(held.broker, held.row, parent_id),
+    )
+    return await desk.send(message, Priority.CANCEL)
 
 
 async def _through_parent(desk: DeskContext, held: Held, parent_id: str) -> Sent:

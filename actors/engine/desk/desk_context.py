@@ -17,12 +17,10 @@ from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.placing.send_once import Message, RoomBy, send_ahead, whenever
 from onebroker.actors.kernel.mailbox import Address, Reply
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.sessions.acknowledged_changes import WhenAccepted
 from onebroker.actors.sessions.messages import Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, StoreError
 from onebroker.brokers.records import OrderRow
-from onebroker.brokers.requests import WireRequest
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
@@ -102,11 +100,11 @@ class DeskContext:
         """Return until when (monotonic seconds) a message waits for room."""
         return self.context.clock.monotonic() + ROOM_SECONDS
 
-    async def send(self, broker: str, request: WireRequest, priority: Priority, when_accepted: WhenAccepted) -> Sent:
+    async def send(self, message: Message, priority: Priority) -> Sent:
         """Send one order message that no parent needs to know. Raises LoginNeeded, RoomFull, CapReached, StoreError: then nothing was sent."""
         return await send_ahead(
             self.context,
-            Message(broker=broker, request=request, when_accepted=when_accepted),
+            message,
             RoomBy(priority=priority, deadline=self.room_deadline()),
             write=self.context.store.write,
             leave_before=whenever,

@@ -18,10 +18,12 @@ import trio
 from onebroker.actors.engine.books.fresh_reads import Read, began, is_ok, read_soon
 from onebroker.actors.engine.books.shown_positions import ShownPositions, positions_after, shown_lately, shown_since
 from onebroker.actors.engine.context.messages import EngineAnswer, HaltParents
-from onebroker.actors.engine.desk.desk_context import MARGIN_SECONDS, DeskContext
+from onebroker.actors.engine.desk.desk_context import MARGIN_SECONDS, DeskContext, Held
 from onebroker.actors.engine.desk.flatten_closes import Close, Closed, close_all, closes_of
 from onebroker.actors.engine.desk.messages import Flatten
 from onebroker.actors.engine.orders.intents import IntentKind
+from onebroker.actors.engine.placing.message_events import cancel_event
+from onebroker.actors.engine.placing.send_once import Message
 from onebroker.actors.engine.placing.unshown_orders import unshown
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.sessions.acknowledged_changes import cancelling
@@ -226,7 +228,13 @@ class Flattening:
             return
         try:
             request = handle.broker.orders.cancel_request(access, row, self._clock.now())
-            sent = await self._desk.send(code, request, Priority.CANCEL, cancelling(row))
+            leaving = Message(
+                broker=code,
+                request=request,
+                when_accepted=cancelling(row),
+                event=cancel_event(code, row, self._desk.parent_of(Held(broker=code, row=row))),
+            )
+            sent = await self._desk.send(leaving, Priority.CANCEL)
         except NotSendable as error:
             unsent(order_texts.cancel_not_built(str(error)))
         except LoginNeeded:

@@ -20,6 +20,8 @@ from onebroker.actors.engine.orders.intents import Intent, IntentKind
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.engine.parent.growth_check import check_growth
 from onebroker.actors.engine.parent.leg_change import FREE_SECONDS, priority_of, refusal_of
+from onebroker.actors.engine.placing.message_events import change_event
+from onebroker.actors.engine.placing.send_once import Message
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.acknowledged_changes import changing
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent, result
@@ -120,8 +122,13 @@ class Modifies:
             if message.dry_run:
                 return LegChanged(part="", row=target.row, changes=changes, request=request)
             priority = priority_of(target.row, changes, closes=False)
-            then = changing(target.row, changed_row(target.row, changes))
-            sent = await self._desk.send(held.broker, request, priority, then)
+            leaving = Message(
+                broker=held.broker,
+                request=request,
+                when_accepted=changing(target.row, changed_row(target.row, changes)),
+                event=change_event(held.broker, target.row, changes, self._desk.parent_of(held)),
+            )
+            sent = await self._desk.send(leaving, priority)
         except _NOT_SENT as error:
             raise refusal_of(error, held.broker) from error
         self._note(held, target, changes, sent)

@@ -17,6 +17,7 @@ from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.orders.states import LegEvent, moved_leg
 from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED, UNASKED, leg_seen
+from onebroker.actors.engine.placing.message_events import cancel_event
 from onebroker.actors.engine.placing.retry_delays import change_seconds
 from onebroker.actors.engine.placing.send_once import Message, RoomBy, send_ahead
 from onebroker.actors.engine.placing.write_ahead import Recorder
@@ -229,7 +230,12 @@ class Cancelling:
         with contextlib.ExitStack() as under_way:
             sent = await send_ahead(
                 self._context,
-                Message(broker=broker, request=request, when_accepted=cancelling_order(row)),
+                Message(
+                    broker=broker,
+                    request=request,
+                    when_accepted=cancelling_order(row),
+                    event=cancel_event(broker, row, self._recorder.record.parent_order_id, leg_id or None),
+                ),
                 RoomBy(priority=Priority.CANCEL, deadline=deadline),
                 write=write,
                 leave_before=self._lock.leave_before,

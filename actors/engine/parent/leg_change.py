@@ -15,6 +15,7 @@ from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, 
 from onebroker.actors.engine.orders.transitions import leg_as_shown, leg_modified
 from onebroker.actors.engine.parent.growth_check import check_growth
 from onebroker.actors.engine.parent.leg_cancel import SENDS_NOTHING
+from onebroker.actors.engine.placing.message_events import change_event
 from onebroker.actors.engine.placing.send_once import Message, RoomBy, send_ahead
 from onebroker.actors.engine.placing.write_ahead import Recorder
 from onebroker.actors.kernel.mailbox import ActorNotRunning
@@ -196,6 +197,9 @@ class Changing:
                         broker=leg.broker,
                         request=request,
                         when_accepted=changing(target.row, changed_row(target.row, changes)),
+                        event=change_event(
+                            leg.broker, target.row, changes, self._recorder.record.parent_order_id, leg.leg_id
+                        ),
                     ),
                     RoomBy(priority=priority, deadline=deadline),
                     write=write,

@@ -5,6 +5,7 @@ import trio
 
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.engine_lock import EngineLock
+from onebroker.actors.engine.context.troubles import Found
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.leg_rows import is_of
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
@@ -92,7 +93,7 @@ class OpenParent:
         record, now, own = self.record, self.clock.epoch(), self.work.troubles()
         if own is None:
             if record.state.final:  # it ended before a restart: what was wrong then still is
-                recorded = [(record.instrument_id, sentence) for sentence in record.troubles]
+                recorded = [Found(record.instrument_id, sentence) for sentence in record.troubles]
                 self.context.troubles.note(self.parent_id, recorded, now, is_ended=True)
             return
         found = troubles_of(
@@ -102,7 +103,7 @@ class OpenParent:
             unsent_cancels=self.cancelling.to_send,
             waits_for_books=self.waits_for_books,
         )
-        sentences = tuple(dict.fromkeys(sentence for _, sentence in found))
+        sentences = tuple(dict.fromkeys(trouble.sentence for trouble in found))
         if sentences != record.troubles:
             self.recorder.change(attrs.evolve(record, troubles=sentences, updated_at=now))
         self.context.troubles.note(self.parent_id, found, now, is_ended=record.state.final)

@@ -4,13 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from onebroker.actors.engine.context.engine_context import SessionHandle
+from onebroker.actors.engine.context.troubles import Found
 from onebroker.actors.engine.orders.parent_records import LegState, ParentRecord
 from onebroker.actors.engine.parent.work import WorkTroubles
 from onebroker.config.messages import plan_life as plan_texts
 from onebroker.config.messages import unknown_orders as unknown_texts
-
-Trouble = tuple[str, str]
-"""Instrument id and sentence."""
 
 
 def troubles_of(
@@ -20,10 +18,11 @@ def troubles_of(
     *,
     unsent_cancels: frozenset[str],
     waits_for_books: bool,
-) -> list[Trouble]:
+) -> list[Found]:
     """Return the troubles of a parent. `unsent_cancels`: ids of legs whose cancel the actor itself has still to send."""
     found = [
-        (instrument_id, plan_texts.without_stop(units)) for instrument_id, units in sorted(own.unprotected.items())
+        Found(instrument_id, plan_texts.without_stop(units), units)
+        for instrument_id, units in sorted(own.unprotected.items())
     ]
     sentences = list(own.untold)
     away = Counter(leg.broker for leg in record.legs if not leg.state.final and not leg.given_up)
@@ -38,7 +37,7 @@ def troubles_of(
     awaited = {leg.broker for leg in record.legs if leg.awaits_book}
     sentences += [unknown_texts.found_by_token(broker) for broker in sorted(awaited)]
     sentences += _unreadable(record, sessions)
-    return found + [(record.instrument_id, sentence) for sentence in sentences]
+    return found + [Found(record.instrument_id, sentence) for sentence in sentences]
 
 
 def _unreadable(record: ParentRecord, sessions: Mapping[str, SessionHandle]) -> list[str]:

@@ -10,6 +10,7 @@ from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.orders.leg_tokens import leg_token
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
 from onebroker.actors.engine.placing.budget_room import ask_room, first_room
+from onebroker.actors.engine.placing.message_events import place_event
 from onebroker.actors.engine.placing.send_once import Message
 from onebroker.actors.sessions.acknowledged_changes import placing
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Permit, RoomFull
@@ -87,7 +88,8 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
         return Skipped(broker.code, str(error))
     # Brokers have their own words for after-market orders; their books give them.
     placed = placing(_as_accepted(sent), complete=not sent.after_market)
-    return Built(leg=leg, message=Message(broker=broker.code, request=request, when_accepted=placed))
+    event = place_event(seat.record, leg, order.instrument.instrument_id)
+    return Built(leg=leg, message=Message(broker=broker.code, request=request, when_accepted=placed, event=event))
 
 
 def _as_accepted(sent: OrderTicket) -> OrderRow:

@@ -25,6 +25,7 @@ from onebroker.actors.store.interface import Op, Set
 from onebroker.brokers.requests import WireRequest
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
+from onebroker.config.events import OrderSent
 from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import Outcome
 
@@ -37,6 +38,8 @@ class Message:
     request: WireRequest
     when_accepted: WhenAccepted
     """The order's values once the broker has accepted the message."""
+    event: OrderSent
+    """What is told when the message leaves."""
 
 
 @attrs.frozen(kw_only=True)
@@ -70,12 +73,11 @@ async def send_ahead(
         raise
     return await _send_once(
         handle,
-        message.request,
+        message,
         permit,
         leave_before=leave_before(),
         timeout_seconds=context.settings.broker_timeout_seconds,
         clock=context.clock,
-        when_accepted=message.when_accepted,
     )
 
 
@@ -86,27 +88,26 @@ def whenever() -> float:
 
 async def _send_once(
     handle: SessionHandle,
-    request: WireRequest,
+    message: Message,
     permit: Permit,
     *,
     leave_before: float,
     timeout_seconds: float,
     clock: Clock,
-    when_accepted: WhenAccepted,
 ) -> Sent:
-    """Hand a request to the session and wait for its result, even while being stopped (bounded by the timeout).
+    """Hand a message to the session and wait for its result, even while being stopped (bounded by the timeout).
 
-    `leave_before` in monotonic seconds; `when_accepted`: the order's values once accepted. A fault of a session, a broker or the network never
-    raises here.
+    `leave_before` in monotonic seconds. A fault of a session, a broker or the network never raises here.
     """
 
     def ask(reply: Reply[Sent]) -> SendOrder:
         return SendOrder(
-            request=request,
+            request=message.request,
             permit=permit,
             leave_before=leave_before,
             timeout_seconds=timeout_seconds,
-            when_accepted=when_accepted,
+            when_accepted=message.when_accepted,
+            event=message.event,
             reply=reply,
         )
 

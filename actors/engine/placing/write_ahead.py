@@ -17,6 +17,7 @@ from onebroker.actors.engine.orders.parent_records import (
     encode_parent,
     entry_of,
 )
+from onebroker.actors.engine.orders.record_events import changes
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import FencedOut, Op, Set, SetAdd, SetRemove, Store, StoreError
 from onebroker.config.clock import Clock, from_epoch, latest_boundary
@@ -110,7 +111,7 @@ class Recorder:
 
     def change(self, record: ParentRecord) -> None:
         """Take a newer record; it is written behind."""
-        self._record = record
+        self._take(record)
         self.wake()
 
     def wake(self) -> None:
@@ -137,10 +138,15 @@ class Recorder:
             await self._commit(Set(keys.parent(after.parent_order_id), encode_parent(after)), *ops)
             self._context.parents.note(after.parent_order_id, after)
             if self._record is before:
-                self._record = after
+                self._take(after)
                 self._saved = _Saved(after, over=False)
             else:
-                self._record = change(self._record)
+                self._take(change(self._record))
+
+    def _take(self, record: ParentRecord) -> None:
+        before, self._record = self._record, record
+        for event in changes(before, record):
+            self._context.events.tell(event)
 
     async def write_behind(self) -> None:
         """Write the newest record whenever it has changed; retry while the store is away."""

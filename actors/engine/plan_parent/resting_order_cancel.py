@@ -20,6 +20,7 @@ from onebroker.actors.engine.context.messages import CancelLeg, EndExits, NotOur
 from onebroker.actors.engine.orders.intents import Intent, IntentKind
 from onebroker.actors.engine.orders.part_state import Holding
 from onebroker.actors.engine.parent.leg_cancel import NOT_SENT
+from onebroker.actors.engine.placing.message_events import cancel_event
 from onebroker.actors.engine.placing.send_once import Message, RoomBy, send_ahead
 from onebroker.actors.engine.placing.unshown_orders import unshown
 from onebroker.actors.engine.plan.machine.cleared_exits import Closing
@@ -172,7 +173,7 @@ class Clearing:
             else:
                 sent = None if owner is None else await self._through_parent(code, row, owner.parent_id, deadline)
             if sent is None:
-                sent = await self._directly(code, row, deadline)
+                sent = await self._directly(code, row, None if owner is None else owner.parent_id, deadline)
         except NOT_SENT:
             return False
         return not sent.goes_again
@@ -204,7 +205,7 @@ class Clearing:
         except (ActorNotRunning, AskTimedOut) as error:
             return result(Outcome.UNKNOWN, str(error), reached=True)  # the cancel may have left: the book decides
 
-    async def _directly(self, code: str, row: OrderRow, deadline: float) -> Sent:
+    async def _directly(self, code: str, row: OrderRow, parent_id: str | None, deadline: float) -> Sent:
         handle = self._context.session(code)
         access = handle.view.value.access
         if access is None:
@@ -212,7 +213,9 @@ class Clearing:
         request = handle.broker.orders.cancel_request(access, row, self._clock.now())
         return await send_ahead(
             self._context,
-            Message(broker=code, request=request, when_accepted=cancelling(row)),
+            Message(
+                broker=code, request=request, when_accepted=cancelling(row), event=cancel_event(code, row, parent_id)
+            ),
             RoomBy(priority=Priority.CANCEL, deadline=deadline),
             write=self._context.store.write,
             leave_before=self._lock.leave_before,

@@ -40,6 +40,8 @@ class InProcessTransport:
 
     async def send(self, request: WireRequest, timeout_seconds: float) -> WireResponse:
         gateway = self._reach(request.url)
+        if request.on_departure is not None:
+            request.on_departure()
         answer = None
         with trio.move_on_after(timeout_seconds):
             answer = await gateway.handle(_dialect_request(request.method, request.url, request.headers, request.body))

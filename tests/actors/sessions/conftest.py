@@ -16,6 +16,10 @@ from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.brokers.simulator.host.inprocess import InProcessTransport
 from onebroker.brokers.transport.priorities import Priority
+from onebroker.config.events import OrderSent
+
+SENT = OrderSent(broker="any", verb="place")
+"""The event of an order message whose event does not matter."""
 
 PATHS = {
     "zerodha": {
@@ -166,7 +170,12 @@ class World:
         place = permit or await self.permit(code)
         return await self._day.sessions[code].address.ask(
             lambda reply: SendOrder(
-                request=request, permit=place, leave_before=leave_before, timeout_seconds=timeout, reply=reply
+                request=request,
+                permit=place,
+                leave_before=leave_before,
+                timeout_seconds=timeout,
+                event=SENT,
+                reply=reply,
             ),
             timeout + 1,
         )

@@ -25,6 +25,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
+from onebroker.config.events import OrderSent
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
 
@@ -87,7 +88,9 @@ class Road:
             clock=Clock(),
             settings=SimpleNamespace(broker_timeout_seconds=5.0),
         )
-        message = Message(broker="zerodha", request=None, when_accepted=None)
+        message = Message(
+            broker="zerodha", request=None, when_accepted=None, event=OrderSent(broker="zerodha", verb="place")
+        )
         room = RoomBy(priority=Priority.CANCEL, deadline=context.clock.monotonic() + 5) if room is None else room
         return await send_ahead(context, message, room, write=self.write, leave_before=whenever)
 

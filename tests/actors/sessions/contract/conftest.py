@@ -19,7 +19,11 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
+from onebroker.config.events import OrderSent
 from onebroker.config.exchange_documents import exchange_documents
+
+SENT = OrderSent(broker="any", verb="place")
+"""The event of an order message whose event does not matter."""
 
 CODES = tuple(build_registry())
 FAILED = "failed"
@@ -160,7 +164,12 @@ class At:
         request = build(self.access, self.day.clock.now())
         sent = await self.day.sessions[self.code].address.ask(
             lambda reply: SendOrder(
-                request=request, permit=permit, leave_before=float("inf"), timeout_seconds=timeout, reply=reply
+                request=request,
+                permit=permit,
+                leave_before=float("inf"),
+                timeout_seconds=timeout,
+                event=SENT,
+                reply=reply,
             ),
             timeout + 1,
         )

@@ -1,0 +1,439 @@
+"""Every event that the service tells: name, level, fields. An event is a transition, never a repeated state: one line in the log, one line of the
+audit, one step of a counter.
+
+This is the only place that names events and their fields; `docs/events.md` is made from it. No field holds a secret: no token, no key, no
+PIN. Prices are rupees as decimal text, quantities units, `parent`, `leg` and `intent` ids, `broker` a code.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import ClassVar, TypeAlias
+
+import attrs
+import msgspec
+
+Value: TypeAlias = str | int | float | bool | Decimal | tuple[str, ...] | None
+
+
+@attrs.frozen(kw_only=True)
+class Event:
+    """One thing that has happened. A subclass is one kind of event."""
+
+    name: ClassVar[str]
+    level: ClassVar[int] = logging.INFO
+
+    @property
+    def fields(self) -> Mapping[str, Value]:
+        """Return the fields in their order, without those that are not known (None)."""
+        values = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+# --- the service --------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class Started(Event):
+    """The service takes requests."""
+
+    name: ClassVar[str] = "start"
+
+    version: str
+    listener: str
+    """Host and port."""
+    brokers: tuple[str, ...]
+    """Codes of the brokers in service."""
+    logins_needed: tuple[str, ...]
+    """Codes of the brokers that have no login now."""
+    key: bool
+    """Whether an API key is set. Without it no client can connect."""
+    durability: str
+    """What the store promises of a write."""
+    calendar_until: str
+    """The last day that the trading calendar knows, YYYY-MM-DD."""
+
+
+@attrs.frozen(kw_only=True)
+class Stopped(Event):
+    """The service has ended in order."""
+
+    name: ClassVar[str] = "stop"
+
+    up_seconds: float
+
+
+@attrs.frozen(kw_only=True)
+class ClockStepped(Event):
+    """The wall clock was set, or the machine has slept."""
+
+    name: ClassVar[str] = "clock.stepped"
+    level: ClassVar[int] = logging.WARNING
+
+    seconds: float
+    """How far the wall clock went ahead of the monotonic clock; negative: it was set back."""
+
+
+@attrs.frozen(kw_only=True)
+class CalendarEnds(Event):
+    """The trading calendar ends soon. Told once a day."""
+
+    name: ClassVar[str] = "calendar.ends"
+    level: ClassVar[int] = logging.WARNING
+
+    exchange: str
+    last_day: str
+    """YYYY-MM-DD."""
+
+
+@attrs.frozen(kw_only=True)
+class CatalogueBuilt(Event):
+    """A new list of instruments is in use."""
+
+    name: ClassVar[str] = "catalogue.built"
+
+    day: str
+    instruments: int
+    brokers: tuple[str, ...]
+    """Codes of the brokers whose files are in it."""
+
+
+@attrs.frozen(kw_only=True)
+class ClientRefused(Event):
+    """A client was refused for its token, its key, its address or its behaviour. At most one a minute for each reason; `count` tells how many."""
+
+    name: ClassVar[str] = "client.refused"
+    level: ClassVar[int] = logging.WARNING
+
+    why: str
+    address: str
+    """Of the last one."""
+    count: int
+
+
+# --- brokers ------------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class LoginDone(Event):
+    """A broker has a login: the broker itself has answered for it."""
+
+    name: ClassVar[str] = "login.done"
+
+    broker: str
+    until: str | None
+    """When the login ends, as far as known: ISO 8601, IST."""
+
+
+@attrs.frozen(kw_only=True)
+class LoginNeeded(Event):
+    """A broker has no login any more."""
+
+    name: ClassVar[str] = "login.needed"
+    level: ClassVar[int] = logging.WARNING
+
+    broker: str
+    why: str
+    """The broker's words, or ours."""
+    by_person: bool
+    """Whether only a person can log in."""
+
+
+@attrs.frozen(kw_only=True)
+class LoginRefused(Event):
+    """A broker refused a login. The same refusal again is no new event."""
+
+    name: ClassVar[str] = "login.refused"
+    level: ClassVar[int] = logging.WARNING
+
+    broker: str
+    words: str
+    """The broker's words."""
+
+
+@attrs.frozen(kw_only=True)
+class FeedUp(Event):
+    """A socket of a broker is connected and has said something."""
+
+    name: ClassVar[str] = "feed.up"
+
+    broker: str
+    feed: str
+    """`market` or `orders`."""
+
+
+@attrs.frozen(kw_only=True)
+class FeedDown(Event):
+    """A socket of a broker was up and is not connected any more."""
+
+    name: ClassVar[str] = "feed.down"
+    level: ClassVar[int] = logging.WARNING
+
+    broker: str
+    feed: str
+    why: str
+
+
+@attrs.frozen(kw_only=True)
+class FeedMute(Event):
+    """A market feed is connected and says nothing while there is trade."""
+
+    name: ClassVar[str] = "feed.mute"
+    level: ClassVar[int] = logging.WARNING
+
+    broker: str
+
+
+@attrs.frozen(kw_only=True)
+class ReadFailing(Event):
+    """A read of a broker has failed after a good one, or for the first time."""
+
+    name: ClassVar[str] = "read.failing"
+    level: ClassVar[int] = logging.WARNING
+
+    broker: str
+    read: str
+    """`orders`, `trades`, `positions`, `holdings`, `funds`, `profile` …"""
+    words: str
+    """The broker's words, or ours."""
+
+
+@attrs.frozen(kw_only=True)
+class ReadOk(Event):
+    """A read of a broker is good again."""
+
+    name: ClassVar[str] = "read.ok"
+
+    broker: str
+    read: str
+    failed: int
+    """How many reads had failed."""
+    seconds: float
+    """How long."""
+
+
+@attrs.frozen(kw_only=True)
+class BudgetFull(Event):
+    """An order message found no room in a broker's rate budget until its deadline. At most one a minute for each broker."""
+
+    name: ClassVar[str] = "budget.full"
+    level: ClassVar[int] = logging.WARNING
+
+    broker: str
+    why: str
+
+
+# --- orders -------------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class OrderSent(Event):
+    """An order message leaves for a broker. Exactly one for each message that the broker may have received."""
+
+    name: ClassVar[str] = "order.sent"
+
+    broker: str
+    verb: str
+    """`place`, `modify` or `cancel`."""
+    parent: str | None = None
+    """None for an order that this service did not place."""
+    leg: str | None = None
+    intent: str | None = None
+    """The caller's change or cancel; None where the engine acts by itself."""
+    token: str | None = None
+    """The value in the broker's tag field of a new order."""
+    order_id: str | None = None
+    """The broker's id of the order that is changed or cancelled."""
+    instrument: str | None = None
+    side: str | None = None
+    quantity: int | None = None
+    product: str | None = None
+    order_type: str | None = None
+    price: Decimal | None = None
+    trigger_price: Decimal | None = None
+
+
+@attrs.frozen(kw_only=True)
+class OrderAnswered(Event):
+    """The answer to an order message, or that none came."""
+
+    name: ClassVar[str] = "order.answered"
+
+    broker: str
+    verb: str
+    outcome: str
+    """`accepted`, `rejected` or `unknown`."""
+    broker_ms: int
+    """Milliseconds between the message and its answer."""
+    parent: str | None = None
+    leg: str | None = None
+    token: str | None = None
+    order_id: str | None = None
+    words: str | None = None
+    """The broker's words."""
+
+
+@attrs.frozen(kw_only=True)
+class OrderUnknown(Event):
+    """Nobody knows whether a broker has an order. It is looked for, and never sent again."""
+
+    name: ClassVar[str] = "order.unknown"
+    level: ClassVar[int] = logging.WARNING
+
+    broker: str
+    parent: str
+    leg: str
+    words: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class OrderSettled(Event):
+    """An order of unknown outcome is known again."""
+
+    name: ClassVar[str] = "order.settled"
+
+    broker: str
+    parent: str
+    leg: str
+    state: str
+    order_id: str | None = None
+    words: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class OrderRejected(Event):
+    """A broker has rejected an order."""
+
+    name: ClassVar[str] = "order.rejected"
+    level: ClassVar[int] = logging.WARNING
+
+    broker: str
+    parent: str | None
+    leg: str | None
+    order_id: str | None = None
+    words: str | None = None
+    """The broker's words."""
+
+
+@attrs.frozen(kw_only=True)
+class OrderFilled(Event):
+    """Units of an order have filled. One for each change of the filled quantity that a broker shows."""
+
+    name: ClassVar[str] = "order.filled"
+
+    broker: str
+    parent: str
+    leg: str
+    instrument: str
+    side: str
+    added: int
+    """Units of this change."""
+    filled: int
+    """Units in all."""
+    quantity: int
+    order_id: str | None = None
+    average_price: float | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ParentState(Event):
+    """A parent has a new state."""
+
+    name: ClassVar[str] = "parent.state"
+
+    parent: str
+    type: str
+    """`simple`, or the order type."""
+    before: str
+    state: str
+    words: str | None = None
+    """The parent's status message."""
+
+
+@attrs.frozen(kw_only=True)
+class ExposureUnprotected(Event):
+    """Units of a parent are open without a stop. Another count of units is a new event."""
+
+    name: ClassVar[str] = "exposure.unprotected"
+    level: ClassVar[int] = logging.WARNING
+
+    parent: str
+    instrument: str
+    units: int
+
+
+@attrs.frozen(kw_only=True)
+class ExposureProtected(Event):
+    """The units of the last `exposure.unprotected` are guarded again, or closed."""
+
+    name: ClassVar[str] = "exposure.protected"
+
+    parent: str
+    instrument: str
+    units: int
+
+
+@attrs.frozen(kw_only=True)
+class ParentTrouble(Event):
+    """Something else is wrong with a parent: orders that nobody watches, a cancel that has not reached its broker, a figure that is missing."""
+
+    name: ClassVar[str] = "parent.trouble"
+    level: ClassVar[int] = logging.WARNING
+
+    parent: str
+    instrument: str
+    words: str
+
+
+@attrs.frozen(kw_only=True)
+class ParentTroubleOver(Event):
+    """The trouble with these words is over."""
+
+    name: ClassVar[str] = "parent.trouble_over"
+
+    parent: str
+    instrument: str
+    words: str
+
+
+@attrs.frozen(kw_only=True)
+class LossLock(Event):
+    """The limit of the day's loss locks new entries, or lets them go again."""
+
+    name: ClassVar[str] = "lock.loss"
+    level: ClassVar[int] = logging.WARNING
+
+    locked: bool
+    loss: Decimal | None
+    limit: Decimal
+
+
+ALL: tuple[type[Event], ...] = (
+    Started, Stopped, ClockStepped, CalendarEnds, CatalogueBuilt, ClientRefused,
+    LoginDone, LoginNeeded, LoginRefused, FeedUp, FeedDown, FeedMute, ReadFailing, ReadOk, BudgetFull,
+    OrderSent, OrderAnswered, OrderUnknown, OrderSettled, OrderRejected, OrderFilled, ParentState, ExposureUnprotected,
+    ExposureProtected, ParentTrouble, ParentTroubleOver, LossLock,
+)  # fmt: skip
+"""Every kind of event, in the order of the page."""
+
+
+_WORD = re.compile(r"[^\s\"=\\]+")
+
+
+def as_text(event: Event) -> str:
+    """Return an event as one line: its name, then `field=value`, each value plain where it is one word, else as a JSON text."""
+    return " ".join((event.name, *(f"{name}={_shown(value)}" for name, value in event.fields.items())))
+
+
+def as_json(event: Event) -> dict[str, object]:
+    """Return an event as the values of a JSON object, its name first. Decimals are texts, as they were counted."""
+    plain = {name: str(value) if isinstance(value, Decimal) else value for name, value in event.fields.items()}
+    return {"event": event.name, **plain}
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    return text if _WORD.fullmatch(text) else msgspec.json.encode(text).decode()
