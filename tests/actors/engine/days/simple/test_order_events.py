@@ -19,8 +19,9 @@ from onebroker.config.events import (
     OrderUnknown,
     ParentState,
 )
-from tests.actors.engine.days.plans.test_plan_orders import bracket, traded
+from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.days.simple.test_simple_order import far_below, until_parent
+from tests.actors.engine.days.unknown.test_unknown_orders import bracket
 
 
 def of(day, kind):
