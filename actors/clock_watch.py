@@ -1,7 +1,8 @@
 """Compares the wall clock with the monotonic clock. After a clock step or a machine sleep, tasks that wait for a time of day look again.
 
 Every sleep in this program uses the monotonic clock, which notices neither: a square-off due at 15:15 would act late by the same
-amount. A wall clock that is wrong all the time shows against the brokers' clocks (`clock_doubt.py`); this actor logs that.
+amount. A step is told as `clock.stepped`. A wall clock that is wrong all the time shows against the brokers' clocks (`clock_doubt.py`); this
+actor logs that.
 """
 
 import logging
@@ -10,7 +11,9 @@ from collections.abc import Callable
 import trio
 
 from onebroker.actors.clock_doubt import ClockDoubt
+from onebroker.actors.kernel.events import Events
 from onebroker.config.clock import Clock
+from onebroker.config.events import ClockStepped
 
 LOOK_SECONDS = 1.0
 STEP_SECONDS = 2.0
@@ -20,10 +23,13 @@ _log = logging.getLogger("onebroker.clock")
 
 
 class ClockWatch:
-    def __init__(self, clock: Clock, doubt: Callable[[], ClockDoubt | None] = lambda: None) -> None:
+    def __init__(
+        self, clock: Clock, doubt: Callable[[], ClockDoubt | None] = lambda: None, *, events: Events | None = None
+    ) -> None:
         """`doubt` returns the present result of the comparison with the brokers' clocks."""
         self._clock = clock
         self._doubt = doubt
+        self._events = events or Events()
         self._said: ClockDoubt | None = None
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -38,7 +44,8 @@ class ClockWatch:
             if abs(put) <= STEP_SECONDS and away <= STEP_SECONDS:
                 continue
             ahead, slept = ahead_now, slept_now
-            _log.warning("%s; what waits for a time of day looks again", _what(put, away))
+            slept = None if away <= STEP_SECONDS else round(away, 1)
+            self._events.tell(ClockStepped(seconds=round(put, 1), slept_seconds=slept))
             self._clock.has_stepped()
 
     def _say_doubt(self) -> None:
@@ -57,11 +64,3 @@ class ClockWatch:
 
 def _about(doubt: ClockDoubt) -> tuple[object, ...]:
     return doubt.brokers, doubt.ours_is_wrong
-
-
-def _what(put: float, away: float) -> str:
-    if away <= STEP_SECONDS:
-        return f"the wall clock was put by {put:+.1f} s"
-    if abs(put - away) <= STEP_SECONDS:
-        return f"the machine slept {away:.1f} s"
-    return f"the machine slept {away:.1f} s, and the wall clock was put by {put - away:+.1f} s besides"

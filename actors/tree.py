@@ -330,6 +330,7 @@ class _Planting:
         return ClockWatch(
             self._inputs.clock,
             lambda: clock_doubt({code: handle.view.value.clock_ahead for code, handle in handles.items()}),
+            events=self._inputs.events,
         )
 
     def _build_token(self) -> Actor:
@@ -406,6 +407,7 @@ class _Planting:
             clock=inputs.clock,
             calendar=inputs.calendar,
             folder=inputs.data_dir / CATALOGUE_FOLDER,
+            events=inputs.events,
         )
 
     def _build_quotes(self) -> Actor:
@@ -475,6 +477,7 @@ class _Planting:
             store=self._inputs.store,
             clock=self._inputs.clock,
             calendar=self._inputs.calendar,
+            events=self._inputs.events,
         )
 
     def _build_engine(self) -> Actor:

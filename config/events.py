@@ -51,8 +51,8 @@ class Started(Event):
     """Whether an API key is set. Without it no client can connect."""
     durability: str
     """What the store promises of a write."""
-    calendar_until: str
-    """The last day that the trading calendar knows, YYYY-MM-DD."""
+    calendar_until: str | None
+    """The last day that the trading calendar knows at every exchange, YYYY-MM-DD. None: the market never closes."""
 
 
 @attrs.frozen(kw_only=True)
@@ -62,6 +62,7 @@ class Stopped(Event):
     name: ClassVar[str] = "stop"
 
     up_seconds: float
+    """Seconds between `start` and `stop`."""
 
 
 @attrs.frozen(kw_only=True)
@@ -73,6 +74,8 @@ class ClockStepped(Event):
 
     seconds: float
     """How far the wall clock went ahead of the monotonic clock; negative: it was set back."""
+    slept_seconds: float | None = None
+    """How long the machine slept. None: it did not sleep, or nobody knows."""
 
 
 @attrs.frozen(kw_only=True)
@@ -84,7 +87,7 @@ class CalendarEnds(Event):
 
     exchange: str
     last_day: str
-    """YYYY-MM-DD."""
+    """The last day whose holidays are known, YYYY-MM-DD. For later days import new exchange documents."""
 
 
 @attrs.frozen(kw_only=True)
@@ -406,6 +409,7 @@ class LossLock(Event):
 
     locked: bool
     loss: Decimal | None
+    """The day's loss that locked it; None when it is unlocked."""
     limit: Decimal
 
 

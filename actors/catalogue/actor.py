@@ -32,12 +32,14 @@ from onebroker.actors.catalogue.messages import BuildDone, BuildNow, CatalogueMe
 from onebroker.actors.catalogue.progress import BuildProgress, ProgressKeeper, Stage
 from onebroker.actors.catalogue.report import BuildReport
 from onebroker.actors.catalogue.snapshot import TableSnapshot
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import Durable
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock, from_epoch
+from onebroker.config.events import CatalogueBuilt
 from onebroker.config.messages import instruments
 from onebroker.config.refusal import Refusal
 
@@ -68,8 +70,10 @@ class CatalogueActor:
         clock: Clock,
         calendar: Calendar,
         folder: Path,
+        events: Events | None = None,
     ) -> None:
         self._mailbox = mailbox
+        self._events = events or Events()
         self._published = published
         self._progress = ProgressKeeper(progress)
         self._sources = sources
@@ -195,6 +199,7 @@ class CatalogueActor:
         self._failure = None
         lacking = self._not_kept is not None or self._incomplete or self._archive.unlisted_doubtful
         self._count_failures(failed=lacking, most_seconds=MOST_LOST_RETRY_SECONDS)
+        self._events.tell(_built(report, done.day))
         _say(report, done.day)
         self._publish_end()
         self._answer_waiting(report)
@@ -271,6 +276,11 @@ class CatalogueActor:
         while len(self._older) > MOST_OLDER:
             del self._older[next(iter(self._older))]
         return known
+
+
+def _built(report: BuildReport, day: date) -> CatalogueBuilt:
+    brokers = tuple(sorted(report.brokers.keys() - report.lost.keys()))
+    return CatalogueBuilt(day=day.isoformat(), instruments=report.rows, brokers=brokers)
 
 
 def _say(report: BuildReport, day: date) -> None:

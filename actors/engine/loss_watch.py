@@ -10,12 +10,14 @@ import msgspec
 import trio
 
 from onebroker.actors.engine.context.day_loss import DayLoss, Figure, Locked, LossFold
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.config.calendars import CALENDARS, Calendar
 from onebroker.config.clock import Clock, from_epoch, latest_boundary
+from onebroker.config.events import LossLock
 from onebroker.config.instruments import TRADING_EXCHANGES
 
 _log = logging.getLogger("onebroker.engine")
@@ -37,6 +39,7 @@ class LossWatch:
         clock: Clock,
         calendar: Calendar,
         positions: Callable[[str], Figure | None],
+        events: Events | None = None,
     ) -> None:
         self._limit = limit
         self._funds = funds
@@ -45,6 +48,7 @@ class LossWatch:
         self._clock = clock
         self._calendar = calendar
         self._positions = positions
+        self._events = events or Events()
         self._untold: frozenset[str] = frozenset()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -60,8 +64,11 @@ class LossWatch:
             moment = from_epoch(document.as_of_epoch)
             today = latest_boundary(moment).date()
             if today != day:
+                was_locked = fold.locked is not None
                 fold.begin_day(today, await self._stored_lock(today))
                 day = today
+                if was_locked and fold.locked is None:
+                    self._events.tell(LossLock(locked=False, loss=None, limit=self._limit))
             await self._follow(fold, document, moment)
 
     async def _follow(self, fold: LossFold, document: DocumentState, moment: datetime) -> None:
@@ -74,6 +81,7 @@ class LossWatch:
             DayLoss(limit=self._limit, loss=known, figure_at=document.published_monotonic, locked=fold.locked)
         )
         if fold.locked is not None and not was_locked:
+            self._events.tell(LossLock(locked=True, loss=fold.locked.loss, limit=fold.locked.limit))
             await self._store_lock(latest_boundary(moment).date(), fold.locked)
 
     def _say_untold(self, untold: frozenset[str]) -> None:

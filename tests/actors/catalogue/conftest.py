@@ -19,6 +19,7 @@ from onebroker.actors.catalogue.builder import InProcessBuilder
 from onebroker.actors.catalogue.download import Source
 from onebroker.actors.catalogue.interface import NOT_MAPPED
 from onebroker.actors.catalogue.progress import BuildProgress
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
@@ -118,6 +119,7 @@ class World:
     registry: object = None
     sources: object = None
     calendar: object = attrs.field(factory=always_open)
+    heard: list = attrs.field(factory=list)
 
     @asynccontextmanager
     async def running(self):
@@ -132,6 +134,7 @@ class World:
                 mailbox=mailbox, published=published, progress=progress,
                 sources=sources, transports=dict.fromkeys(sources, self.server), durable=self.durable,
                 builder=builder, clock=self.clock, calendar=self.calendar, folder=self.folder,
+                events=Events(self.heard.append),
             )  # fmt: skip
 
         with trio.fail_after(10 * 24 * 3600):

@@ -15,6 +15,7 @@ from onebroker.actors.catalogue.messages import BuildNow, GetSnapshot
 from onebroker.actors.store.durable import DurableError
 from onebroker.brokers.requests import NotSent
 from onebroker.config.clock import IST
+from onebroker.config.events import CatalogueBuilt
 
 NINE = datetime(2026, 11, 23, 9, 30, tzinfo=IST)
 NIGHT = datetime(2026, 11, 23, 0, 10, tzinfo=IST)
@@ -31,6 +32,8 @@ async def test_the_first_start_builds_at_once_and_publishes(autojump_clock, worl
     (file,) = await house.durable.catalogue_files()
     assert (file.file, file.counts["zerodha"]) == ("2026-11-23.arrow", len(market.names["zerodha"]))
     assert [child.name for child in house.folder.iterdir()] == ["2026-11-23.arrow"]
+    built = CatalogueBuilt(day="2026-11-23", instruments=state.latest.count, brokers=("upstox", "zerodha"))
+    assert house.heard == [built]
 
 
 async def test_a_restart_serves_the_stored_mapping_before_anything_is_fetched(autojump_clock, world):
@@ -44,6 +47,7 @@ async def test_a_restart_serves_the_stored_mapping_before_anything_is_fetched(au
         assert state.published_today
         await trio.sleep(60)
     assert len(house.server.requests) == asked
+    assert len(house.heard) == 1  # a stored list is no new list
 
 
 async def test_a_new_day_is_built_at_half_past_eight_and_an_equal_one_shares_the_file(autojump_clock, world):

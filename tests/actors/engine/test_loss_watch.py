@@ -11,6 +11,7 @@ import trio.testing
 
 from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.loss_watch import LossWatch
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembler import Content, DocumentState
 from onebroker.actors.portfolio.read_status import read_brokers
@@ -21,6 +22,7 @@ from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import FundsRow
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST, Clock
+from onebroker.config.events import LossLock
 from onebroker.config.exchange_documents import exchange_documents
 
 MONDAY = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
@@ -34,6 +36,7 @@ class Watched:
         self.funds = Published(None)
         self.loss = Published(DayLoss())
         self.slices = {}
+        self.heard = []
 
     @asynccontextmanager
     async def watch(self):
@@ -47,6 +50,7 @@ class Watched:
                     clock=self.clock,
                     positions=lambda code: None,
                     calendar=calendar_from_documents(exchange_documents()),
+                    events=Events(self.heard.append),
                 ).run
             )
             yield
@@ -109,6 +113,23 @@ async def test_the_lock_outlives_a_restart_and_ends_at_seven(watched, autojump_c
         assert await watched.show(-100.0, after=until_seven - 1) == 403
         assert await watched.show(-100.0, after=2) is None
         assert await watched.stored("2026-11-24") is None
+
+
+async def test_the_lock_and_the_days_unlocking_are_told_once(watched, autojump_clock):
+    locked = LossLock(locked=True, loss=Decimal("5200.00"), limit=Decimal(5000))
+    async with watched.watch():
+        assert await watched.show(-5200.0) == 403
+        assert watched.heard == []  # not confirmed
+        for _ in range(3):
+            await watched.show(-5200.0)
+        assert watched.heard == [locked]
+    async with watched.watch():
+        await watched.show(-5200.0)
+        assert watched.heard == [locked]  # the lock of before the restart
+        until_seven = (MONDAY + timedelta(hours=21) - watched.clock.now()).total_seconds()
+        await watched.show(-100.0, after=until_seven + 1)
+        await watched.show(-100.0)
+    assert watched.heard == [locked, LossLock(locked=False, loss=None, limit=Decimal(5000))]
 
 
 async def test_yesterdays_loss_said_again_in_the_morning_counts_from_the_first_opening(watched, autojump_clock):

@@ -20,8 +20,10 @@ from onebroker.actors.engine.parent.clock_corrections import (
     parts_put_right,
     refusals_put_right,
 )
+from onebroker.actors.kernel.events import Events
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST, Clock, from_epoch
+from onebroker.config.events import ClockStepped
 from onebroker.config.exchange_documents import exchange_documents
 from tests.support.trading import Trading
 
@@ -35,6 +37,7 @@ class Machine:
         ahead = lambda: trio.current_time() - origin  # noqa: E731
         self.clock = Clock(wall=lambda: start + ahead() + self.offset)
         self.clock.slept_seconds = lambda: self.slept
+        self.heard = []
 
     def put(self, seconds):
         self.offset += seconds
@@ -47,15 +50,19 @@ class Machine:
 @pytest.fixture
 async def watched(autojump_clock, nursery):
     machine = Machine()
-    await nursery.start(ClockWatch(machine.clock).run)
+    await nursery.start(ClockWatch(machine.clock, events=Events(machine.heard.append)).run)
     return machine
 
 
 @pytest.mark.parametrize(
-    ("how", "seconds", "words"),
-    [("put", 1700, "put by +1700.0 s"), ("put", -3, "put by -3.0 s"), ("sleep", 400, "the machine slept 400.0 s")],
+    ("how", "seconds", "told"),
+    [
+        ("put", 1700, ClockStepped(seconds=1700.0)),
+        ("put", -3, ClockStepped(seconds=-3.0)),
+        ("sleep", 400, ClockStepped(seconds=400.0, slept_seconds=400.0)),
+    ],
 )
-async def test_a_step_is_seen_within_a_second_and_said(watched, how, seconds, words, caplog, autojump_clock):
+async def test_a_step_is_seen_within_a_second_and_told(watched, how, seconds, told, autojump_clock):
     await trio.sleep(10.5)
     assert watched.clock.steps == 0
     with trio.fail_after(1):
@@ -65,8 +72,7 @@ async def test_a_step_is_seen_within_a_second_and_said(watched, how, seconds, wo
             getattr(watched, how)(seconds)
     await trio.sleep(10)
     assert watched.clock.steps == 1
-    (said,) = [record.getMessage() for record in caplog.records if record.name == "onebroker.clock"]
-    assert words in said
+    assert watched.heard == [told]
 
 
 async def test_a_clock_that_is_put_back_by_as_much_as_the_machine_slept_is_seen_too(watched, autojump_clock):
@@ -74,6 +80,7 @@ async def test_a_clock_that_is_put_back_by_as_much_as_the_machine_slept_is_seen_
     watched.put(-60)
     await trio.sleep(2)
     assert watched.clock.steps == 1
+    assert watched.heard == [ClockStepped(seconds=0.0, slept_seconds=60.0)]
 
 
 async def test_small_corrections_are_none_until_they_sum_up(watched, autojump_clock):
