@@ -44,7 +44,7 @@ def build_app(services: Services, routes: tuple[Route, ...] = ROUTES) -> QuartTr
     app.add_websocket(STREAM_PATH, "stream socket", _stream_view(services))
     for kind, to_refusal in refusals.REFUSALS.items():
         app.register_error_handler(kind, _renderer(to_refusal))
-    names = HostNames(services.settings)
+    names = HostNames(services.settings, services.refused_clients)
     app.before_request(_checker(names, request))
     app.before_websocket(_checker(names, websocket))
     app.after_request(_harden)

@@ -14,6 +14,7 @@ from onebroker.config.messages import session
 from onebroker.config.refusal import Refusal
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.listener.connection_limits import proving
+from onebroker.http.listener.refused_clients import Why
 from onebroker.http.route import TokenRule
 from onebroker.http.services import Services
 
@@ -31,7 +32,18 @@ async def check_rule(rule: TokenRule, request: Request, services: Services) -> N
 def check_token(request: Request, services: Services) -> None:
     """Raise Refusal 401, checking in the order of rules 1.5.2; raise Refusal 503 while the stored token is not known."""
     with proving(request.scope):
-        check_presented(header_bytes(request, TOKEN_HEADER), services)
+        check_client(header_bytes(request, TOKEN_HEADER), services, request.remote_addr or "")
+
+
+def check_client(presented: bytes | None, services: Services, address: str) -> None:
+    """Check a token as `check_presented` does, and tell a wrong token of the client at `address`. A missing token and a token whose time is over
+    are not told: honest clients send these."""
+    try:
+        check_presented(presented, services)
+    except Refusal as refused:
+        if refused.sentence == session.INVALID_ACCESS_TOKEN:
+            services.refused_clients.note(Why.TOKEN, address)
+        raise
 
 
 def check_presented(presented: bytes | None, services: Services) -> None:

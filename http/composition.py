@@ -29,6 +29,7 @@ from onebroker.config.settings import Settings
 from onebroker.http.disk_health import disk_health, disk_metrics
 from onebroker.http.listener.connection_limits import Connections, connection_metrics
 from onebroker.http.listener.gc_pauses import collector_metrics
+from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.live.board_writer import FeedSources, ReaderSource, StreamFeeds
 from onebroker.http.live.boards import DocumentBoard, EventBoard
 from onebroker.http.live.client_stream import Boards
@@ -68,7 +69,13 @@ def live_services(sources: FeedSources) -> tuple[LiveServices, Child]:
 
 
 def build_services(
-    tree: Tree, settings: Settings, clock: Clock, store: Store, live: LiveServices, connections: Connections
+    tree: Tree,
+    settings: Settings,
+    clock: Clock,
+    store: Store,
+    live: LiveServices,
+    connections: Connections,
+    refused_clients: RefusedClients,
 ) -> Services:
     """Return what the routes need: from `tree`, from the streams, and from the listener's connections."""
     return Services(
@@ -76,6 +83,7 @@ def build_services(
         settings=settings.service,
         token=tree.token,
         token_actor=tree.token_actor,
+        refused_clients=refused_clients,
         actors=tree.supervisor.states,
         crashes=tree.crashes.records,
         store_reachable=lambda: store.reachable,

@@ -33,6 +33,7 @@ from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.sections import EngineSettings, ServiceSettings
 from onebroker.http.listener.connect_guard import ConnectGuard, metrics_guard
+from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.live.open_streams import Streams
 from onebroker.http.metrics import MetricSource
 
@@ -88,6 +89,14 @@ class LiveServices:
     """Set when the service stops: every stream is closed."""
 
 
+def _connect_guard(services: "Services") -> ConnectGuard:
+    return ConnectGuard(services.refused_clients)
+
+
+def _metrics_guard(services: "Services") -> ConnectGuard:
+    return metrics_guard(services.refused_clients)
+
+
 @attrs.frozen(kw_only=True)
 class Services:
     clock: Clock
@@ -95,9 +104,11 @@ class Services:
     token: Published[HeldToken | None]
     """None until the token actor has read the stored token."""
     token_actor: Address[TokenMessage]
-    connects: ConnectGuard = attrs.field(factory=ConnectGuard)
+    refused_clients: RefusedClients = attrs.field(factory=RefusedClients)
+    """Tells the clients that are refused; the default tells nobody (tests)."""
+    connects: ConnectGuard = attrs.field(default=attrs.Factory(_connect_guard, takes_self=True))
     """Slows and counts connects with wrong credentials."""
-    metrics_readers: ConnectGuard = attrs.field(factory=metrics_guard)
+    metrics_readers: ConnectGuard = attrs.field(default=attrs.Factory(_metrics_guard, takes_self=True))
     """The same for readings of the metrics with a wrong metrics token."""
 
     actors: Callable[[], Mapping[str, bool]]

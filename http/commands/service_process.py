@@ -5,7 +5,6 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import date
-from functools import partial
 from pathlib import Path
 
 import attrs
@@ -38,7 +37,8 @@ from onebroker.http.control.control_socket import SOCKET_NAME, ControlContext, s
 from onebroker.http.listener.accept_loop import TlsFiles, serve
 from onebroker.http.listener.connection_limits import Connections, raise_file_limit
 from onebroker.http.listener.gc_pauses import settle_collector
-from onebroker.http.listener.minute_log import flush_each_minute
+from onebroker.http.listener.minute_log import flush_held
+from onebroker.http.listener.refused_clients import RefusedClients
 
 _log = logging.getLogger("onebroker.service")
 
@@ -102,7 +102,9 @@ async def run_service(options: ServiceOptions) -> None:
     """
     service = options.settings.service
     raise_file_limit()
-    connections = Connections()
+    events = Events(write_to_log)
+    refused_clients = RefusedClients(events)
+    connections = Connections(clients=refused_clients)
     tls = None
     if service.tls_certificate is not None and service.tls_key is not None:
         tls = TlsFiles(certificate=service.tls_certificate, key=service.tls_key)
@@ -110,9 +112,9 @@ async def run_service(options: ServiceOptions) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_wait_for_signal, shutdown, listening, nursery.cancel_scope)
         nursery.start_soon(warn_of_old_charges, options.charges, options.clock)
-        async with _running_tree(options) as (tree, store), trio.open_nursery() as serving:
+        async with _running_tree(options, events) as (tree, store), trio.open_nursery() as serving:
             live = await start_live(tree, options.clock, store)
-            services = build_services(tree, options.settings, options.clock, store, live, connections)
+            services = build_services(tree, options.settings, options.clock, store, live, connections, refused_clients)
             app = build_app(services)
 
             async def end_streams() -> None:
@@ -146,9 +148,7 @@ async def run_service(options: ServiceOptions) -> None:
             listening.set()
             settle_collector()
             serving.start_soon(end_streams)
-            serving.start_soon(
-                partial(flush_each_minute, *connections.logs, services.connects.log, services.metrics_readers.log)
-            )
+            serving.start_soon(flush_held, refused_clients.log, connections.no_room)
             serving.start_soon(options.on_ready, addresses[0], tree)
         nursery.cancel_scope.cancel()
 
@@ -174,7 +174,7 @@ async def _wait_for_signal(shutdown: trio.Event, listening: trio.Event, everythi
 
 
 @asynccontextmanager
-async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, RedisStore]]:
+async def _running_tree(options: ServiceOptions, events: Events) -> AsyncIterator[tuple[Tree, RedisStore]]:
     settings, data_dir = options.settings, options.data_directory.path
     store, store_child = open_store(settings, data_dir)
     documented = document_calendar(settings)
@@ -206,7 +206,7 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
             owner=options.data_directory.engine_owner(),
             catalogue_builder=ProcessBuilder(data_dir / CATALOGUE_FOLDER),
             store_child=store_child,
-            events=Events(write_to_log),
+            events=events,
         )
         try:
             async with open_tree(inputs) as tree:

@@ -5,12 +5,11 @@ Right credentials wait too: otherwise a guesser who stops at the first sign of a
 connections at once gain a guesser nothing that matters against the least length of a secret (`config.network_exposure`).
 """
 
-import logging
 from collections import deque
 
 import trio
 
-from onebroker.http.listener.minute_log import MinuteLog
+from onebroker.http.listener.refused_clients import RefusedClients, Why
 from onebroker.http.metrics import Metric
 
 STEP_SECONDS = 0.05
@@ -18,28 +17,28 @@ STEP_SECONDS = 0.05
 MOST_SECONDS = 2.0
 FORGOTTEN_SECONDS = 60.0
 
-_log = logging.getLogger("onebroker.http.auth")
-
 
 class ConnectGuard:
     """Counts wrong tries of one kind, by trio's clock."""
 
     def __init__(
         self,
+        clients: RefusedClients,
         *,
-        said: str = "connects with a wrong API key or secret were refused",
+        why: Why = Why.CREDENTIALS,
         metric: str = "onebroker_connects_refused_total",
         doc: str = "Connects with a wrong API key or secret.",
     ) -> None:
-        """`said` is the log line; the count and the last peer follow it. `metric` and `doc` name the counter."""
-        self._said, self._metric, self._doc = said, metric, doc
+        """`clients` tells the refusals, with the reason `why`. `metric` and `doc` name the counter."""
+        self._clients, self._why, self._metric, self._doc = clients, why, metric, doc
         self._wrong: deque[float] = deque(maxlen=round(MOST_SECONDS / STEP_SECONDS))
-        self.log = MinuteLog(_log, now=trio.current_time)
+        self._total = 0
 
     def refused(self, peer: str) -> None:
         """Count a wrong try from `peer`."""
         self._wrong.append(trio.current_time())
-        self.log.note(self._said, peer)
+        self._total += 1
+        self._clients.note(self._why, peer)
 
     async def wait(self) -> None:
         """Wait as long as the wrong tries of the last minute require."""
@@ -55,15 +54,16 @@ class ConnectGuard:
                 name=self._metric,
                 kind="counter",
                 doc=self._doc,
-                samples=(({}, float(self.log.total)),),
+                samples=(({}, float(self._total)),),
             )
         ]
 
 
-def metrics_guard() -> ConnectGuard:
+def metrics_guard(clients: RefusedClients) -> ConnectGuard:
     """Return a guard for the metrics token; guesses of this token delay no connect."""
     return ConnectGuard(
-        said="readings of the metrics with a wrong token were refused",
+        clients,
+        why=Why.METRICS_TOKEN,
         metric="onebroker_metrics_refused_total",
         doc="Readings of the metrics with a wrong metrics token.",
     )

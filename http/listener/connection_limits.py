@@ -16,12 +16,13 @@ import os
 import resource
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import attrs
 import trio
 
-from onebroker.http.listener.minute_log import MinuteLog
+from onebroker.http.listener.minute_log import MinuteLog, warnings_to
+from onebroker.http.listener.refused_clients import RefusedClients, Why
 from onebroker.http.metrics import Metric
 
 MOST_CONNECTIONS = 512
@@ -118,7 +119,9 @@ class Connections:
         reserved_files: int = RESERVED_FILES,
         limit: Callable[[], int] = file_limit,
         count_files: Callable[[], int] = open_files,
+        clients: RefusedClients | None = None,
     ) -> None:
+        """`clients` tells the connections that are refused or give way; without it nobody hears of them."""
         self._most = most
         self._most_strangers = most_strangers
         self._reserved_files = reserved_files
@@ -128,14 +131,11 @@ class Connections:
         self._counted_at: float | None = None
         self._open: dict[Peer, None] = {}
         self._none = trio.Event()
-        self._refusals = MinuteLog(_log, now=trio.current_time)
-        self._give_ways = MinuteLog(_log, now=trio.current_time)
-        self.no_room = MinuteLog(_log, now=trio.current_time)
+        self._clients = clients or RefusedClients()
+        self._refused = 0
+        self._gave_way = 0
+        self.no_room = MinuteLog(warnings_to(_log), now=trio.current_time)
         """Connections for which the system had no file."""
-
-    @property
-    def logs(self) -> tuple[MinuteLog, ...]:
-        return self._refusals, self._give_ways, self.no_room
 
     @property
     def open(self) -> int:
@@ -146,8 +146,8 @@ class Connections:
             open=len(self._open),
             proved=sum(peer.proved for peer in self._open),
             most=self._most,
-            refused=self._refusals.total,
-            gave_way=self._give_ways.total,
+            refused=self._refused,
+            gave_way=self._gave_way,
             free_files=self.free_files(),
         )
 
@@ -175,23 +175,27 @@ class Connections:
 
     def _make_room(self, address: str) -> bool:
         if self.free_files() <= self._reserved_files:
-            self._refusals.note("connections are refused: the files that are left are the order engine's", address)
-            return False
+            return self._refuse(Why.FILES, address)
         strangers = [peer for peer in self._open if not peer.proved]
         of_address = [peer for peer in strangers if peer.address == address]
         if len(of_address) >= self._most_strangers:
             self._give_way(of_address)
         elif len(self._open) >= self._most:
             if not strangers:
-                self._refusals.note(f"connections are refused: {self._most} of callers with a token are open", address)
-                return False
+                return self._refuse(Why.CONNECTIONS, address)
             self._give_way(strangers)
         return True
+
+    def _refuse(self, why: Why, address: str) -> Literal[False]:
+        self._refused += 1
+        self._clients.note(why, address)
+        return False
 
     def _give_way(self, strangers: list[Peer]) -> None:
         """Cut the oldest stranger without a request in progress, or else the oldest stranger."""
         peer = next((peer for peer in strangers if not peer.busy), strangers[0])
-        self._give_ways.note("connections without a token give way to newer ones", peer.address)
+        self._gave_way += 1
+        self._clients.note(Why.GAVE_WAY, peer.address)
         self._open.pop(peer)
         peer.cut()
 

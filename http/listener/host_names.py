@@ -14,19 +14,24 @@ from onebroker.config.messages import shared
 from onebroker.config.network_exposure import is_loopback
 from onebroker.config.refusal import Refusal
 from onebroker.config.sections import ServiceSettings
+from onebroker.http.listener.refused_clients import RefusedClients, Why
 
 
 class HostNames:
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, clients: RefusedClients) -> None:
+        """`clients` tells the refusals."""
+        self._clients = clients
         self._names = frozenset(_bare(name) for name in (settings.host, *settings.host_names))
 
     def check(self, request: Request | Websocket) -> None:
         """Raise Refusal 421 for another site's name, and 403 for a WebSocket from another site's page."""
         host = request.headers.get("host")  # HTTP/1.0 may have no `Host`; no browser speaks it
         if host is not None and not self._is_own(_bare(host), request):
+            self._clients.note(Why.HOST, request.remote_addr or "")
             raise Refusal(421, shared.host_not_served(host))
         origin = request.headers.get("origin")
         if isinstance(request, Websocket) and origin is not None and not self._is_own(_host_of(origin), request):
+            self._clients.note(Why.ORIGIN, request.remote_addr or "")
             raise Refusal(403, shared.origin_not_served(origin))
 
     def _is_own(self, name: str, request: Request | Websocket) -> bool:

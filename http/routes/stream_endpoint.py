@@ -91,7 +91,7 @@ class _Connection:
         try:
             presented, resume = (header, None) if header is not None else await self._shown_token()
             with proving(self._upgrade):
-                auth.check_presented(presented, self._services)
+                auth.check_client(presented, self._services, _address(self._upgrade))
             with self._streams.connection():
                 self._begin(resume)
                 return await self._serve(presented)
@@ -298,6 +298,12 @@ def _one(item: object, snapshot: Snapshot, do: Callable[[Instrument], None]) -> 
     except Refusal as refused:
         return {"status": refused.status, **refused.body()}
     return {"status": 200, "instrument_id": instrument.instrument_id}
+
+
+def _address(upgrade: Mapping[str, Any]) -> str:
+    """Return the client's address of an ASGI scope, without its port; empty if it is not known."""
+    client = upgrade.get("client")
+    return str(client[0]) if client else ""
 
 
 def _with_id(own_id: str | int | float | None) -> dict[str, object]:

@@ -16,6 +16,7 @@ import pytest
 import trio
 from quart_trio import QuartTrio
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, Supervisor, open_supervisor
@@ -26,8 +27,10 @@ from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken
 from onebroker.config.clock import IST, Clock
 from onebroker.config.converters import Secret
+from onebroker.config.events import Event
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
+from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.route_table import ROUTES
 from onebroker.http.services import Services
 from tests.support.patience import PATIENCE_SECONDS
@@ -67,6 +70,8 @@ class House:
     store: MemoryStore
     durable: MemoryDurable
     supervisor: Supervisor
+    heard: list[Event]
+    """The events that were told."""
 
     @cached_property
     def app(self) -> QuartTrio:
@@ -88,6 +93,7 @@ async def house() -> AsyncIterator[House]:
     mailbox: Mailbox[TokenMessage] = open_mailbox("the token actor", capacity=8)
     published: Published[HeldToken | None] = Published(None)
     crashes = CrashLog(clock)
+    heard: list[Event] = []
     settings = ServiceSettings(
         data_dir=Path("/nonexistent"),
         api_key=Secret("key-1"),
@@ -115,8 +121,9 @@ async def house() -> AsyncIterator[House]:
             actors=supervisor.states,
             crashes=crashes.records,
             store_reachable=lambda: store.reachable,
+            refused_clients=RefusedClients(Events(heard.append)),
         )
-        yield House(services, store, durable, supervisor)
+        yield House(services, store, durable, supervisor, heard)
 
 
 @pytest.fixture

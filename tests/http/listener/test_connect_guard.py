@@ -3,6 +3,7 @@
 import pytest
 import trio
 
+from onebroker.config.events import ClientRefused
 from onebroker.http.listener.connect_guard import FORGOTTEN_SECONDS, MOST_SECONDS, STEP_SECONDS
 
 WRONG = {"api-key": "key-1", "api-secret": "wrong"}
@@ -36,14 +37,14 @@ async def scrape(client, metrics_token) -> tuple[int, float]:
 
 
 async def test_guesses_of_the_metrics_token_wait_likewise_are_counted_and_hold_up_no_connect(
-    client, token, autojump_clock, caplog
+    house, client, token, autojump_clock
 ):
     assert await scrape(client, "metrics-1") == (200, 0)
     for number in range(5):
         assert await scrape(client, "wrong") == (401, number * STEP_SECONDS)
     assert await scrape(client, "metrics-1") == (200, 5 * STEP_SECONDS)
     assert await connect(client, RIGHT) == (200, 0)
-    assert caplog.messages[0].startswith("readings of the metrics with a wrong token were refused")
+    assert house.heard == [ClientRefused(why="wrong metrics token", address="<local>", count=1)]
     figures = await (await client.get("/metrics", headers={"access-token": token})).get_data(as_text=True)
     assert "onebroker_metrics_refused_total 5\n" in figures
     assert "onebroker_connects_refused_total 0\n" in figures
@@ -51,14 +52,14 @@ async def test_guesses_of_the_metrics_token_wait_likewise_are_counted_and_hold_u
     assert await scrape(client, "metrics-1") == (200, 0)
 
 
-async def test_wrong_connects_are_a_line_a_minute_and_a_figure(client, token, autojump_clock, caplog):
+async def test_wrong_connects_are_an_event_a_minute_and_a_figure(house, client, token, autojump_clock):
     async with trio.open_nursery() as guessers:
         for _ in range(50):
             guessers.start_soon(connect, client, WRONG)
     await trio.sleep(FORGOTTEN_SECONDS)
     await connect(client, WRONG)
-    assert [line.split(" (")[1].split(" ")[0] for line in caplog.messages] == ["1", "50"]
-    assert all(line.startswith("connects with a wrong API key or secret were refused") for line in caplog.messages)
-    assert "wrong;" not in caplog.text
+    assert house.heard == [
+        ClientRefused(why="wrong API key or secret", address="<local>", count=count) for count in (1, 50)
+    ]
     figures = await (await client.get("/metrics", headers={"access-token": token})).get_data(as_text=True)
     assert "onebroker_connects_refused_total 51\n" in figures

@@ -1,6 +1,5 @@
 """Bounds on connections, over real sockets: strangers give way, callers with a token do not, and files are kept for the engine."""
 
-import logging
 import resource
 from contextlib import suppress
 
@@ -10,11 +9,12 @@ import trio.testing
 from quart import Request
 from quart.wrappers import Response
 
+from onebroker.config.events import ClientRefused
 from onebroker.http import render
 from onebroker.http.app import build_app
 from onebroker.http.listener import accept_loop
 from onebroker.http.listener.connection_limits import Connections, file_limit, open_files, proving, raise_file_limit
-from onebroker.http.listener.minute_log import MINUTE_SECONDS, MinuteLog
+from onebroker.http.listener.refused_clients import Why
 from tests.support.served import listening, route
 
 HEAD = "GET {} HTTP/1.1\r\nHost: 127.0.0.1\r\n{}\r\n"
@@ -43,8 +43,9 @@ async def counted(connections: Connections, number: int) -> None:
 
 
 @pytest.mark.parametrize("bound", ["of one address", "in all"])
-async def test_the_oldest_stranger_gives_way_and_a_caller_with_the_token_never(house, token, bound: str, caplog):
-    bounds = Connections(most_strangers=3) if bound == "of one address" else Connections(most=4, most_strangers=100)
+async def test_the_oldest_stranger_gives_way_and_a_caller_with_the_token_never(house, token, bound: str):
+    limits = {"most_strangers": 3} if bound == "of one address" else {"most": 4, "most_strangers": 100}
+    bounds = Connections(**limits, clients=house.services.refused_clients)
     async with listening(house.app, connections=bounds) as served:
         proved = await served.open()
         assert b" 200 " in await answered(proved, "/api/session/status", token)
@@ -59,10 +60,7 @@ async def test_the_oldest_stranger_gives_way_and_a_caller_with_the_token_never(h
         assert b" 200 " in await answered(newer, "/health")
         assert b" 200 " in await answered(strangers[1], "/health")
         assert bounds.figures().gave_way == 1
-    assert (
-        "connections without a token give way to newer ones (1 since the last such line; the last one: 127.0.0.1)"
-        in caplog.text
-    )
+    assert house.heard == [ClientRefused(why=Why.GAVE_WAY.value, address="127.0.0.1", count=1)]
 
 
 async def test_a_stranger_with_a_request_in_progress_gives_way_after_those_without(services):
@@ -86,8 +84,8 @@ async def test_a_stranger_with_a_request_in_progress_gives_way_after_those_witho
         assert b" 200 " in await busy.receive_some(1024)
 
 
-async def test_callers_with_the_token_take_no_room_of_strangers_and_are_bounded_too(house, token, caplog):
-    bounds = Connections(most=3, most_strangers=1)
+async def test_callers_with_the_token_take_no_room_of_strangers_and_are_bounded_too(house, token):
+    bounds = Connections(most=3, most_strangers=1, clients=house.services.refused_clients)
     async with listening(house.app, connections=bounds) as served:
         callers = []
         for _ in range(3):
@@ -98,7 +96,7 @@ async def test_callers_with_the_token_take_no_room_of_strangers_and_are_bounded_
         for caller in callers:
             assert b" 200 " in await answered(caller, "/api/session/status", token)
         assert bounds.figures().refused == 3
-    assert caplog.text.count("connections are refused: 3 of callers with a token are open") == 1
+    assert house.heard == [ClientRefused(why=Why.CONNECTIONS.value, address="127.0.0.1", count=1)]
 
 
 async def test_a_wrong_token_makes_a_caller_a_stranger(house, token):
@@ -190,18 +188,3 @@ def test_open_files_are_counted(tmp_path):
 def test_a_scope_without_a_connection_proves_nothing():
     with proving({"state": {}}), proving({}):
         pass
-
-
-def test_a_minute_log_writes_the_first_event_and_one_line_a_minute(caplog):
-    caplog.set_level(logging.WARNING)
-    now = 0.0
-    log = MinuteLog(logging.getLogger("test"), now=lambda: now)
-    for _ in range(5):
-        log.note("something failed", "127.0.0.1")
-        now += 1
-    assert caplog.messages == ["something failed (1 since the last such line; the last one: 127.0.0.1)"]
-    now = MINUTE_SECONDS
-    log.flush()
-    log.flush()
-    assert caplog.messages[1:] == ["something failed (4 since the last such line; the last one: 127.0.0.1)"]
-    assert log.total == 5

@@ -76,10 +76,11 @@ async def test_any_other_first_message_closes_with_4401(live, autojump_clock, fi
 
 
 @pytest.mark.parametrize("given", ["", "wrong"])
-async def test_a_wrong_token_in_the_header_closes_with_4401(live, autojump_clock, given):
+async def test_a_wrong_token_in_the_header_closes_with_4401_and_is_told(live, house, autojump_clock, given):
     async with live.talk(token=given) as wire:
         await wire.over.wait()
     assert wire.closed == stream_endpoint.Close(4401, session.INVALID_ACCESS_TOKEN)
+    assert [event.why for event in house.heard] == ["wrong access token"]
 
 
 async def test_silence_without_a_token_is_closed_with_4401_after_five_seconds(live, autojump_clock):
@@ -90,13 +91,14 @@ async def test_silence_without_a_token_is_closed_with_4401_after_five_seconds(li
     assert wire.closed == stream_endpoint.Close(4401, session.ACCESS_TOKEN_REQUIRED)
 
 
-async def test_a_disconnect_closes_every_stream_with_4401(live, autojump_clock):
+async def test_a_disconnect_closes_every_stream_with_4401_and_refuses_nobody(live, house, autojump_clock):
     async with live.talk() as one, live.talk() as other:
         await one.hear(), await other.hear()
         await live.services.token_actor.ask(lambda reply: Disconnect(token=live.token.encode(), reply=reply), 5)
         await one.over.wait()
         await other.over.wait()
     assert one.closed == other.closed == stream_endpoint.Close(4401, session.INVALID_ACCESS_TOKEN)
+    assert house.heard == []
 
 
 async def test_a_renewed_token_closes_the_stream_of_the_old_one_which_the_new_one_may_resume(live, autojump_clock):
