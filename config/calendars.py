@@ -101,6 +101,16 @@ class Calendar:
         timetable = self._timetables.get((exchange, calendar))
         return timetable is not None and _india_day(day).year in timetable.years
 
+    def known_until(self, exchange: str) -> date | None:
+        """Return the last day whose holidays are known in every calendar of the exchange that knows any. None where none knows any: the
+        exchange is unknown, or its market never closes."""
+        last_years = [
+            max(timetable.years)
+            for (of, _), timetable in self._timetables.items()
+            if of == exchange and timetable.years
+        ]
+        return date(min(last_years), 12, 31) if last_years else None
+
     def pre_open(self, exchange: str, day: date) -> Session | None:
         """Return the equity pre-open of a day, or None when the day or the exchange has none."""
         return self._day(exchange, "equity", day).pre_open
@@ -217,6 +227,9 @@ class JoinedCalendar(Calendar):
     def covers(self, exchange: str, calendar: str, day: date) -> bool:
         responsible = self._before if _india_day(day) < self._first else self._since
         return responsible.covers(exchange, calendar, day)
+
+    def known_until(self, exchange: str) -> date | None:
+        return self._since.known_until(exchange)
 
     def _day(self, exchange: str, calendar: str, day: date) -> Day:
         responsible = self._before if _india_day(day) < self._first else self._since

@@ -62,7 +62,7 @@ class Stopped(Event):
     name: ClassVar[str] = "stop"
 
     up_seconds: float
-    """Seconds between `start` and `stop`."""
+    """Seconds for which the service took requests."""
 
 
 @attrs.frozen(kw_only=True)

@@ -14,11 +14,13 @@ from onebroker.brokers.registry import build_registry
 from onebroker.config.charges.load import load_charges
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock, awake_seconds
+from onebroker.config.events import Started
 from onebroker.config.network_exposure import exposures
 from onebroker.config.settings import Settings, SettingsError, load_settings
 from onebroker.config.unserved_settings import unserved_values
 from onebroker.http.commands.exit_codes import DONE
 from onebroker.http.commands.service_process import ServiceOptions, known_brokers, run_service, second_hosts
+from onebroker.http.commands.start_facts import login_kinds, start_lines
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -42,8 +44,8 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 async def _serve(settings: Settings, charges: Charges, directory: DataDirectory) -> None:
-    async def ready(address: str, tree: Tree) -> None:
-        sys.stdout.write(f"onebroker is running at {address}/api/\n")
+    def say(event: Started, address: str, tree: Tree) -> None:
+        sys.stdout.write("".join(f"{line}\n" for line in start_lines(event, address, login_kinds(tree))))
         sys.stdout.flush()
 
     await run_service(
@@ -54,6 +56,6 @@ async def _serve(settings: Settings, charges: Charges, directory: DataDirectory)
             clock=Clock(awake=awake_seconds()),
             data_directory=directory,
             day_limits=True,
-            on_ready=ready,
+            on_start=say,
         )
     )

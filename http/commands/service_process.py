@@ -29,9 +29,12 @@ from onebroker.config.calendars import Calendar, DocumentCalendar, JoinedCalenda
 from onebroker.config.charges.load import age_warning, built_in_charges
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
+from onebroker.config.events import Started, Stopped
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.settings import Settings
 from onebroker.http.app import build_app
+from onebroker.http.commands.calendar_end import tell_calendar_ends
+from onebroker.http.commands.start_facts import started, wait_for_stored_logins
 from onebroker.http.composition import build_services, start_live
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlContext, serve_control
 from onebroker.http.listener.accept_loop import TlsFiles, serve
@@ -52,6 +55,14 @@ OnReady = Callable[[str, Tree], Awaitable[None]]
 """Called with the address once the service answers; it may keep running while the service runs."""
 
 
+OnStart = Callable[[Started, str, Tree], None]
+"""Called with the event `start` and the address, once the service answers and the stored logins were tried."""
+
+
+def _say_nothing(_event: Started, _address: str, _tree: Tree) -> None:
+    pass
+
+
 @attrs.frozen(kw_only=True)
 class ServiceOptions:
     settings: Settings
@@ -64,7 +75,8 @@ class ServiceOptions:
     open_since: date | None = None
     """The first day of a market that never closes (`calendar = "always_open"`). Before that day the market had real
     hours; None: it never had real hours."""
-    on_ready: OnReady
+    on_start: OnStart = _say_nothing
+    on_ready: OnReady | None = None
 
 
 def known_brokers(registry: Registry) -> dict[str, frozenset[str]]:
@@ -109,6 +121,7 @@ async def run_service(options: ServiceOptions) -> None:
     if service.tls_certificate is not None and service.tls_key is not None:
         tls = TlsFiles(certificate=service.tls_certificate, key=service.tls_key)
     shutdown, listening = trio.Event(), trio.Event()
+    listening_since: float | None = None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_wait_for_signal, shutdown, listening, nursery.cancel_scope)
         nursery.start_soon(warn_of_old_charges, options.charges, options.clock)
@@ -146,11 +159,27 @@ async def run_service(options: ServiceOptions) -> None:
             await serving.start(serve_control, options.data_directory.path / SOCKET_NAME, context)
             addresses = await serving.start(listen)
             listening.set()
+            listening_since = options.clock.monotonic()
             settle_collector()
             serving.start_soon(end_streams)
             serving.start_soon(flush_held, refused_clients.log, connections.no_room)
-            serving.start_soon(options.on_ready, addresses[0], tree)
+            serving.start_soon(tell_calendar_ends, tree.calendar, options.clock, events)
+            serving.start_soon(_tell_start, options, tree, addresses[0], store, events)
+            if options.on_ready is not None:
+                serving.start_soon(options.on_ready, addresses[0], tree)
         nursery.cancel_scope.cancel()
+    if listening_since is not None:
+        events.tell(Stopped(up_seconds=round(options.clock.monotonic() - listening_since, 1)))
+
+
+async def _tell_start(options: ServiceOptions, tree: Tree, address: str, store: RedisStore, events: Events) -> None:
+    """Tell `start` after the stored logins were tried; a service that is stopped before tells it at once."""
+    try:
+        await wait_for_stored_logins(tree)
+    finally:
+        event = started(tree, address, options.settings.service, store.durability)
+        events.tell(event)
+        options.on_start(event, address, tree)
 
 
 async def warn_of_old_charges(charges: Charges, clock: Clock) -> None:

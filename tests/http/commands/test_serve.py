@@ -1,6 +1,7 @@
 """`onebroker serve`: one that cannot start says why in one sentence with its exit code; one that runs has settled."""
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -40,6 +41,36 @@ def test_a_charges_file_that_cannot_be_used_is_refused_at_the_start_with_its_key
         capture_output=True, text=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (2, f"{charges}: dp[0].amount must be a number\n")
+
+
+def test_a_start_and_a_stop_are_told_and_the_start_is_printed(tmp_path, port):
+    path = tmp_path / "onebroker.toml"
+    path.write_text(
+        f'[service]\nport = {port}\ndata_dir = "{tmp_path / "data"}"\napi_key = "k"\napi_secret = "a secret for tests"\n'
+        'calendar = "always_open"\n'
+    )
+    path.chmod(0o600)
+    with subprocess.Popen(
+        [sys.executable, "-m", "onebroker.http", "--log-format", "json", "serve", "--config", str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        printed = [process.stdout.readline()]
+        while printed[-1] and not printed[-1].startswith("  calendar"):
+            printed.append(process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0
+    assert printed[0].endswith(f" is running at http://127.0.0.1:{port}/api/\n")
+    assert printed[1:] == [
+        "  brokers      no broker is set: docs/brokers.md lists the settings of each broker\n",
+        "  API key      yes\n",
+        "  store        every write on disk\n",
+        "  calendar     always open\n",
+    ]
+    events = [line for line in map(json.loads, log.splitlines()) if "event" in line]
+    assert [line["event"] for line in events if line["event"] in ("start", "stop")] == ["start", "stop"]
+    assert events[0]["listener"] == f"127.0.0.1:{port}"
+    assert "a secret for tests" not in log
 
 
 def test_what_stands_when_the_service_has_started_is_no_longer_looked_through_by_the_collector(service):
