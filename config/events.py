@@ -432,12 +432,22 @@ def as_text(event: Event) -> str:
 
 def as_json(event: Event) -> dict[str, object]:
     """Return an event as the values of a JSON object, its name first. Decimals are texts, as they were counted."""
-    plain = {name: str(value) if isinstance(value, Decimal) else value for name, value in event.fields.items()}
-    return {"event": event.name, **plain}
+    return {"event": event.name, **{name: _json_value(value) for name, value in event.fields.items()}}
+
+
+def _json_value(value: Value) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(encodable, value))
+    return encodable(str(value)) if isinstance(value, str | Decimal) else value
 
 
 def _shown(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = ",".join(value) if isinstance(value, tuple) else str(value)
-    return text if _WORD.fullmatch(text) else msgspec.json.encode(text).decode()
+    return text if _WORD.fullmatch(text) else msgspec.json.encode(encodable(text)).decode()
+
+
+def encodable(text: str) -> str:
+    """Return `text` with lone surrogates written out, because UTF-8 has no bytes for them."""
+    return text.encode("utf-8", "backslashreplace").decode()

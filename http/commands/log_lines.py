@@ -10,7 +10,7 @@ import msgspec
 
 from onebroker.config import events
 from onebroker.config.clock import from_epoch
-from onebroker.http.commands.printable import PrintableFormatter, printable
+from onebroker.http.commands.printable import PrintableFormatter, escaped, printable
 
 FORMATS = ("text", "json")
 
@@ -40,8 +40,8 @@ class JsonLines(logging.Formatter):
         else:
             line["message"] = printable(record.getMessage())
         if record.exc_info:
-            line["trace"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(line).decode()
+            line["trace"] = events.encodable(self.formatException(record.exc_info))
+        return escaped(msgspec.json.encode(line).decode())
 
 
 def log_to_stderr(level: str, form: str) -> None:

@@ -14,6 +14,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
 
 
+def escaped(document: str) -> str:
+    """Return a JSON document with its control characters escaped. JSON itself allows some that move a cursor or end a line."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+
+
 class PrintableFormatter(logging.Formatter):
     """A record's message is one line. A stack trace below it is indented, so that none of its lines looks like a record."""
 
