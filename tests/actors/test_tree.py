@@ -21,6 +21,7 @@ from onebroker.brokers.requests import CallKind, WireRequest
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.host.inprocess import InProcessTransport
 from onebroker.config.clock import IST
+from onebroker.config.events import CatalogueBuilt
 from tests.support.further import each_once
 
 
@@ -51,6 +52,7 @@ class Service:
                 owner="owner",
                 catalogue_builder=InProcessBuilder(build_registry()),
                 seed=1,
+                events=day.events,
             )
             async with open_tree(inputs) as tree:
                 for code in brokers if log_in else ():
@@ -99,6 +101,7 @@ async def test_every_document_soon_lists_every_broker_as_ok(day, service, autoju
         await day.until(lambda: statuses(tree, "holdings") == ALL_OK, 90)
         assert all(tree.supervisor.states().values())
         assert tree.crashes.records() == ()
+    assert [event.day for event in day.heard if isinstance(event, CatalogueBuilt)] == [day.clock.today().isoformat()]
 
 
 async def test_an_order_goes_from_the_intake_to_the_documents(day, service, autojump_clock):
