@@ -32,6 +32,7 @@ from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EndExits, EngineMessage, EngineStatus, Place
 from onebroker.actors.engine.context.past_volumes import StoredVolumes
+from onebroker.actors.engine.context.trading_gate import TradingGate
 from onebroker.actors.engine.context.troubles import Troubles
 from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import DeskMessage
@@ -84,7 +85,7 @@ from onebroker.actors.sessions.brokers_in_service import InService
 from onebroker.actors.sessions.messages import SessionMessage
 from onebroker.actors.sessions.session_view import SessionView, logged_in
 from onebroker.actors.sessions.slices import DocumentMessage
-from onebroker.actors.store.durable import Durable
+from onebroker.actors.store.durable import Durable, Halt
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import RESOURCES, Resource
 from onebroker.actors.token.actor import TokenActor
@@ -176,6 +177,8 @@ class Tree:
     """Tells which parent an order belongs to."""
     troubles: Troubles
     """The present troubles of parents."""
+    halt: Published[Halt | None]
+    """The halt of trading by hand."""
     loss: Published[DayLoss]
     """The day's loss, and whether new orders are refused because of it."""
     engine: Address[EngineMessage]
@@ -266,6 +269,7 @@ class _Planting:
             volumes=StoredVolumes(inputs.history),
             durable=inputs.durable,
             events=inputs.events,
+            gate=TradingGate(known=False),
         )
 
     def children(self) -> Iterator[Child]:
@@ -316,6 +320,7 @@ class _Planting:
             engine_status=self._engine_status,
             legs=self._legs,
             troubles=self._engine_context.troubles,
+            halt=self._engine_context.gate.halt,
             loss=self._loss,
             engine=self._engine_box.address,
             intent_waits=self._intent_waits,

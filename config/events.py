@@ -413,11 +413,32 @@ class LossLock(Event):
     limit: Decimal
 
 
+@attrs.frozen(kw_only=True)
+class HaltOn(Event):
+    """A person has halted trading. Told when it holds, which is before it is stored."""
+
+    name: ClassVar[str] = "halt.on"
+    level: ClassVar[int] = logging.WARNING
+
+    mode: str
+    """`reduce_only` or `nothing`."""
+    reason: str
+    """The person's words."""
+
+
+@attrs.frozen(kw_only=True)
+class HaltOff(Event):
+    """A person lets trading go on."""
+
+    name: ClassVar[str] = "halt.off"
+    level: ClassVar[int] = logging.WARNING
+
+
 ALL: tuple[type[Event], ...] = (
     Started, Stopped, ClockStepped, CalendarEnds, CatalogueBuilt, ClientRefused,
     LoginDone, LoginNeeded, LoginRefused, FeedUp, FeedDown, FeedMute, ReadFailing, ReadOk, BudgetFull,
     OrderSent, OrderAnswered, OrderUnknown, OrderSettled, OrderRejected, OrderFilled, ParentState, ExposureUnprotected,
-    ExposureProtected, ParentTrouble, ParentTroubleOver, LossLock,
+    ExposureProtected, ParentTrouble, ParentTroubleOver, LossLock, HaltOn, HaltOff,
 )  # fmt: skip
 """Every kind of event, in the order of the page."""
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import date
+from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
@@ -81,6 +82,26 @@ class EngineCount:
     """Whether Redis came back with fewer writes, and not all brokers' books have been read since."""
 
 
+class HaltMode(StrEnum):
+    """What a halt of trading lets pass."""
+
+    REDUCE_ONLY = "reduce_only"
+    """Exits, cancels, and orders that only reduce a position."""
+    NOTHING = "nothing"
+    """Cancels only."""
+
+
+@attrs.frozen(kw_only=True)
+class Halt:
+    """A halt of trading by hand."""
+
+    mode: HaltMode
+    reason: str
+    """The words of the person who halted."""
+    since: str
+    """ISO 8601, IST."""
+
+
 class Durable(Protocol):
     """Every method raises DurableError when the store cannot be used."""
 
@@ -128,6 +149,12 @@ class Durable(Protocol):
     async def put_daily_load(self, load: DailyLoad) -> None:
         """Replace the stored load of that market."""
 
+    async def halt(self) -> Halt | None:
+        """Return the halt of trading; None when trading is not halted."""
+
+    async def put_halt(self, halt: Halt | None) -> None:
+        """Replace the halt; None ends it."""
+
     async def engine_count(self) -> EngineCount | None:
         """Return the last stored count."""
 
@@ -166,6 +193,12 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE engine_count (
         only INTEGER PRIMARY KEY CHECK (only = 1),
         run INTEGER NOT NULL, writes INTEGER NOT NULL, lost INTEGER NOT NULL
+    ) STRICT;
+    """,
+    """
+    CREATE TABLE halt (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        mode TEXT NOT NULL, reason TEXT NOT NULL, since TEXT NOT NULL
     ) STRICT;
     """,
 )
@@ -239,6 +272,12 @@ class SqliteDurable:
 
     async def put_daily_load(self, load: DailyLoad) -> None:
         await self._call(lambda connection: durable_history.write_daily_load(connection, load))
+
+    async def halt(self) -> Halt | None:
+        return await self._call(_read_halt)
+
+    async def put_halt(self, halt: Halt | None) -> None:
+        await self._call(lambda connection: _write_halt(connection, halt))
 
     async def engine_count(self) -> EngineCount | None:
         return await self._call(_read_count)
@@ -338,6 +377,21 @@ def _write_token(connection: sqlite3.Connection, token: AccessToken) -> None:
     )
 
 
+def _read_halt(connection: sqlite3.Connection) -> Halt | None:
+    row = connection.execute("SELECT mode, reason, since FROM halt").fetchone()
+    return Halt(mode=HaltMode(row[0]), reason=row[1], since=row[2]) if row is not None else None
+
+
+def _write_halt(connection: sqlite3.Connection, halt: Halt | None) -> None:
+    if halt is None:
+        connection.execute("DELETE FROM halt")
+        return
+    connection.execute(
+        "INSERT OR REPLACE INTO halt (only, mode, reason, since) VALUES (1, ?, ?, ?)",
+        (halt.mode.value, halt.reason, halt.since),
+    )
+
+
 def _read_count(connection: sqlite3.Connection) -> EngineCount | None:
     row = connection.execute("SELECT run, writes, lost FROM engine_count").fetchone()
     return EngineCount(run=row[0], writes=row[1], lost=bool(row[2])) if row is not None else None
@@ -402,6 +456,7 @@ class MemoryDurable:
         self._instruments: dict[str, Identity] = {}
         self._daily: dict[str, DailyLoad] = {}
         self._count: EngineCount | None = None
+        self._halt: Halt | None = None
         self._parts: dict[str, list[tuple[float, bytes]]] = {}
         self._away: DurableError | None = None
 
@@ -476,6 +531,14 @@ class MemoryDurable:
     async def put_daily_load(self, load: DailyLoad) -> None:
         await self._contact()
         self._daily[load.market] = load
+
+    async def halt(self) -> Halt | None:
+        await self._contact()
+        return self._halt
+
+    async def put_halt(self, halt: Halt | None) -> None:
+        await self._contact()
+        self._halt = halt
 
     async def engine_count(self) -> EngineCount | None:
         await self._contact()

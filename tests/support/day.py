@@ -23,6 +23,7 @@ from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.books.day_results import DayResults
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage, EngineStatus, Place, PlaceBody
+from onebroker.actors.engine.context.trading_gate import TradingGate
 from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import (
     CancelOrder,
@@ -288,6 +289,7 @@ class Day:
             day_results=results,
             durable=self.durable,
             events=self.events,
+            gate=TradingGate(known=False),
         )
         self.engine_context = context
         self.engine: Address[EngineMessage] = engine_box.address

@@ -18,6 +18,7 @@ from onebroker.actors.engine.choice.market_protection import needs_stand_in, sta
 from onebroker.actors.engine.choice.ranking import is_holder, ranked, reduces, sold_out_today
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.contract_size import ContractSize, SizeStatus, contract_size
 from onebroker.actors.engine.orders.freeze_quantity import freeze_of
 from onebroker.config.messages import orders as texts
@@ -64,7 +65,10 @@ def choose(order: LegOrder, context: EngineContext) -> Choice:
     levies = levies_of(order, price, context.charges, now.date())
     facts = _Facts(order=order, now=now, price=price, levies=levies, size=size)
     candidates = list(_candidates(facts, context))
-    locked = None if order.exit else context.loss.value.refusal(context.clock.monotonic())
+    locked = None if order.exit else context.entry_lock()
+    stopped = context.gate.refusal(Passage.EXIT)  # not even what reduces a position passes
+    if stopped is not None:
+        return Choice(order=order, refusal=locked or stopped)
     if locked is not None and not any(map(reduces, candidates)):
         return Choice(order=order, refusal=locked)
     if (refusal := _size_refusal(order, size)) is not None:

@@ -7,11 +7,12 @@ import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.context.day_loss import DayLoss, Figure
-from onebroker.actors.engine.context.messages import EngineMessage
+from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage
 from onebroker.actors.engine.context.order_failures import OrderFailures
 from onebroker.actors.engine.context.past_volumes import NoVolumes, PastVolumes
 from onebroker.actors.engine.context.position_claims import Closes
 from onebroker.actors.engine.context.seen_quotes import SeenQuotes
+from onebroker.actors.engine.context.trading_gate import Passage, TradingGate
 from onebroker.actors.engine.context.troubles import Troubles
 from onebroker.actors.engine.context.write_count import WriteCount
 from onebroker.actors.engine.orders.order_index import Legs
@@ -101,6 +102,8 @@ class EngineContext:
     """Parents by id, as the store last acknowledged them, for the code that informs clients (`http.live`)."""
     volumes: PastVolumes = attrs.field(factory=NoVolumes)
     """The past volumes that shape slices which follow the market's volume."""
+    gate: TradingGate = attrs.field(factory=TradingGate)
+    """The halt of trading by hand."""
     failures: OrderFailures = attrs.field(factory=OrderFailures)
     events: Events = attrs.field(factory=Events)
     troubles: Troubles = attrs.Factory(lambda self: Troubles(self.events), takes_self=True)
@@ -122,6 +125,10 @@ class EngineContext:
         if handle is None:
             raise NotInService(broker)
         return handle
+
+    def entry_lock(self) -> EngineAnswer | None:
+        """Return why no entry may leave now: a halt by hand, or the day's loss; None when entries may leave."""
+        return self.gate.refusal(Passage.ENTRY) or self.loss.value.refusal(self.clock.monotonic())
 
     def read_soon(self, broker: str) -> None:
         """Ask for a read of a broker's order book soon; does nothing for a broker not in service."""

@@ -10,12 +10,15 @@ from onebroker.actors.engine.desk.cancels import cancel_order
 from onebroker.actors.engine.desk.desk_context import DeskContext, refused
 from onebroker.actors.engine.desk.engine_requests import modify_held, stop_parent
 from onebroker.actors.engine.desk.flatten import Flattening
+from onebroker.actors.engine.desk.halts import halt_trading, resume_trading
 from onebroker.actors.engine.desk.messages import (
     CancelOrder,
     DeskMessage,
     Flatten,
+    HaltTrading,
     ModifyHeld,
     ModifyOrder,
+    ResumeTrading,
     StopParent,
 )
 from onebroker.actors.engine.desk.modifies import Modifies
@@ -83,6 +86,10 @@ class DeskActor:
                 return await modify_held(self._desk, message)
             case Flatten():
                 return await self._flattening.flatten(message)
+            case HaltTrading():
+                return await halt_trading(self._desk, message)
+            case ResumeTrading():
+                return await resume_trading(self._desk, message)
             case _:
                 assert_never(message)
 

@@ -1,6 +1,7 @@
 """Cancel by order id: through the parent when the order is a leg of a running engine's open parent, else by the desk itself (rules 2.4.5)."""
 
 from onebroker.actors.engine.context.messages import CancelLeg, EngineAnswer, NotOurs
+from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.desk.desk_context import DeskContext, Held
 from onebroker.actors.engine.desk.messages import CancelOrder
 from onebroker.actors.engine.intake.dry_run import shown_url
@@ -57,6 +58,7 @@ async def _send(desk: DeskContext, held: Held, request: WireRequest) -> Sent:
         request=request,
         when_accepted=cancelling(held.row),
         event=cancel_event(held.broker, held.row, parent_id),
+        passage=Passage.CANCEL,
     )
     return await desk.send(message, Priority.CANCEL)
 

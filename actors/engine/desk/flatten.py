@@ -18,6 +18,7 @@ import trio
 from onebroker.actors.engine.books.fresh_reads import Read, began, is_ok, read_soon
 from onebroker.actors.engine.books.shown_positions import ShownPositions, positions_after, shown_lately, shown_since
 from onebroker.actors.engine.context.messages import EngineAnswer, HaltParents
+from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.desk.desk_context import MARGIN_SECONDS, DeskContext, Held
 from onebroker.actors.engine.desk.flatten_closes import Close, Closed, close_all, closes_of
 from onebroker.actors.engine.desk.messages import Flatten
@@ -233,6 +234,7 @@ class Flattening:
                 request=request,
                 when_accepted=cancelling(row),
                 event=cancel_event(code, row, self._desk.parent_of(Held(broker=code, row=row))),
+                passage=Passage.CANCEL,
             )
             sent = await self._desk.send(leaving, Priority.CANCEL)
         except NotSendable as error:

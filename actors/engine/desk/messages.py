@@ -7,6 +7,7 @@ import attrs
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.kernel.mailbox import Reply
+from onebroker.actors.store.durable import HaltMode
 
 
 @attrs.frozen(kw_only=True)
@@ -74,4 +75,20 @@ class Flatten:
     reply: Reply[EngineAnswer]
 
 
-DeskMessage: TypeAlias = CancelOrder | StopParent | ModifyOrder | ModifyHeld | Flatten
+@attrs.frozen(kw_only=True)
+class HaltTrading:
+    """Stop trading by hand."""
+
+    mode: HaltMode
+    reason: str
+    reply: Reply[EngineAnswer]
+
+
+@attrs.frozen(kw_only=True)
+class ResumeTrading:
+    """Let trading go on after a halt."""
+
+    reply: Reply[EngineAnswer]
+
+
+DeskMessage: TypeAlias = CancelOrder | StopParent | ModifyOrder | ModifyHeld | Flatten | HaltTrading | ResumeTrading

@@ -158,7 +158,7 @@ def _check_directions(root: Part, context: EngineContext) -> None:
 def _check_lockout(root: Part, context: EngineContext) -> None:
     """Refuse an order if the day's loss stops every order that it begins with, as a simple order is refused: it would only wait to be refused
     (4.7)."""
-    locked = context.loss.value.refusal(context.clock.monotonic())
+    locked = context.entry_lock()
     if locked is not None and all(_is_stopped(part, locked, context) for part in first_orders_of(root)):
         raise Refusal(locked.status, str(locked.body["error"]))
 

@@ -3,6 +3,7 @@
 from onebroker.actors.engine.books.shown_positions import shown_last
 from onebroker.actors.engine.choice.ranking import standing_units
 from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.accepted_changes import Target
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.config.refusal import Refusal
@@ -10,13 +11,19 @@ from onebroker.config.vocabulary import Side
 
 
 def check_growth(context: EngineContext, target: Target, changes: LegChange) -> None:
-    """Raise Refusal 403 or 503 when the day's loss keeps an order from growing, unless the whole order would only reduce a position."""
-    quantity = changes.quantity
-    if quantity is None or quantity <= target.row.quantity or _only_reduces(context, target, quantity):
-        return
-    refused = context.loss.value.refusal(context.clock.monotonic())
+    """Raise Refusal 403 or 503 when a halt, or the day's loss, keeps an order from growing, unless the whole order would only reduce a position."""
+    passage = passage_of(context, target, changes)
+    refused = context.entry_lock() if passage is Passage.ENTRY else context.gate.refusal(passage)
     if refused is not None:
         raise Refusal(refused.status, str(refused.body["error"]))
+
+
+def passage_of(context: EngineContext, target: Target, changes: LegChange) -> Passage:
+    """Return what a change does to the risk: a larger order is an entry, unless the whole order would only reduce a position."""
+    quantity = changes.quantity
+    if quantity is None or quantity <= target.row.quantity or _only_reduces(context, target, quantity):
+        return Passage.EXIT
+    return Passage.ENTRY
 
 
 def _only_reduces(context: EngineContext, target: Target, quantity: int) -> bool:

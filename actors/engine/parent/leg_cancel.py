@@ -12,6 +12,7 @@ import trio
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import CancelLeg
+from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord, ParentState
@@ -235,6 +236,7 @@ class Cancelling:
                     request=request,
                     when_accepted=cancelling_order(row),
                     event=cancel_event(broker, row, self._recorder.record.parent_order_id, leg_id or None),
+                    passage=Passage.CANCEL,
                 ),
                 RoomBy(priority=Priority.CANCEL, deadline=deadline),
                 write=write,

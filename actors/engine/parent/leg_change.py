@@ -8,12 +8,13 @@ import attrs
 from onebroker.actors.engine.context.engine_context import EngineContext, NotInService
 from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import LegChanged, ModifyLeg, NotOurs
+from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.accepted_changes import AcceptedChanges, Target, changed_row, check, instrument_of
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.orders.transitions import leg_as_shown, leg_modified
-from onebroker.actors.engine.parent.growth_check import check_growth
+from onebroker.actors.engine.parent.growth_check import check_growth, passage_of
 from onebroker.actors.engine.parent.leg_cancel import SENDS_NOTHING
 from onebroker.actors.engine.placing.message_events import change_event
 from onebroker.actors.engine.placing.send_once import Message, RoomBy, send_ahead
@@ -68,6 +69,16 @@ def priority_of_step(change: LegChange, *, exit: bool, reduces: bool) -> Priorit
     if not reduces and exit and change.trigger_price is not None:
         return Priority.TIGHTEN
     return Priority.EXIT if exit or reduces else Priority.MOVE
+
+
+@attrs.frozen(kw_only=True)
+class Way:
+    """How a change leaves."""
+
+    priority: Priority
+    passage: Passage
+    deadline: float
+    """Monotonic seconds until which it waits for room."""
 
 
 class Changing:
@@ -126,9 +137,13 @@ class Changing:
         if message.dry_run:
             return attrs.evolve(done, request=self._request(target, changes))
         closes = self._recorder.record.parameters.get("closes_position") is True
-        priority = priority_of(target.row, changes, closes=closes)
+        way = Way(
+            priority=priority_of(target.row, changes, closes=closes),
+            passage=passage_of(self._context, target, changes),
+            deadline=message.deadline,
+        )
         journal = taken_up(message.intent, message.parent_id)
-        return attrs.evolve(done, sent=await self.modify(leg, target, changes, priority, message.deadline, *journal))
+        return attrs.evolve(done, sent=await self.modify(leg, target, changes, way, *journal))
 
     async def _free(self, leg_id: str) -> LegRecord:
         """Return the leg once no message for it is unanswered. Raises Refusal 409."""
@@ -168,9 +183,7 @@ class Changing:
             instrument=instrument_of(self._context.catalogue.value.latest, leg.broker, leg.instrument_token),
         )
 
-    async def modify(
-        self, leg: LegRecord, target: Target, changes: LegChange, priority: Priority, deadline: float, *ops: Op
-    ) -> Sent:
+    async def modify(self, leg: LegRecord, target: Target, changes: LegChange, way: Way, *ops: Op) -> Sent:
         """Write the wanted values ahead (with `ops`), send the modify once, record the broker's answer (rows 19-23).
 
         Raises Refusal: then nothing was sent.
@@ -200,8 +213,9 @@ class Changing:
                         event=change_event(
                             leg.broker, target.row, changes, self._recorder.record.parent_order_id, leg.leg_id
                         ),
+                        passage=way.passage,
                     ),
-                    RoomBy(priority=priority, deadline=deadline),
+                    RoomBy(priority=way.priority, deadline=way.deadline),
                     write=write,
                     leave_before=self._lock.leave_before,
                 )

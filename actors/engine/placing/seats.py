@@ -5,8 +5,9 @@ from collections.abc import Iterable
 import attrs
 
 from onebroker.actors.engine.choice.broker_checks import Candidate, Skipped, Why
-from onebroker.actors.engine.choice.ranking import is_holder
+from onebroker.actors.engine.choice.ranking import is_holder, reduces
 from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.leg_tokens import leg_token
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
 from onebroker.actors.engine.placing.budget_room import ask_room, first_room
@@ -88,8 +89,12 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
         return Skipped(broker.code, str(error))
     # Brokers have their own words for after-market orders; their books give them.
     placed = placing(_as_accepted(sent), complete=not sent.after_market)
+    passage = Passage.EXIT if order.exit or reduces(candidate) else Passage.ENTRY
     event = place_event(seat.record, leg, order.instrument.instrument_id)
-    return Built(leg=leg, message=Message(broker=broker.code, request=request, when_accepted=placed, event=event))
+    return Built(
+        leg=leg,
+        message=Message(broker=broker.code, request=request, when_accepted=placed, event=event, passage=passage),
+    )
 
 
 def _as_accepted(sent: OrderTicket) -> OrderRow:

@@ -16,6 +16,7 @@ import attrs
 import trio
 
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
+from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.placing.budget_room import MARGIN_SECONDS, ask_room
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.acknowledged_changes import WhenAccepted
@@ -40,6 +41,8 @@ class Message:
     """The order's values once the broker has accepted the message."""
     event: OrderSent
     """What is told when the message leaves."""
+    passage: Passage
+    """What it does to the risk: a halt of trading stops it or lets it pass."""
 
 
 @attrs.frozen(kw_only=True)
@@ -71,14 +74,18 @@ async def send_ahead(
     except Exception:
         await handle.address.tell(ReturnRoom(permit=permit))
         raise
-    return await _send_once(
-        handle,
-        message,
-        permit,
-        leave_before=leave_before(),
-        timeout_seconds=context.settings.broker_timeout_seconds,
-        clock=context.clock,
-    )
+    with context.gate.leaving(message.passage) as refused:
+        if refused is not None:
+            await handle.address.tell(ReturnRoom(permit=permit))
+            return result(Outcome.REJECTED, str(refused.body["error"]), reached=False)
+        return await _send_once(
+            handle,
+            message,
+            permit,
+            leave_before=leave_before(),
+            timeout_seconds=context.settings.broker_timeout_seconds,
+            clock=context.clock,
+        )
 
 
 def whenever() -> float:

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 
 import attrs
 
+from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.leg_refusals import Refusals
 from onebroker.actors.engine.orders.leg_rows import row_of
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.parent.clock_corrections import ClockPut, refusals_put_right
 from onebroker.actors.engine.parent.leg_cancel import NOT_SENT
-from onebroker.actors.engine.parent.leg_change import priority_of_step
+from onebroker.actors.engine.parent.leg_change import Way, priority_of_step
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.parent.parent_end import why_not_sent
 from onebroker.actors.engine.placing.retry_delays import change_seconds
@@ -140,11 +141,14 @@ class LegSteps:
                 price=action.price if action.price != leg.price else None,
                 trigger_price=action.trigger if action.trigger != leg.trigger_price else None,
             )
-            priority = priority_of_step(change, exit=self._plan.is_exit(leg.part), reduces=action.reduces)
-            target = self._parent.changing.target(leg, row)
-            sent = await self._parent.changing.modify(
-                leg, target, change, priority, self._clock.monotonic() + ROOM_SECONDS
+            is_exit = self._plan.is_exit(leg.part)
+            way = Way(
+                priority=priority_of_step(change, exit=is_exit, reduces=action.reduces),
+                passage=Passage.EXIT if is_exit or action.reduces else Passage.ENTRY,
+                deadline=self._clock.monotonic() + ROOM_SECONDS,
             )
+            target = self._parent.changing.target(leg, row)
+            sent = await self._parent.changing.modify(leg, target, change, way)
             self._note_change(leg_id, action, change, sent)
         except Refusal:
             self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS

@@ -221,7 +221,7 @@ class PlanMarket:
         return shown.rows if tells else None
 
     def lockout(self) -> str | None:
-        refusal = self._context.loss.value.refusal(self._context.clock.monotonic())
+        refusal = self._context.entry_lock()
         return None if refusal is None else str(refusal.body["error"])
 
     def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:

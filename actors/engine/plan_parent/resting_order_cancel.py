@@ -17,6 +17,7 @@ from onebroker.actors.engine.books.fresh_reads import began, read_soon
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import CancelLeg, EndExits, NotOurs
+from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.intents import Intent, IntentKind
 from onebroker.actors.engine.orders.part_state import Holding
 from onebroker.actors.engine.parent.leg_cancel import NOT_SENT
@@ -214,7 +215,11 @@ class Clearing:
         return await send_ahead(
             self._context,
             Message(
-                broker=code, request=request, when_accepted=cancelling(row), event=cancel_event(code, row, parent_id)
+                broker=code,
+                request=request,
+                when_accepted=cancelling(row),
+                event=cancel_event(code, row, parent_id),
+                passage=Passage.CANCEL,
             ),
             RoomBy(priority=Priority.CANCEL, deadline=deadline),
             write=self._context.store.write,
