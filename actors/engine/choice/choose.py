@@ -66,9 +66,9 @@ def choose(order: LegOrder, context: EngineContext) -> Choice:
     facts = _Facts(order=order, now=now, price=price, levies=levies, size=size)
     candidates = list(_candidates(facts, context))
     locked = None if order.exit else context.entry_lock()
-    stopped = context.gate.refusal(Passage.EXIT)  # not even what reduces a position passes
+    stopped = context.gate.refusal(Passage.EXIT)  # not even orders that reduce a position pass; exits wait
     if stopped is not None:
-        return Choice(order=order, refusal=locked or stopped)
+        return Choice(order=order, refusal=stopped if order.closes else locked or stopped)
     if locked is not None and not any(map(reduces, candidates)):
         return Choice(order=order, refusal=locked)
     if (refusal := _size_refusal(order, size)) is not None:

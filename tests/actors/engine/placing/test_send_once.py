@@ -9,6 +9,7 @@ import attrs
 import pytest
 import trio
 
+from onebroker.actors.engine.context.trading_gate import Passage, TradingGate
 from onebroker.actors.engine.placing.send_once import Message, RoomBy, send_ahead, whenever
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.sessions.messages import (
@@ -45,6 +46,7 @@ class Road:
     does: object = None
     """What happens there: an exception to raise, or a cancel scope to cancel."""
     log: list[str] = attrs.field(factory=list)
+    gate: TradingGate = attrs.field(factory=TradingGate)
 
     def _pass(self, step):
         self.log.append(step)
@@ -87,9 +89,14 @@ class Road:
             session={"zerodha": handle}.__getitem__,
             clock=Clock(),
             settings=SimpleNamespace(broker_timeout_seconds=5.0),
+            gate=self.gate,
         )
         message = Message(
-            broker="zerodha", request=None, when_accepted=None, event=OrderSent(broker="zerodha", verb="place")
+            broker="zerodha",
+            request=None,
+            when_accepted=None,
+            event=OrderSent(broker="zerodha", verb="place"),
+            passage=Passage.ENTRY,
         )
         room = RoomBy(priority=Priority.CANCEL, deadline=context.clock.monotonic() + 5) if room is None else room
         return await send_ahead(context, message, room, write=self.write, leave_before=whenever)

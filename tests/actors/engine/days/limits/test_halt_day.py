@@ -1,0 +1,152 @@
+"""A person halts trading, and lets it go on (order-engine 4.10), judged on the exchange's ledger."""
+
+import attrs
+import pytest
+import trio
+
+from onebroker.actors.engine.desk.messages import HaltTrading, ResumeTrading
+from onebroker.actors.engine.plan.price_kinds import Fixed
+from onebroker.actors.store.durable import DurableError, HaltMode
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.events import ExposureUnprotected, HaltOff, HaltOn
+from tests.actors.engine.days.plans.test_plan_orders import held_bracket, traded
+from tests.actors.engine.days.unknown.test_unknown_orders import bracket
+from tests.actors.engine.plan.trees import order
+
+REASON = "the strategy is wrong"
+SENTENCE = f"trading is halted: {REASON}"
+
+
+async def halt(day, mode=HaltMode.REDUCE_ONLY):
+    return await day.desk.ask(lambda reply: HaltTrading(mode=mode, reason=REASON, reply=reply), 30)
+
+
+async def resume(day):
+    return await day.desk.ask(lambda reply: ResumeTrading(reply=reply), 30)
+
+
+def entry(trading, **more):
+    return trading.day.body(trading.share, product="MIS", price=trading.at(-2), **more)
+
+
+async def test_a_halt_refuses_entries_with_its_reason_until_trading_is_resumed(market, autojump_clock):
+    async with traded(market) as trading:
+        answer = await halt(market)
+        assert (answer.status, answer.body["mode"], answer.body["entries_under_way"]) == (200, "reduce_only", False)
+        refused = await market.place(entry(trading))
+        assert (refused.status, refused.body["error"]) == (403, SENTENCE)
+        refused = await trading.place(held_bracket(trading))
+        assert (refused.status, refused.body["error"]) == (403, SENTENCE)
+        assert market.messages("place") == []
+        assert (await resume(market)).body == {"halted": False}
+        assert (await market.place(entry(trading), intent_id="i-2")).status == 200
+        assert [type(event) for event in market.heard if isinstance(event, HaltOn | HaltOff)] == [HaltOn, HaltOff]
+
+
+async def test_it_outlives_the_service_and_is_known_before_any_entry(market, autojump_clock):
+    async with traded(market):
+        await halt(market)
+    async with traded(market) as trading:
+        assert (await market.place(entry(trading))).body["error"] == SENTENCE
+        await resume(market)
+    async with traded(market) as trading:
+        assert (await market.place(entry(trading), intent_id="i-2")).status == 200
+
+
+async def test_exits_cancels_and_what_only_reduces_pass_and_an_entry_that_waits_does_not_leave(market, autojump_clock):
+    async with traded(market) as trading:
+        bought = await trading.place(attrs.evolve(bracket(trading), price=Fixed(trading.at(0))), intent_id="p-1")
+        await trading.until(bought, "working")
+        await trio.sleep(10)
+        waits = await trading.place(held_bracket(trading), intent_id="p-2")
+        assert waits.body["outcome"] == "armed"
+        resting = await market.place(entry(trading), intent_id="i-3")
+        await halt(market)
+        before = market.exchange.ledger.next
+        assert (await market.cancel(resting.body["order_id"], broker=resting.body["broker"])).status == 200
+        trading.moved(-2)  # the held entry is due
+        await trio.sleep(10)
+        trading.moved(6)  # the target of the bracket is due
+        await trading.until(bought, "completed")
+        left = [(one.verb, one.side) for one in market.exchange.ledger.messages(before)]
+        assert ("place", "BUY") not in left
+        assert ("cancel", "BUY") in left
+        assert ("place", "SELL") in left or ("cancel", "SELL") in left
+
+
+async def test_in_mode_nothing_an_exit_waits_is_told_and_goes_when_trading_goes_on(market, autojump_clock):
+    async with traded(market) as trading:
+        await trading.place(attrs.evolve(bracket(trading), price=Fixed(trading.at(-1))))
+        await trio.sleep(5)
+        await halt(market, HaltMode.NOTHING)
+        before = market.exchange.ledger.next
+        trading.moved(-2)
+        with trio.fail_after(60):
+            while not any(isinstance(event, ExposureUnprotected) for event in market.heard):
+                await trio.sleep(0.1)
+        await trio.sleep(30)
+        assert [one.verb for one in market.exchange.ledger.messages(before)] == []
+        await resume(market)
+        with trio.fail_after(60):
+            while not market.exchange.ledger.messages(before):
+                await trio.sleep(0.1)
+        assert market.exchange.ledger.messages(before)[0].side == "SELL"
+
+
+@pytest.mark.parametrize("mode", HaltMode)
+async def test_of_a_hundred_entries_that_race_it_none_leaves_after_its_answer(market, autojump_clock, mode):
+    async with traded(market) as trading:
+        market.simulator.fault("all", FaultKind.LATENCY, seconds=3, delay_seconds=0.4)
+        statuses = []
+
+        async def place(number):
+            await trio.sleep(number * 0.02)
+            body = entry(trading, quantity=1)
+            if number % 2:
+                answer = await trading.place(
+                    order(quantity=1, price=Fixed(trading.at(-2 - number % 5))), intent_id=f"r-{number}"
+                )
+            else:
+                answer = await market.place(body, intent_id=f"r-{number}")
+            statuses.append(answer.status)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(100):
+                nursery.start_soon(place, number)
+            await trio.sleep(0.9)
+            answer = await halt(market, mode)
+            assert answer.status == 200
+            assert not answer.body["entries_under_way"]
+            sent = market.exchange.ledger.next
+        await trio.sleep(60)
+        assert [one.verb for one in market.exchange.ledger.messages(sent) if one.verb == "place"] == []
+        assert statuses.count(403) > 20
+        assert len(market.messages("place")) > 5
+
+
+async def test_a_halt_that_cannot_be_stored_holds_and_says_so(market, autojump_clock):
+    async with traded(market) as trading:
+        market.durable.fail_with(DurableError("durable.sqlite: disk I/O error"))
+        answer = await halt(market)
+        assert (answer.status, answer.body["error"]) == (
+            503,
+            "trading is halted until the service ends, but the halt could not be stored: durable.sqlite: disk I/O error",
+        )
+        assert (await market.place(entry(trading))).status == 403
+        assert (await resume(market)).status == 503
+        assert (await market.place(entry(trading), intent_id="i-2")).status == 403
+        market.durable.come_back()
+        assert (await resume(market)).status == 200
+        assert (await resume(market)).status == 409
+
+
+async def test_while_the_stored_halt_cannot_be_read_no_entry_leaves(market, autojump_clock):
+    async with traded(market):
+        await halt(market)
+    market.durable.fail_with(DurableError("away"))
+    async with market.service(quotes=True, log_in=False):
+        assert market.engine_context.gate.halt.value is None
+        assert market.engine_context.entry_lock().status == 503
+        market.durable.come_back()
+        await market.until(lambda: market.engine_context.gate.halt.value is not None)
+        assert market.engine_context.entry_lock().status == 403
