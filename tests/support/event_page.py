@@ -83,6 +83,8 @@ _EXAMPLES: Mapping[str, Value] = {
     "loss": Decimal("5200.00"),
     "limit": Decimal(5000),
     "feed": "market",
+    "mode": "reduce_only",
+    "reason": "the strategy is wrong",
 }
 """Field -> its value in the example lines."""
 
@@ -100,7 +102,7 @@ _OWN: Mapping[str, Mapping[str, Value]] = {
     "order.unknown": {"words": "no answer within 10 s"},
     "order.settled": {"state": "open"},
     "order.rejected": {"words": "RMS: margin exceeds"},
-    "parent.state": {"before": "pending", "state": "working"},
+    "parent.state": {"before": "armed", "state": "working"},
     "parent.trouble": {"words": "orders still to be cancelled at zerodha: 1"},
     "parent.trouble_over": {"words": "orders still to be cancelled at zerodha: 1"},
 }
