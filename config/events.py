@@ -197,7 +197,8 @@ class ReadFailing(Event):
 
     broker: str
     read: str
-    """`orders`, `trades`, `positions`, `holdings`, `funds`, `profile` …"""
+    """`orders`, `trades`, `positions`, `holdings`, `funds`, `quotes`, `profile`, or `login`: a login without a person for which the broker
+    could not be asked."""
     words: str
     """The broker's words, or ours."""
 

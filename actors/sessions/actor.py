@@ -139,7 +139,7 @@ class SessionActor:
         self._order_desk = OrderDesk(
             transport=transport, gate=self._gate, clock=context.clock, codec=broker.orders, events=context.events
         )
-        self._quotes = QuoteReader(broker, self._login, self._caller)
+        self._quotes = QuoteReader(broker, self._login, self._caller, context.clock, context.events)
         self._candles = CandleReader(broker, self._login, self._caller)
         self._by_token = TokenReader(broker, self._login, self._caller, context.clock)
         self._margins = MarginReader(broker, self._login, self._caller, context.clock, changed=self._publish)
@@ -179,6 +179,7 @@ class SessionActor:
                 listings=self._listings,
                 market_open=self._market_open,
                 done=self._read_done,
+                events=self._context.events,
             )
             for resource in RESOURCES
         }

@@ -3,7 +3,6 @@
 A call is repeated once after a lost connection, and a read once after the repair of a dead session, never more (architecture 5).
 """
 
-import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -12,9 +11,11 @@ from typing import TypeAlias
 import attrs
 import trio
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.counted_calls import LOGIN_PRIORITY, Caller, NoRoom
 from onebroker.actors.sessions.live_listings import LiveListings
 from onebroker.actors.sessions.login_keeper import LoginKeeper
+from onebroker.actors.sessions.read_outcomes import ReadOutcomes
 from onebroker.actors.sessions.slices import Rows
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import Access, Broker, Cadence, ReadFlow
@@ -35,8 +36,6 @@ from onebroker.brokers.requests import (
 from onebroker.brokers.transport.budget import Place
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
-
-_log = logging.getLogger("onebroker.sessions")
 
 READ_SECONDS = 10.0
 SOONEST_SECONDS = 1.0
@@ -137,8 +136,8 @@ class Poller:
         listings: LiveListings,
         market_open: Callable[[], bool],
         done: Callable[[ReadDone], None],
+        events: Events,
     ) -> None:
-        self._code = code
         self._resource = resource
         self._requests, self._parse = calls
         self._cadence = cadence
@@ -159,8 +158,7 @@ class Poller:
         self._rows: Rows | None = None
         self._versions: Versions = {}
         self._parsed_with: Mapping[str, Listing] | None = None
-        self._logged: str | None = None
-        """The last logged trouble of an unreadable answer; None after a good read."""
+        self._outcomes = ReadOutcomes(code, resource, clock=clock, events=events)
 
     def soon(self, *, waited_for: bool = False) -> None:
         """Ask for the next read at once. `waited_for`: a caller does nothing until the read is done."""
@@ -241,19 +239,13 @@ class Poller:
             bodies, rows = await self._fetch(access)
         except BrokerError as error:
             self._caller.heed(error)
-            self._log_trouble(error)
+            self._outcomes.failed(str(error))
             unreadable = _is_about_the_book(error)
             odd = error.names if isinstance(error, OddRows) else ()
             return self._result(None, str(error), unreadable=unreadable, readable=_readable(error), odd=odd)
-        self._logged = None
+        self._outcomes.good()
         self._bodies, self._rows = bodies, rows
         return self._result(rows, None)
-
-    def _log_trouble(self, error: BrokerError) -> None:
-        """Log an unreadable answer once, as long as the trouble stays the same."""
-        if isinstance(error, BadAnswer) and str(error) != self._logged:
-            self._logged = str(error)
-            _log.error("%s: %s could not be read: %s", self._code, self._resource, error)
 
     def _result(
         self,

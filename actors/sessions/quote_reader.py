@@ -1,17 +1,18 @@
 """REST quotes over a session's login. After a lost connection the call is repeated once, and a dead login is repaired once."""
 
-import logging
-
 import trio
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.login_keeper import CALL_SECONDS, LoginKeeper
 from onebroker.actors.sessions.messages import LoginNeeded
 from onebroker.actors.sessions.pollers import READ_SECONDS
+from onebroker.actors.sessions.read_outcomes import ReadOutcomes
 from onebroker.brokers.broker import Access, Broker
 from onebroker.brokers.codec.contained import OddRows, contained
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import (
+    BadAnswer,
     BrokerError,
     BrokerRefusal,
     NotSent,
@@ -20,11 +21,12 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
-
-_log = logging.getLogger("onebroker.sessions")
+from onebroker.config.clock import Clock
 
 ROOM_SECONDS = 1.0
 """Longest wait of a quote for room in the broker's budget: a caller waits for the quote, and the next broker may have room."""
+SETTLED_SECONDS = 60.0
+"""Quotes count as readable again when no answer was unreadable for this long. Each answer is about other instruments."""
 
 
 async def live_access(login: LoginKeeper, code: str) -> Access:
@@ -44,13 +46,16 @@ async def live_access(login: LoginKeeper, code: str) -> Access:
 class QuoteReader:
     """Fetches quotes of one broker. Child-task code of the session actor."""
 
-    def __init__(self, broker: Broker, login: LoginKeeper, caller: Caller) -> None:
+    def __init__(self, broker: Broker, login: LoginKeeper, caller: Caller, clock: Clock, events: Events) -> None:
         self._broker = broker
         self._login = login
         self._caller = caller
+        self._outcomes = ReadOutcomes(
+            broker.code, "quotes", clock=clock, events=events, settled_seconds=SETTLED_SECONDS
+        )
 
     async def fetch(self, listings: tuple[Listing, ...]) -> dict[str, Tick]:
-        """Return ticks by broker_token. Unreadable quotes are left out and logged. Raises LoginNeeded, BrokerError."""
+        """Return ticks by broker_token. Unreadable quotes are left out and told as an event. Raises LoginNeeded, BrokerError."""
         access = await live_access(self._login, self._broker.code)
         try:
             return await self._fetch_once(access, listings)
@@ -69,15 +74,17 @@ class QuoteReader:
         response = await self._call(codec.quote_request(access, listings))
         try:
             with contained():
-                return codec.parse_quotes(response, listings)
-        except OddRows as error:
-            if not error.readable:
+                ticks = codec.parse_quotes(response, listings)
+        except BadAnswer as error:
+            self._outcomes.failed(str(error))
+            if not isinstance(error, OddRows) or not error.readable:
                 raise
-            _log.error("%s: quotes could not be read: %s", self._broker.code, error)
             return {tick.broker_token: tick for tick in error.readable}
         except BrokerRefusal as refusal:
             self._caller.heed(refusal)
             raise
+        self._outcomes.good()
+        return ticks
 
     async def _call(self, request: WireRequest) -> WireResponse:
         """Call once, and once more after a lost connection."""

@@ -205,6 +205,12 @@ def world(day):
     return World(day)
 
 
+@pytest.fixture
+def told(day):
+    """Return `told(code, *kinds)`: the events of these kinds about the broker, oldest first."""
+    return lambda code, *kinds: [event for event in day.heard if isinstance(event, kinds) and event.broker == code]
+
+
 class Heard:
     """Reads the quote mailbox as the quote book would, and keeps every tick of a broker with its time."""
 

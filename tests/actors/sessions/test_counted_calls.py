@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 import trio
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.pollers import Poller
 from onebroker.brokers.broker import Access, Cadence, Endpoints, Windows
@@ -79,6 +80,7 @@ def make_world(nursery, trades=2.0):
         login=SimpleNamespace(wait_live=wait_live),
         caller=Caller(broker, BudgetGate(Budget(Windows(), Windows()), clock, most_waiting=9), clock),
         clock=clock, listings=SimpleNamespace(current={}), market_open=lambda: True, done=done.append,
+        events=Events(),
     )  # fmt: skip
     nursery.start_soon(poller.run)
     return SimpleNamespace(broker=broker, done=done, clock=clock, poller=poller)

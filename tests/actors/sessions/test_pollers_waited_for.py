@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import trio
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.pollers import Poller
 from onebroker.brokers.broker import Cadence, Windows
@@ -61,6 +62,7 @@ async def shut_out(nursery):
         listings=SimpleNamespace(current={}),
         market_open=lambda: True,
         done=done.append,
+        events=Events(),
     )
     began = clock.monotonic()
     nursery.start_soon(poller.run)

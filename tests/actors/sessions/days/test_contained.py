@@ -1,6 +1,5 @@
 """What a codec fails at costs that answer: the session stays, orders and cancels go on, and everybody is told at once."""
 
-import logging
 from types import SimpleNamespace
 
 import attrs
@@ -13,6 +12,7 @@ from onebroker.actors.portfolio.read_status import read_broker
 from onebroker.actors.sessions.messages import FetchQuotes, Watch
 from onebroker.brokers.codec.contained import OddRows
 from onebroker.brokers.requests import BadAnswer
+from onebroker.config.events import ReadFailing, ReadOk
 from onebroker.config.vocabulary import OrderStatus, Outcome, ReadStatus
 
 CODE = "zerodha"
@@ -66,13 +66,13 @@ async def places_and_cancels(day, world):
 
 @pytest.mark.parametrize("resource", ["positions", "holdings", "funds", "trades"])
 async def test_a_book_that_its_codec_fails_at_is_unreadable_at_once_and_orders_go_on(
-    day, world, slices, resource, caplog, autojump_clock
+    day, world, slices, told, resource, caplog, autojump_clock
 ):
     spoiled = spoil(day, "books" if resource == "trades" else "portfolio", f"parse_{resource}")
     spoiled.failing = False
     async with day.market(), day.service():
-        told = slices(day)
-        await day.until(lambda: told.told[CODE, resource] and told.last(CODE, resource).error is None, 60)
+        shown = slices(day)
+        await day.until(lambda: shown.told[CODE, resource] and shown.last(CODE, resource).error is None, 60)
         spoiled.failing = True
         world.calls.calls.clear()
         handle = day.sessions[CODE]
@@ -81,19 +81,21 @@ async def test_a_book_that_its_codec_fails_at_is_unreadable_at_once_and_orders_g
         assert sent.answer.outcome is Outcome.ACCEPTED
         await fill_something(day, world)
         await day.until(lambda: resource in handle.view.value.read_errors, 200)
-        held = told.last(CODE, resource)
+        held = shown.last(CODE, resource)
         assert read_broker(resource, CODE, held, day.clock.epoch()).status is ReadStatus.UNREADABLE
         assert "ZeroDivisionError at " in handle.view.value.read_errors[resource]
         assert handle.view.value.live
         await places_and_cancels(day, world)
         await trio.sleep(60)
         assert day.crashes.records() == ()
-        said = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
-        assert len([line for line in said if resource in line]) == 1  # once, not at each read
-        assert SECRET not in caplog.text
+        (failing,) = told(CODE, ReadFailing)  # once, not at each read
+        assert failing.read == resource
+        assert "ZeroDivisionError at " in failing.words
+        assert SECRET not in caplog.text + str(day.heard)
         spoiled.failing = False
         await day.until(lambda: resource not in handle.view.value.read_errors, 200)
-        assert read_broker(resource, CODE, told.last(CODE, resource), day.clock.epoch()).status is ReadStatus.OK
+        assert read_broker(resource, CODE, shown.last(CODE, resource), day.clock.epoch()).status is ReadStatus.OK
+        assert [event.read for event in told(CODE, ReadOk)] == [resource]
 
 
 async def fill_something(day, world):
@@ -193,7 +195,7 @@ async def test_a_null_among_the_positions_hides_no_other_and_nothing_reads_as_fl
         assert view.value.readable_positions is None
 
 
-async def test_a_quote_that_cannot_be_read_hides_no_other(day, caplog, autojump_clock):
+async def test_a_quote_that_cannot_be_read_hides_no_other(day, told, autojump_clock):
     answers = OddAnswers(day, "/quote", lambda quotes: quotes.update({next(iter(quotes)): 7}))
 
     async def fetch(*listings):
@@ -205,9 +207,18 @@ async def test_a_quote_that_cannot_be_read_hides_no_other(day, caplog, autojump_
         assert set(await fetch(one, other)) == {one.broker_token, other.broker_token}
         answers.spoiling = True
         assert set(await fetch(one, other)) == {other.broker_token}
-        assert "zerodha: quotes could not be read: 1 of 2 rows could not be read: row 1: " in caplog.text
         with pytest.raises(BadAnswer, match="1 of 1 rows could not be read"):
             await fetch(one)
+        (failing,) = told(CODE, ReadFailing)
+        assert failing.read == "quotes"
+        assert "1 of 2 rows could not be read: row 1: " in failing.words
+        answers.spoiling = False
+        await fetch(one)
+        assert told(CODE, ReadOk) == [], "the next answer may be about other instruments"
+        await trio.sleep(60)
+        await fetch(one)
+        (good,) = told(CODE, ReadOk)
+        assert (good.read, good.failed) == ("quotes", 2)
 
 
 class FailingDecoder:
