@@ -145,7 +145,7 @@ class LoginNeeded(Event):
 
 @attrs.frozen(kw_only=True)
 class LoginRefused(Event):
-    """A broker refused a login. The same refusal again is no new event."""
+    """A broker refused a login: when it was made, or when it was proved. The same refusal again is no new event."""
 
     name: ClassVar[str] = "login.refused"
     level: ClassVar[int] = logging.WARNING

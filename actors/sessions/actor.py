@@ -126,6 +126,7 @@ class SessionActor:
             store=context.store,
             clock=context.clock,
             on_change=self._login_changed,
+            events=context.events,
             spread=spread,
         )
         self._listings = LiveListings(context.catalogue, broker.code)

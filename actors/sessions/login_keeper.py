@@ -14,7 +14,9 @@ import attrs
 import msgspec
 import trio
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.counted_calls import LOGIN_PRIORITY, Caller
+from onebroker.actors.sessions.login_events import LoginEvents
 from onebroker.actors.sessions.session_view import LoginState
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
@@ -104,6 +106,7 @@ class LoginKeeper:
         store: Store,
         clock: Clock,
         on_change: OnChange,
+        events: Events,
         spread: random.Random | None = None,
     ) -> None:
         self._broker = broker
@@ -112,6 +115,7 @@ class LoginKeeper:
         self._store = store
         self._clock = clock
         self._on_change = on_change
+        self._told = LoginEvents(broker, clock, events)
         self._live: Access | None = None
         self._changed = trio.Event()
         self._refused = False
@@ -172,6 +176,7 @@ class LoginKeeper:
         while True:
             login = await self._proved(login)
             access = attrs.evolve(self._bare, login=login)
+            self._told.proved(login)
             self._show(LoginState.LIVE, access, self._morning_trouble)
             await self._until_not_live(login)
             if self._offered is not None:
@@ -223,6 +228,7 @@ class LoginKeeper:
         try:
             login = await self._flow_login()
         except (BrokerError, ValueError) as error:
+            self._told.not_made(error)
             self._morning_trouble = f"this morning's login failed: {why_refused(error)}"
             return old
         await self._keep(login)
@@ -230,7 +236,9 @@ class LoginKeeper:
 
     async def _flow_login(self) -> Login:
         flow = self._broker.login.log_in(self._bare, "", self._clock.now())
-        return await self._caller.drive(flow, CALL_SECONDS, priority=LOGIN_PRIORITY)
+        login = await self._caller.drive(flow, CALL_SECONDS, priority=LOGIN_PRIORITY)
+        self._told.made()
+        return login
 
     async def _renewed(self, old: Login) -> Login | None:
         """Try the broker's own renewal once. Return the stored login if the broker has no renewal, if it failed, or if it is too soon."""
@@ -250,7 +258,7 @@ class LoginKeeper:
 
         The first try comes at once. The delay before each further try grows.
         """
-        delays = _growing_delays()
+        delays, is_new = _growing_delays(), False
         while True:
             if candidate is not None and candidate.expires_at > self._clock.epoch():
                 proof, trouble = await self._prove(candidate, LOGIN_PRIORITY)
@@ -260,7 +268,8 @@ class LoginKeeper:
                     self._show(LoginState.STARTING, None, trouble)
                     candidate = await self._offered_within(next(delays)) or candidate
                     continue
-            candidate = await self._another(candidate, delays)
+                self._told.died(trouble, is_new=is_new)
+            candidate, is_new = await self._another(candidate, delays), True
 
     async def _another(self, refused: Login | None, delays: Iterator[float]) -> Login:
         """Return a login other than the `refused` one. An unattended broker logs in by itself; otherwise a person must log in."""
@@ -280,6 +289,7 @@ class LoginKeeper:
             try:
                 login = await self._flow_login()
             except BrokerRefusal as refusal:
+                self._told.not_made(refusal)
                 codes_refused += refusal.kind is RefusalKind.BAD_TOTP
                 if refusal.kind is RefusalKind.BAD_TOTP and codes_refused == 1:
                     wait = PERIOD_SECONDS - self._clock.epoch() % PERIOD_SECONDS + 1.0  # the next code
@@ -287,6 +297,7 @@ class LoginKeeper:
                     return await self._from_outside(refused, why_refused(refusal))
                 self._show(LoginState.STARTING, None, refusal.message)
             except BrokerError as error:
+                self._told.not_made(error)
                 self._show(LoginState.STARTING, None, str(error))
             except ValueError as error:  # a malformed credential
                 return await self._from_outside(refused, str(error))
@@ -311,6 +322,7 @@ class LoginKeeper:
 
         For an unattended broker, a new login is also tried each morning.
         """
+        self._told.needed(why)
         self._show(LoginState.NEEDED, None, why)
         morning = self._morning_after(Login(tokens={}, user_id="", logged_in_at=self._clock.epoch(), expires_at=0.0))
         while True:
@@ -354,9 +366,12 @@ class LoginKeeper:
             self._caller.heed(refusal)
             if refusal.kind is RefusalKind.SESSION_DEAD:
                 return Proof.DEAD, refusal.message
+            self._told.profile.failed(refusal.message)
             return Proof.UNCLEAR, refusal.message
         except BrokerError as error:
+            self._told.profile.failed(str(error))
             return Proof.UNCLEAR, str(error)
+        self._told.profile.good()
         self._store.post(Set(keys.broker_profile(self._broker.code), msgspec.json.encode(profile)))
         return Proof.ALIVE, None
 

@@ -8,6 +8,7 @@ import pytest
 import trio
 import trio.testing
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.login_keeper import LoginKeeper
 from onebroker.actors.sessions.session_view import LoginState
@@ -18,6 +19,7 @@ from onebroker.brokers.transport.budget import Budget, Moment
 from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import IST, Clock
+from onebroker.config.events import LoginDone, LoginNeeded, LoginRefused
 
 ENDPOINTS = Endpoints(rest_url="", login_url="", stream_url="", order_stream_url="", instruments_url="")
 LOGIN = WireRequest(kind=CallKind.LOGIN, method="POST", url="http://b.test/login")
@@ -74,7 +76,7 @@ class Answering:
 def make_keeper(nursery, *, call_windows=UNLIMITED, before=(), **codec_options):
     """`before` are the priorities of the reads that its budget has let through just now."""
     clock = Clock.following_trio(START)
-    codec, store, shown = Codec(clock, **codec_options), MemoryStore(clock), []
+    codec, store, shown, heard = Codec(clock, **codec_options), MemoryStore(clock), [], []
     budget = Budget(UNLIMITED, call_windows)
     for priority in before:
         budget.take(CallKind.READ, priority, Moment.of(clock))
@@ -86,10 +88,11 @@ def make_keeper(nursery, *, call_windows=UNLIMITED, before=(), **codec_options):
         store=store,
         clock=clock,
         on_change=lambda state, access, trouble: shown.append((state, trouble)),
+        events=Events(heard.append),
         spread=random.Random(1),
     )
     nursery.start_soon(kept.run)
-    return SimpleNamespace(keeper=kept, codec=codec, store=store, shown=shown, clock=clock)
+    return SimpleNamespace(keeper=kept, codec=codec, store=store, shown=shown, heard=heard, clock=clock)
 
 
 @pytest.fixture
@@ -271,3 +274,34 @@ async def test_who_reports_an_old_login_dead_changes_nothing(keeper, autojump_cl
     keeper.keeper.dead(access)
     await trio.sleep(10)
     assert keeper.keeper.live is newer
+
+
+async def test_refusals_of_a_day_and_the_login_after_them_are_told_once_each(keeper, autojump_clock):
+    keeper.codec.refuses_login = BrokerRefusal(RefusalKind.BLOCKED, "account frozen")
+    await trio.sleep(3 * 24 * 3600)
+    assert len(keeper.codec.logins) == 4
+    assert keeper.heard == [
+        LoginRefused(broker="b", words="account frozen"),
+        LoginNeeded(broker="b", why="the broker has blocked the account or the key (account frozen)", by_person=False),
+    ]
+    keeper.codec.refuses_login = None
+    await trio.sleep(24 * 3600)
+    assert [type(event) for event in keeper.heard[2:]] == [LoginDone]
+    await trio.sleep(24 * 3600)
+    assert [type(event) for event in keeper.heard[3:]] == [LoginDone]  # each day's login is a new login
+
+
+async def test_a_broker_that_refuses_what_its_own_login_gave_tells_of_it(keeper, autojump_clock):
+    keeper.codec.refuses_profile = dead()
+    await trio.sleep(1800)
+    assert keeper.heard == [LoginRefused(broker="b", words="dead")]
+
+
+async def test_a_morning_without_a_new_login_is_told_while_the_old_login_lives(nursery, autojump_clock):
+    kept = make_keeper(nursery, lives_seconds=30 * 3600.0)
+    await kept.keeper.wait_live()
+    kept.codec.refuses_login = BrokerRefusal(RefusalKind.BLOCKED, "account frozen")
+    await trio.sleep(23 * 3600)
+    assert [type(event) for event in kept.heard] == [LoginDone, LoginRefused]
+    await trio.sleep(8 * 3600)
+    assert [type(event) for event in kept.heard[2:]] == [LoginNeeded]

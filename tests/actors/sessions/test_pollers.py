@@ -15,6 +15,7 @@ from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.host.gateway import Answer
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
+from onebroker.config.events import ReadFailing, ReadOk
 from onebroker.config.exchange_documents import exchange_documents
 
 CODES = ["zerodha", "upstox"]
@@ -231,3 +232,29 @@ def test_the_cadence_of_every_broker_is_that_of_the_table():
         for resource in RESOURCES:
             assert period_seconds(broker.cadence, resource, market_open=True) == OPEN[broker.code][resource]
             assert period_seconds(broker.cadence, resource, market_open=False) == closed[resource]
+
+
+@pytest.mark.parametrize("kind", [FaultKind.HTTP_500, FaultKind.REFUSE_CONNECTIONS, FaultKind.GARBAGE_BODY])
+async def test_reads_that_fail_are_told_once_and_once_when_they_are_good_again(day, told, kind, autojump_clock):
+    at(day, 10)
+    every = sorted([*RESOURCES, "profile"])
+    async with day.market(), day.service():
+        await trio.sleep(20)
+        assert told("zerodha", ReadFailing, ReadOk) == []
+        for number in (1, 2):
+            day.simulator.fault("zerodha", kind)
+            await trio.sleep(130)
+            assert set(day.sessions["zerodha"].view.value.read_errors) == set(RESOURCES)
+            failing = told("zerodha", ReadFailing)
+            assert sorted(event.read for event in failing) == sorted(every * number)
+            assert all(event.words for event in failing)
+            assert len(told("zerodha", ReadOk)) == len(every) * (number - 1)
+            day.simulator.faults.heal("zerodha")
+            await trio.sleep(70)
+            good = told("zerodha", ReadOk)
+            assert sorted(event.read for event in good) == sorted(every * number)
+            orders = [event for event in good if event.read == "orders"][-1]
+            assert orders.failed > 50
+            assert 100 < orders.seconds < 140
+            assert len(told("zerodha", ReadFailing)) == len(every) * number
+        assert told("upstox", ReadFailing, ReadOk) == []

@@ -8,6 +8,7 @@ import trio
 from onebroker.actors.sessions.messages import ExchangeRedirect
 from onebroker.brokers.requests import BrokerError
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.events import as_text
 
 
 def secrets_of(day):
@@ -46,6 +47,7 @@ async def test_views_messages_and_logs_of_a_troubled_day_hold_no_secret(day, wor
         day.simulator.fault("all", FaultKind.EXPIRE_SESSION)
         await trio.sleep(30)
         said += [repr(day.sessions[code].view.value) for code in day.codes]
+    said += [as_text(event) for event in day.heard]
     said += [record.getMessage() + (record.exc_text or "") for record in caplog.records]
     assert len(secrets) >= 4
     text = "\n".join(said)
