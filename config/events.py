@@ -157,13 +157,15 @@ class LoginRefused(Event):
 
 @attrs.frozen(kw_only=True)
 class FeedUp(Event):
-    """A socket of a broker is connected and has said something."""
+    """A socket of a broker is connected, and ready where the broker says so."""
 
     name: ClassVar[str] = "feed.up"
 
     broker: str
     feed: str
-    """`market` or `orders`."""
+    """`market` or `orders`. A market socket may carry the order messages too."""
+    socket: int | None = None
+    """The socket's number from 0, where the broker has several of the kind."""
 
 
 @attrs.frozen(kw_only=True)
@@ -176,6 +178,7 @@ class FeedDown(Event):
     broker: str
     feed: str
     why: str
+    socket: int | None = None
 
 
 @attrs.frozen(kw_only=True)

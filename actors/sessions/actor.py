@@ -156,6 +156,7 @@ class SessionActor:
             clock=self._clock,
             listings=self._listings,
             spread=spread,
+            events=self._context.events,
         )
         reports = Reports(
             shown=self._socket_shown,

@@ -3,13 +3,14 @@
 import logging
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 import attrs
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.counted_calls import Caller
-from onebroker.actors.sessions.feeds import Feed
+from onebroker.actors.sessions.feeds import MUTE, Feed
 from onebroker.actors.sessions.live_listings import LiveListings
 from onebroker.actors.sessions.login_keeper import LoginKeeper
 from onebroker.actors.sessions.session_view import FeedView, joined
@@ -18,6 +19,7 @@ from onebroker.brokers.broker import Broker, FeedCodec
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, corrupt
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock
+from onebroker.config.events import FeedDown, FeedUp
 
 _log = logging.getLogger("onebroker.sessions")
 
@@ -28,6 +30,8 @@ LIFE_SECONDS = 1.0
 
 Kind: TypeAlias = Literal["market_feed", "order_feed"]
 """A field of `SessionView`."""
+_NAMES: Mapping[Kind, str] = {"market_feed": "market", "order_feed": "orders"}
+"""The names of the kinds in events."""
 
 
 @attrs.frozen(kw_only=True)
@@ -55,6 +59,7 @@ class FeedContext:
     clock: Clock
     listings: LiveListings
     spread: random.Random
+    events: Events
 
 
 class Sockets:
@@ -102,6 +107,24 @@ class Sockets:
 
     def market_open(self) -> bool:
         return self._reports.market_open()
+
+    def up(self, line: "_Line") -> None:
+        """Tell that a socket is connected, unless it was told and only opened anew since (`renew`)."""
+        if not line.told_up:
+            line.told_up = True
+            number = self._numbered(line)
+            self._context.events.tell(FeedUp(broker=self._code, feed=_NAMES[line.kind], socket=number))
+
+    def down(self, line: "_Line", why: str) -> None:
+        """Tell that a socket is not connected any more. A stream that we open anew is not down: it is told as mute."""
+        if line.told_up and why != MUTE:
+            line.told_up = False
+            number = self._numbered(line)
+            self._context.events.tell(FeedDown(broker=self._code, feed=_NAMES[line.kind], why=why, socket=number))
+
+    def _numbered(self, line: "_Line") -> int | None:
+        """Return the number of a socket that has others of its kind beside it."""
+        return line.number if line.kind == "market_feed" and len(self._market_feeds) > 1 else None
 
     def changed(self, line: "_Line", change: Callable[[FeedView], FeedView]) -> None:
         """Apply and publish a change of a socket's state."""
@@ -156,6 +179,7 @@ class _Line:
         self.carries_orders = carries_orders
         self._sockets = sockets
         self._was_connected = False
+        self.told_up = False
         self.log_after = -math.inf
         """Monotonic seconds from which a corrupt frame is logged again."""
 
@@ -166,9 +190,11 @@ class _Line:
     def connected(self) -> None:
         again, self._was_connected = int(self._was_connected), True
         self._change(lambda view: attrs.evolve(view, connected=True, reconnects=view.reconnects + again, trouble=None))
+        self._sockets.up(self)
 
     def disconnected(self, trouble: str) -> None:
         self._change(lambda view: attrs.evolve(view, connected=False, subscribed=0, trouble=trouble))
+        self._sockets.down(self, trouble)
 
     def subscribed(self, count: int) -> None:
         self._change(lambda view: attrs.evolve(view, subscribed=count))

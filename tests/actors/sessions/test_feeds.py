@@ -6,12 +6,13 @@ from itertools import pairwise
 import pytest
 import trio
 
-from onebroker.actors.sessions.messages import Watch
+from onebroker.actors.sessions.messages import RenewStream, Watch
 from onebroker.actors.sessions.session_view import FeedView, joined
 from onebroker.brokers.registry import BROKERS
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
+from onebroker.config.events import FeedDown, FeedUp
 from onebroker.config.exchange_documents import exchange_documents
 
 CODES = ["zerodha", "upstox"]
@@ -331,3 +332,43 @@ async def test_a_message_about_another_account_is_counted_as_corrupt_and_is_no_o
         assert day.sessions[code].view.value.orders[order_id].filled_quantity == 0
         gateway.dialect.handle = handle
         await day.until(lambda: day.sessions[code].view.value.orders[order_id].filled_quantity == 10, 120)
+
+
+@pytest.mark.parametrize("code", CODES)
+async def test_every_real_change_of_a_socket_is_told_once_and_ticks_tell_nothing(day, told, code, autojump_clock):
+    async with day.market(), day.service():
+        await watch(day, code, range(3))
+        await trio.sleep(60)
+        ups = told(code, FeedUp, FeedDown)
+        names = ["market"] if day.services[code].broker.feed_carries_orders else ["market", "orders"]
+        assert sorted(event.feed for event in ups) == names
+        assert all(isinstance(event, FeedUp) for event in ups)
+        for dropped in (1, 2):
+            day.simulator.fault(code, FaultKind.DROP_STREAM, seconds=3)
+            await trio.sleep(60)
+            view = day.sessions[code].view.value
+            for name, feed in (("market", view.market_feed), ("orders", view.order_feed)):
+                changes = [type(event) for event in told(code, FeedUp, FeedDown) if event.feed == name]
+                assert changes == ([FeedUp, *[FeedDown, FeedUp] * feed.reconnects] if name in names else [])
+                assert feed.reconnects >= dropped or name not in names
+        assert all(event.why for event in told(code, FeedDown))
+        before = len(day.heard)
+    assert not [event for event in day.heard[before:] if isinstance(event, FeedDown)], "the end of the service is none"
+
+
+async def test_a_stream_that_is_opened_anew_is_not_down_unless_it_stays_away(day, world, told, autojump_clock):
+    async with day.market(), day.service():
+        await watch(day, "zerodha", range(1))
+        await trio.sleep(30)
+        opened = len(world.calls.sockets)
+        await day.sessions["zerodha"].address.tell(RenewStream())
+        await trio.sleep(30)
+        assert len(world.calls.sockets) == opened + 1
+        assert [type(event) for event in told("zerodha", FeedUp, FeedDown)] == [FeedUp]
+        day.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS)
+        await day.sessions["zerodha"].address.tell(RenewStream())
+        await trio.sleep(120)
+        assert [type(event) for event in told("zerodha", FeedUp, FeedDown)] == [FeedUp, FeedDown]
+        day.simulator.faults.heal("zerodha")
+        await trio.sleep(90)
+        assert [type(event) for event in told("zerodha", FeedUp, FeedDown)] == [FeedUp, FeedDown, FeedUp]
