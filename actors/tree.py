@@ -426,6 +426,7 @@ class _Planting:
             calendar=self._inputs.calendar,
             record=self._inputs.settings.history.record,
             recorder=self._recorded,
+            events=self._inputs.events,
         )
 
     def _build_history(self) -> Actor:

@@ -183,12 +183,14 @@ class FeedDown(Event):
 
 @attrs.frozen(kw_only=True)
 class FeedMute(Event):
-    """A market feed is connected and says nothing while there is trade."""
+    """A market feed is connected and says nothing while there is trade. Its stream is opened anew, again and again, until it speaks."""
 
     name: ClassVar[str] = "feed.mute"
     level: ClassVar[int] = logging.WARNING
 
     broker: str
+    others: bool
+    """Whether other feeds tell of its instruments. False: all feeds are silent, and an answer to a question shows trade."""
 
 
 @attrs.frozen(kw_only=True)

@@ -12,6 +12,7 @@ import msgspec
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import FETCHED_SECONDS, LIVE_SECONDS, QuoteBook
@@ -59,7 +60,7 @@ SLICE = 250
 
 class QuoteBookActor:
     """Receives the messages of `messages.py`. `sessions` are in the brokers' priority order. `recorder` gets every tick of the
-    instruments that `record` chooses."""
+    instruments that `record` chooses. `events` None: nobody listens."""
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class QuoteBookActor:
         calendar: Calendar,
         record: RecordedInstruments = RecordedInstruments(scope="held"),  # noqa: B008  # frozen
         recorder: TickRecorder | None = None,
+        events: Events | None = None,
     ) -> None:
         self._mailbox = mailbox
         self._published = published
@@ -85,7 +87,7 @@ class QuoteBookActor:
         self._recorded: frozenset[str] = frozenset()
         self._book = QuoteBook(tuple(sessions), followers=published.value.followers)
         self._known = KnownInstruments(catalogue)
-        self._feeding = Feeding(sessions, self._known)
+        self._feeding = Feeding(sessions, self._known, events or Events())
         self._repairs = Repairs(
             sessions=sessions,
             known=self._known,
@@ -263,7 +265,7 @@ class QuoteBookActor:
             if any(is_old(instrument_id, quote) for quote in self._book.of_brokers(instrument_id).values())
         }
         self._book.mark_stale(old, is_old, now)
-        self._feeding.renew_silent(old, self._clock.monotonic())
+        self._feeding.renew_silent(old, self._heard_at, self._clock.monotonic())
 
     def _forget(self) -> None:
         now = self._clock.epoch()

@@ -4,13 +4,13 @@ Each session gets its list when the list changes. It also gets the unchanged lis
 session has none.
 """
 
-import logging
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
 import trio
 
 from onebroker.actors.catalogue.interface import Snapshot
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.quotes.feed_health import Silences, Standings
 from onebroker.actors.quotes.feed_plan import Feeder, Plan, Standing, plan_steps
 from onebroker.actors.quotes.known_instruments import KnownInstruments
@@ -18,11 +18,10 @@ from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.quotes.wanted_instruments import Need, OwnInstruments, Session, Wanted, wanted
 from onebroker.actors.sessions.messages import RenewStream, Watch
 from onebroker.brokers.records import Listing
+from onebroker.config.events import FeedMute
 
 WATCH_AGAIN_SECONDS = 15.0
 RENEW_AGAIN_SECONDS = 60.0
-
-_log = logging.getLogger("onebroker.quotes")
 
 Basis: TypeAlias = tuple[Wanted, Mapping[str, Feeder], Snapshot | None]
 
@@ -30,9 +29,10 @@ Basis: TypeAlias = tuple[Wanted, Mapping[str, Feeder], Snapshot | None]
 class Feeding:
     """Keeps the plan and the facts it was made from. `sessions` are in the brokers' priority order."""
 
-    def __init__(self, sessions: Mapping[str, Session], known: KnownInstruments) -> None:
+    def __init__(self, sessions: Mapping[str, Session], known: KnownInstruments, events: Events) -> None:
         self._sessions = sessions
         self._known = known
+        self._events = events
         self._own = OwnInstruments()
         self._standings = Standings()
         self._silences = Silences()
@@ -41,6 +41,8 @@ class Feeding:
         """Code -> the last list sent to the session, its mapping, and the time in monotonic seconds."""
         self._renewed: dict[str, float] = {}
         """Code -> monotonic seconds of the last reconnect of its silent feed."""
+        self._told_mute: dict[str, float] = {}
+        """Code -> the time of the feed's last tick when it was told as mute. The feed stays mute until its next tick."""
         self.plan: Plan = {code: frozenset() for code in sessions}
         self.wanted: Wanted = {}
         self.feeders: Mapping[str, Feeder] = {}
@@ -79,10 +81,9 @@ class Feeding:
             code: ids for code, ids in self.plan.items() if code in self.feeders and self.feeders[code].connected
         }
         for code in self._silences.look(connected, heard_at, ticked, now):
-            _log.warning("%s is connected and says nothing of what others tell: its stream is opened anew", code)
-            self._sessions[code].address.replace("renew stream", RenewStream())
+            self._renew(code, heard_at, others=True)
 
-    def renew_silent(self, instrument_ids: Collection[str], now: float) -> None:
+    def renew_silent(self, instrument_ids: Collection[str], heard_at: Mapping[str, float], now: float) -> None:
         """Reconnect the connected feeds that carry these instruments, because all of them are silent: each feed at most once a minute."""
         for code, ids in self.plan.items():
             feeder = self.feeders.get(code)
@@ -91,8 +92,15 @@ class Feeding:
             if now - self._renewed.get(code, float("-inf")) < RENEW_AGAIN_SECONDS:
                 continue
             self._renewed[code] = now
-            _log.warning("%s says nothing, as all feeds do, while there is trade: its stream is opened anew", code)
-            self._sessions[code].address.replace("renew stream", RenewStream())
+            self._renew(code, heard_at, others=False)
+
+    def _renew(self, code: str, heard_at: Mapping[str, float], *, others: bool) -> None:
+        """Have a feed's stream opened anew. The first time since the feed's last tick, tell that it is mute."""
+        heard = heard_at.get(code, 0.0)
+        if self._told_mute.get(code) != heard:
+            self._told_mute[code] = heard
+            self._events.tell(FeedMute(broker=code, others=others))
+        self._sessions[code].address.replace("renew stream", RenewStream())
 
     def carried_by_need(self) -> list[str]:
         """Return the instruments that connected feeds carry, the most needed first."""

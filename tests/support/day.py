@@ -255,7 +255,7 @@ class Day:
         self.quotes = Quotes(book=book, address=self.ticks.address, catalogue=catalogue, calendar=calendar, clock=clock)
         build = lambda: QuoteBookActor(  # noqa: E731
             mailbox=self.ticks, published=book, sessions=self.sessions, store=self.store, catalogue=catalogue,
-            calendar=calendar, clock=clock,
+            calendar=calendar, clock=clock, events=self.events,
         )  # fmt: skip
         if start:
             await supervisor.start(Child(name="quotes", build=build, policy=FOREVER, mailbox=self.ticks))

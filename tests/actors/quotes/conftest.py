@@ -19,7 +19,7 @@ from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.messages import FetchQuote
 from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.quotes.tick_fold import Quote
-from onebroker.actors.sessions.messages import FetchQuotes, TickReceived, Watch
+from onebroker.actors.sessions.messages import FetchQuotes, RenewStream, TickReceived, Watch
 from onebroker.actors.sessions.session_view import FeedView, LoginState, SessionView
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import Listing, Tick
@@ -85,6 +85,7 @@ class FakeSession:
         self.view = Published(live)
         self.watched = None
         self.told = 0
+        self.renewed = 0
         self.answers = {}
         self.asked = []
 
@@ -97,6 +98,8 @@ class FakeSession:
             if isinstance(message, Watch):
                 self.watched = {listing.broker_token for listing in message.listings}
                 self.told += 1
+            if isinstance(message, RenewStream):
+                self.renewed += 1
             if isinstance(message, FetchQuotes):
                 tokens = [listing.broker_token for listing in message.listings]
                 self.asked.append(tokens)

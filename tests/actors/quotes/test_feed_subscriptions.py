@@ -3,8 +3,10 @@
 import pytest
 import trio
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.quotes.feed_health import FIRST_EVIDENCE, WAIT_SECONDS
 from onebroker.actors.sessions.session_view import FeedView, LoginState
+from onebroker.config.events import FeedMute
 from onebroker.config.instruments import security
 
 DOWN, UP = FeedView(connected=False), FeedView(connected=True)
@@ -86,3 +88,24 @@ async def test_an_unchanged_plan_is_not_told_every_second(autojump_clock, three)
         told = running.sessions["zerodha"].told
         await trio.sleep(60)
         assert running.sessions["zerodha"].told - told == 4
+
+
+async def test_a_mute_feed_is_told_once_until_it_speaks_again_however_often_it_is_opened_anew(autojump_clock, three):
+    heard = []
+    three.more = {"events": Events(lambda event: heard.append(event) if event.broker == "zerodha" else None)}
+    async with three.running() as running:
+        await read(running, *running.listed)
+
+        async def stall(seconds):
+            for half in range(2 * seconds):
+                await running.tick(101.0 + half, broker="upstox", broker_token="A")
+                await trio.sleep(0.5)
+
+        await running.tick(100.0, broker_token="A")
+        await stall(5 * FIRST_EVIDENCE)
+        assert running.sessions["zerodha"].renewed > 1
+        assert heard == [FeedMute(broker="zerodha", others=True)]
+        for token in ("A", "B"):
+            await running.tick(300.0, broker_token=token)
+        await stall(2 * FIRST_EVIDENCE)
+        assert heard == [FeedMute(broker="zerodha", others=True)] * 2

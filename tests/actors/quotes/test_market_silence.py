@@ -3,10 +3,12 @@
 import pytest
 import trio
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.quotes.market_silence import AGAIN_SECONDS, CONFIRM_SECONDS, QUIET_SECONDS
 from onebroker.actors.sessions.messages import LoginNeeded
 from onebroker.brokers.requests import BrokerError
 from onebroker.config.calendars import Calendar
+from onebroker.config.events import FeedMute
 
 NOTICED_SECONDS = QUIET_SECONDS + CONFIRM_SECONDS + 3
 
@@ -86,3 +88,21 @@ async def test_a_broker_that_cannot_answer_is_left_alone_and_another_is_asked(au
         await trio.sleep(NOTICED_SECONDS + AGAIN_SECONDS)
         assert running.reader.stored(world.SHARE).broker == "upstox"
         assert running.reader.is_stale(world.SHARE.instrument_id)
+
+
+async def test_feeds_that_are_all_silent_while_there_is_trade_are_told_as_mute_once_each(autojump_clock, house, world):
+    heard = []
+    home = house()
+    home.more = {"events": Events(heard.append)}
+    async with home.running() as running:
+        await quoted(running, world, last_price=103.0, volume=900)
+        await trio.sleep(NOTICED_SECONDS + 300)
+        silent = [FeedMute(broker=code, others=False) for code in ("zerodha", "upstox")]
+        assert sorted(heard, key=lambda event: event.broker) == silent[::-1]
+        await running.tick(104.0, volume=1000)
+        running.sessions["zerodha"].answers = {"1": world.tick(broker_token="1", last_price=105.0, volume=1200)}
+        running.sessions["upstox"].answers = {
+            "NSE_EQ|1": world.tick(broker_token="NSE_EQ|1", last_price=105.0, volume=1200)
+        }
+        await trio.sleep(NOTICED_SECONDS + 60)
+        assert heard[2:] == [silent[0]], "the other feed has not spoken since"
