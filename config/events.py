@@ -224,7 +224,7 @@ class ReadOk(Event):
 
 @attrs.frozen(kw_only=True)
 class BudgetFull(Event):
-    """An order message found no room in a broker's rate budget until its deadline. At most one a minute for each broker."""
+    """An order message found no room in a broker's rate budget until its deadline, or met the day's cap. At most one a minute for each broker."""
 
     name: ClassVar[str] = "budget.full"
     level: ClassVar[int] = logging.WARNING

@@ -138,7 +138,12 @@ class SessionActor:
             read_soon=self._read_soon,
         )
         self._order_desk = OrderDesk(
-            transport=transport, gate=self._gate, clock=context.clock, codec=broker.orders, events=context.events
+            broker.code,
+            transport=transport,
+            gate=self._gate,
+            clock=context.clock,
+            codec=broker.orders,
+            events=context.events,
         )
         self._quotes = QuoteReader(broker, self._login, self._caller, context.clock, context.events)
         self._candles = CandleReader(broker, self._login, self._caller)

@@ -1,5 +1,6 @@
 """Order messages of one session: each takes a place in the budget, then is sent exactly once. Child-task code of the session actor."""
 
+import math
 from collections.abc import Container
 from functools import partial
 
@@ -16,17 +17,24 @@ from onebroker.brokers.transport.budget import BudgetFull, DailyCapReached, Mome
 from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock
+from onebroker.config.events import BudgetFull as NoBudgetRoom
 from onebroker.config.events import OrderAnswered, OrderRejected, OrderSent
 from onebroker.config.vocabulary import Outcome
+
+FULL_AGAIN_SECONDS = 60.0
+"""A full budget is told at most once in this time."""
 
 
 class OrderDesk:
     """Takes room in the budget and sends order messages. Holds no orders."""
 
     def __init__(
-        self, *, transport: Transport, gate: BudgetGate, clock: Clock, codec: OrderCodec, events: Events
+        self, code: str, *, transport: Transport, gate: BudgetGate, clock: Clock, codec: OrderCodec, events: Events
     ) -> None:
+        self._code = code
         self._events = events
+        self._full_told_at = -math.inf
+        """Monotonic seconds at which a full budget was told last."""
         self._transport = transport
         self._gate = gate
         self._clock = clock
@@ -39,18 +47,27 @@ class OrderDesk:
         budget, now = self._gate.budget, Moment.of(self._clock)
         if budget.daily_cap is not None and budget.daily_room(message.priority, now) == 0:
             sent = budget.order_messages_today(now)
-            message.reply.refuse(CapReached(sent, budget.daily_cap, budget.exit_reserve))
+            self._refuse(message, CapReached(sent, budget.daily_cap, budget.exit_reserve))
             return
         try:
             place = await self._gate.acquire(CallKind.ORDER, message.priority, message.deadline)
         except DailyCapReached as cap:
-            message.reply.refuse(CapReached(cap.sent, cap.cap, cap.reserve))
+            self._refuse(message, CapReached(cap.sent, cap.cap, cap.reserve))
         except BudgetFull:
-            message.reply.refuse(RoomFull())
+            self._refuse(message, RoomFull())
         else:
             if message.reply.done:  # the caller has gone and cannot use the permit
                 self._gate.give_back(place)
             message.reply.answer(Permit(place=place, counts=encode_counts(budget.dump(Moment.of(self._clock)))))
+
+    def _refuse(self, message: AskRoom, why: CapReached | RoomFull) -> None:
+        """Refuse the room. The event is told only if the caller still waits: an order may have found its room at another broker."""
+        now = self._clock.monotonic()
+        if not message.reply.done and now - self._full_told_at >= FULL_AGAIN_SECONDS:
+            self._full_told_at = now
+            words = str(why) if isinstance(why, CapReached) else "the rate budget has no room for an order message"
+            self._events.tell(NoBudgetRoom(broker=self._code, why=words))
+        message.reply.refuse(why)
 
     def return_room(self, permit: Permit) -> None:
         self._gate.give_back(permit.place)

@@ -1,18 +1,26 @@
 """Order messages of a session: sent once or not at all, inside the budget, their outcome never guessed."""
 
 import contextlib
+from datetime import datetime
 
 import attrs
 import pytest
 import trio
 
-from onebroker.actors.kernel.mailbox import ActorNotRunning
-from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRoom, RoomFull
+from onebroker.actors.kernel.events import Events
+from onebroker.actors.kernel.mailbox import ActorNotRunning, Reply
+from onebroker.actors.sessions.messages import AskRoom, CapReached, LoginNeeded, ReturnRoom, RoomFull
+from onebroker.actors.sessions.order_sender import OrderDesk
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
+from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.transport.budget import Budget, Moment
+from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.priorities import Priority
+from onebroker.config.clock import IST, Clock
+from onebroker.config.events import BudgetFull
 
 CODES = ["zerodha", "upstox"]
 
@@ -189,7 +197,9 @@ async def test_counts_are_taken_up_late_when_the_store_was_away_at_the_start(day
             assert day.sessions["upstox"].view.value.room.order_messages_today == 5
 
 
-async def test_at_the_days_cap_entries_are_refused_with_the_figures_and_cancels_are_not(day, world, autojump_clock):
+async def test_at_the_days_cap_entries_are_refused_with_the_figures_and_cancels_are_not(
+    day, world, told, autojump_clock
+):
     async with day.market(), day.service():
         pass
     settings = day.settings
@@ -212,6 +222,8 @@ async def test_at_the_days_cap_entries_are_refused_with_the_figures_and_cancels_
         with pytest.raises(CapReached):
             await world.permit("zerodha", Priority.EXIT)
         await world.permit("zerodha", Priority.CANCEL)
+        (full,) = told("zerodha", BudgetFull)
+        assert full.why == "3 of 4 order messages sent today"
 
 
 async def test_a_place_given_back_is_there_again(day, world, autojump_clock):
@@ -238,3 +250,38 @@ async def test_a_brokers_own_too_many_requests_is_a_rejection_and_closes_its_win
         with pytest.raises(RoomFull):
             await world.permit("zerodha", Priority.CANCEL, wait=0.5)
         await world.permit("zerodha", Priority.CANCEL, wait=1)
+
+
+async def test_a_full_budget_is_told_at_most_once_a_minute(day, world, told, autojump_clock):
+    async with day.market(), day.service():
+
+        async def fill():
+            with contextlib.suppress(RoomFull):
+                while True:
+                    await world.permit("zerodha", wait=0)
+
+        for _ in range(5):
+            await fill()
+            await trio.sleep(1.5)
+        (full,) = told("zerodha", BudgetFull)
+        assert full.why == "the rate budget has no room for an order message"
+        await trio.sleep(61)
+        await fill()
+        assert len(told("zerodha", BudgetFull)) == 2
+        assert told("upstox", BudgetFull) == []
+
+
+@pytest.mark.parametrize("found", [True, False])
+async def test_room_that_an_order_has_found_elsewhere_is_not_missed(found, autojump_clock):
+    clock, heard = Clock.following_trio(datetime(2026, 11, 23, 10, 0, tzinfo=IST)), []
+    gate = BudgetGate(Budget(Windows(minute=10), Windows()), clock, most_waiting=5)
+    while gate.budget.room(CallKind.ORDER, Priority.ENTRY, Moment.of(clock)):
+        gate.budget.take(CallKind.ORDER, Priority.ENTRY, Moment.of(clock))
+    desk = OrderDesk("b", transport=None, gate=gate, clock=clock, codec=None, events=Events(heard.append))
+    message = AskRoom(priority=Priority.ENTRY, deadline=clock.monotonic() + 2, reply=Reply())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(desk.take_room, message)
+        await trio.sleep(1)
+        if found:
+            message.reply.refuse(RoomFull())  # as the race for the first room ends
+    assert len(heard) == (not found)
