@@ -83,6 +83,7 @@ _EXAMPLES: Mapping[str, Value] = {
     "loss": Decimal("5200.00"),
     "limit": Decimal(5000),
     "feed": "market",
+    "others": True,
     "mode": "reduce_only",
     "reason": "the strategy is wrong",
 }
