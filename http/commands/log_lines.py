@@ -16,7 +16,7 @@ FORMATS = ("text", "json")
 
 
 class TextLines(PrintableFormatter):
-    """`2026-11-25T09:15:00.123+05:30 INFO onebroker.events: order.sent broker=zerodha …`."""
+    """`2026-11-25T09:15:00.123+05:30 INFO onebroker.events: order.sent broker=… verb=place …`."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -1,12 +1,11 @@
 """Cancels that certainly did not reach their broker, while the service lives: each goes as soon as it can, once, and meanwhile the parent,
 health and the log say so. Judged on the exchange's ledger."""
 
-import logging
-
 import pytest
 import trio
 
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.events import ParentState, ParentTrouble, ParentTroubleOver
 from tests.actors.engine.days.plans.test_exits_never_give_up import problems
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.days.unknown.test_unknown_orders import bracket
@@ -31,15 +30,18 @@ async def is_said(trading, answer, sentence):
             await trio.sleep(0.1)
 
 
-async def is_over(trading, answer, sentence, caplog):
+async def is_over(trading, answer, sentence):
     with trio.fail_after(60):
         while problems(trading):
             await trio.sleep(0.1)
     await trio.sleep(1)
     assert (await trading.parent(answer))["status_message"] is None
-    said = [(one.levelname, one.getMessage()) for one in caplog.records if sentence in one.getMessage()]
-    name = f"parent {answer.body['parent_id']}, {trading.share.instrument_id}: "
-    assert said == [("WARNING", name + sentence), ("INFO", name + "no longer so: " + sentence)]
+    about = {"parent": answer.body["parent_id"], "instrument": trading.share.instrument_id, "words": sentence}
+    told = [event for event in trading.day.heard if getattr(event, "words", None) == sentence]
+    assert [event for event in told if not isinstance(event, ParentState)] == [
+        ParentTrouble(**about),
+        ParentTroubleOver(**about),
+    ]
 
 
 def verbs(trading):
@@ -54,10 +56,7 @@ async def stopped_in_vain(trading, answer):
 
 
 @pytest.mark.parametrize("kind", [FaultKind.REFUSE_CONNECTIONS, FaultKind.EXPIRE_SESSION])
-async def test_a_callers_cancel_of_a_bracket_goes_when_its_broker_can_be_reached_again(
-    market, kind, autojump_clock, caplog
-):
-    caplog.set_level(logging.INFO, "onebroker.engine")
+async def test_a_callers_cancel_of_a_bracket_goes_when_its_broker_can_be_reached_again(market, kind, autojump_clock):
     async with traded(market) as trading:
         answer = await live_bracket(trading)
         dead = kind is FaultKind.EXPIRE_SESSION
@@ -70,7 +69,7 @@ async def test_a_callers_cancel_of_a_bracket_goes_when_its_broker_can_be_reached
         if dead:
             await market.log_in("zerodha")
         await trading.until(answer, "cancelled")
-        await is_over(trading, answer, TWO_LEFT, caplog)
+        await is_over(trading, answer, TWO_LEFT)
         await trading.move(4)
         await trading.move(-6)
         await trio.sleep(60)
@@ -171,14 +170,13 @@ async def test_an_order_that_had_not_appeared_when_its_parent_was_cancelled_is_c
 # --- a plan's own -------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_stop_that_its_plan_cannot_cancel_is_said_until_the_cancel_has_left(market, autojump_clock, caplog):
+async def test_a_stop_that_its_plan_cannot_cancel_is_said_until_the_cancel_has_left(market, autojump_clock):
     """The target has closed the position: the stop would open the other side."""
-    caplog.set_level(logging.INFO, "onebroker.engine")
     async with traded(market) as trading:
         answer = await live_bracket(trading)
         market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=60)
         trading.moved(4)
         await is_said(trading, answer, ONE_LEFT)
         await trading.until(answer, "completed", seconds=200)
-        await is_over(trading, answer, ONE_LEFT, caplog)
+        await is_over(trading, answer, ONE_LEFT)
         assert verbs(trading) == ["place"] * 3 + ["cancel"]

@@ -1,7 +1,6 @@
 """Exits of a running plan that cannot leave, and stops that are lost: what waits goes as soon as it can, and meanwhile the parent, health
 and log say how many units are open without a stop. Judged on the exchange's ledger."""
 
-import logging
 from decimal import Decimal as D
 
 import attrs
@@ -14,6 +13,7 @@ from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.events import ExposureProtected, ExposureUnprotected
 from onebroker.http.composition import order_metrics, order_problems
 from tests.actors.engine.days.plans.test_plan_orders import stop, traded
 from tests.actors.engine.days.unknown.test_unknown_orders import AFTER_ALL, STOP, bracket, lost, rewritten
@@ -58,15 +58,15 @@ async def is_said(trading, answer, sentence=NAKED):
     assert (problems(trading), at_risk(trading)) == ([row], 1.0)
 
 
-async def is_over(trading, answer, caplog):
+async def is_over(trading, answer):
     with trio.fail_after(60):
         while problems(trading):
             await trio.sleep(0.1)
     await trio.sleep(1)
     assert NAKED not in ((await trading.parent(answer))["status_message"] or "")
-    said = [(one.levelname, one.getMessage()) for one in caplog.records if NAKED in one.getMessage()]
-    name = f"parent {answer.body['parent_id']}, {trading.share.instrument_id}: "
-    assert said == [("WARNING", name + NAKED), ("INFO", name + "no longer so: " + NAKED)]
+    about = {"parent": answer.body["parent_id"], "instrument": trading.share.instrument_id, "units": 100}
+    told = [event for event in trading.day.heard if isinstance(event, ExposureUnprotected | ExposureProtected)]
+    assert told == [ExposureUnprotected(**about), ExposureProtected(**about)]
 
 
 def exits(trading):
@@ -83,24 +83,20 @@ def exits(trading):
 
 
 @pytest.mark.parametrize("seconds", [5, 120])
-async def test_exits_of_a_bracket_that_find_no_connection_go_as_soon_as_there_is_one(
-    market, seconds, autojump_clock, caplog
-):
-    caplog.set_level(logging.INFO, "onebroker.engine")
+async def test_exits_of_a_bracket_that_find_no_connection_go_as_soon_as_there_is_one(market, seconds, autojump_clock):
     async with traded(market) as trading:
         answer = await trading.place(resting_bracket(trading))
         await trio.sleep(5)
         market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=seconds)
         trading.moved(-2)
         await trio.sleep(seconds)
-        await is_over(trading, answer, caplog)
+        await is_over(trading, answer)
         assert exits(trading) == [("LIMIT", "open", 0), ("SL", "trigger_pending", 0)]
         parent = await trading.parent(answer)
         assert (parent["state"], parent["status_message"], len(parent["legs"])) == ("working", None, 3)
 
 
-async def test_a_hidden_stop_whose_broker_has_no_login_goes_the_moment_it_has_one(market, autojump_clock, caplog):
-    caplog.set_level(logging.INFO, "onebroker.engine")
+async def test_a_hidden_stop_whose_broker_has_no_login_goes_the_moment_it_has_one(market, autojump_clock):
     async with traded(market) as trading:
         answer = await hidden_stop(trading)
         market.simulator.fault("zerodha", FaultKind.EXPIRE_SESSION)
@@ -113,7 +109,7 @@ async def test_a_hidden_stop_whose_broker_has_no_login_goes_the_moment_it_has_on
         assert (await trading.parent(answer))["state"] == "armed"
         await market.log_in("zerodha")
         await trading.until(answer, "completed", seconds=20)
-        await is_over(trading, answer, caplog)
+        await is_over(trading, answer)
         assert [m[:3] for m in trading.messages()] == [("place", "BUY", 100), ("place", "SELL", 100)]
 
 
@@ -179,9 +175,8 @@ def first_of_two(trading, **more):
 
 
 async def test_exits_that_find_no_connection_while_the_first_caller_still_waits_go_as_soon_as_there_is_one(
-    market, autojump_clock, caplog
+    market, autojump_clock
 ):
-    caplog.set_level(logging.INFO, "onebroker.engine")
     async with traded(market) as trading:
         path = "root.children.0.each_fill"
         pair = oco(
@@ -193,7 +188,7 @@ async def test_exits_that_find_no_connection_while_the_first_caller_still_waits_
         assert (answer.status, answer.body["outcome"], len(answer.body["legs"])) == (200, "accepted", 2)
         assert 3 <= waited_seconds < 3.5  # for its own orders, not for exits that cannot leave
         await is_said(trading, answer)
-        await is_over(trading, answer, caplog)
+        await is_over(trading, answer)
         assert exits(trading) == [("LIMIT", "open", 0), ("SL", "trigger_pending", 0)]
         trading.moved(4)
         parent = await trading.until(answer, "completed")

@@ -2,7 +2,6 @@
 looked at, so they go again when the reason has passed, and meanwhile what is open without a stop is said. Judged on the exchange's ledger."""
 
 import contextlib
-import logging
 
 import attrs
 import msgspec
@@ -70,8 +69,7 @@ async def turned_away(day, door, times):
 
 
 @pytest.mark.parametrize("answer", [DEAD, MANY, ADDRESS], ids=["dead", "many", "address"])
-async def test_an_exit_that_its_broker_turns_away_once_goes_again_and_is_said(market, answer, autojump_clock, caplog):
-    caplog.set_level(logging.INFO, "onebroker.engine")
+async def test_an_exit_that_its_broker_turns_away_once_goes_again_and_is_said(market, answer, autojump_clock):
     async with traded(market) as trading:
         placed = await hidden_stop(trading)
         with turning_away(market, answer, times=1) as door:
@@ -79,7 +77,7 @@ async def test_an_exit_that_its_broker_turns_away_once_goes_again_and_is_said(ma
             await is_said(trading, placed)
             await trading.until(placed, "completed")
         assert len(door.asked_at) == 1
-        await is_over(trading, placed, caplog)
+        await is_over(trading, placed)
         await trio.sleep(120)
         assert [m[:3] for m in trading.messages()] == [("place", "BUY", 100), ("place", "SELL", 100)]
         assert [leg["filled_quantity"] for leg in (await trading.parent(placed))["legs"]] == [100]
