@@ -346,7 +346,7 @@ class OrderFilled(Event):
 
 
 @attrs.frozen(kw_only=True)
-class ParentState(Event):
+class ParentMoved(Event):
     """A parent has a new state."""
 
     name: ClassVar[str] = "parent.state"
@@ -443,7 +443,7 @@ class HaltOff(Event):
 ALL: tuple[type[Event], ...] = (
     Started, Stopped, ClockStepped, CalendarEnds, CatalogueBuilt, ClientRefused,
     LoginDone, LoginNeeded, LoginRefused, FeedUp, FeedDown, FeedMute, ReadFailing, ReadOk, BudgetFull,
-    OrderSent, OrderAnswered, OrderUnknown, OrderSettled, OrderRejected, OrderFilled, ParentState, ExposureUnprotected,
+    OrderSent, OrderAnswered, OrderUnknown, OrderSettled, OrderRejected, OrderFilled, ParentMoved, ExposureUnprotected,
     ExposureProtected, ParentTrouble, ParentTroubleOver, LossLock, HaltOn, HaltOff,
 )  # fmt: skip
 """Every kind of event, in the order of the page."""

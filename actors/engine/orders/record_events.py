@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord
-from onebroker.config.events import Event, OrderFilled, OrderRejected, OrderSettled, OrderUnknown, ParentState
+from onebroker.config.events import Event, OrderFilled, OrderRejected, OrderSettled, OrderUnknown, ParentMoved
 
 
 def changes(before: ParentRecord, after: ParentRecord) -> Iterator[Event]:
@@ -18,9 +18,9 @@ def changes(before: ParentRecord, after: ParentRecord) -> Iterator[Event]:
         yield state_event(after, before.state.value)
 
 
-def state_event(record: ParentRecord, before: str) -> ParentState:
+def state_event(record: ParentRecord, before: str) -> ParentMoved:
     """Return the event that a parent has its present state; `before` is empty for a new parent."""
-    return ParentState(
+    return ParentMoved(
         parent=record.parent_order_id,
         type=record.routed_from or record.synthetic_type,
         before=before,

@@ -5,7 +5,7 @@ import pytest
 import trio
 
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from onebroker.config.events import ParentState, ParentTrouble, ParentTroubleOver
+from onebroker.config.events import ParentMoved, ParentTrouble, ParentTroubleOver
 from tests.actors.engine.days.plans.test_exits_never_give_up import problems
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.days.unknown.test_unknown_orders import bracket
@@ -38,7 +38,7 @@ async def is_over(trading, answer, sentence):
     assert (await trading.parent(answer))["status_message"] is None
     about = {"parent": answer.body["parent_id"], "instrument": trading.share.instrument_id, "words": sentence}
     told = [event for event in trading.day.heard if getattr(event, "words", None) == sentence]
-    assert [event for event in told if not isinstance(event, ParentState)] == [
+    assert [event for event in told if not isinstance(event, ParentMoved)] == [
         ParentTrouble(**about),
         ParentTroubleOver(**about),
     ]

@@ -17,7 +17,7 @@ from onebroker.config.events import (
     OrderSent,
     OrderSettled,
     OrderUnknown,
-    ParentState,
+    ParentMoved,
 )
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.days.simple.test_simple_order import far_below, until_parent
@@ -49,7 +49,7 @@ async def test_a_simple_order_is_told_from_its_parent_to_its_fill(day, autojump_
         assert sent.intent == answer.body["intent_id"]
         assert (sent.instrument, sent.side, sent.price) == (share.instrument_id, "BUY", sent.price)
         assert (answered.outcome, answered.order_id, answered.leg) == ("accepted", answer.body["order_id"], sent.leg)
-        states = [(event.before, event.state) for event in of(day, ParentState) if event.parent == sent.parent]
+        states = [(event.before, event.state) for event in of(day, ParentMoved) if event.parent == sent.parent]
         assert states == [("", "received"), ("received", "working"), ("working", "completed")]
         fills = of(day, OrderFilled)
         assert sum(event.added for event in fills) == fills[-1].filled == sent.quantity
