@@ -20,6 +20,8 @@ from onebroker.actors.store.durable import (
     Durable,
     DurableError,
     EngineCount,
+    Halt,
+    HaltMode,
     MemoryDurable,
     SqliteDurable,
 )
@@ -34,6 +36,7 @@ FILE = CatalogueFile(
     content_hash="abc",
     report=b'{"broken":[]}',
 )
+HALT = Halt(mode=HaltMode.REDUCE_ONLY, reason="ein Grund, der „zählt“ 🛑", since="2026-11-20T10:00:00.000+05:30")
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -50,6 +53,7 @@ async def test_nothing_is_stored_at_first(durable: Durable) -> None:
     assert await durable.access_token() is None
     assert await durable.documents("users") == ()
     assert await durable.catalogue_files() == ()
+    assert await durable.halt() is None
 
 
 async def test_the_access_token_is_replaced(durable: Durable) -> None:
@@ -66,6 +70,18 @@ async def test_the_count_of_the_engines_writes_is_replaced(durable: Durable) -> 
     newer = EngineCount(run=2, writes=7, lost=True)
     await durable.put_engine_count(newer)
     assert await durable.engine_count() == newer
+
+
+async def test_a_halt_is_replaced_and_ended(durable: Durable) -> None:
+    await durable.put_halt(HALT)
+    assert await durable.halt() == HALT
+    stricter = attrs.evolve(HALT, mode=HaltMode.NOTHING, reason="x" * 200)
+    await durable.put_halt(stricter)
+    assert await durable.halt() == stricter
+    await durable.put_halt(None)
+    assert await durable.halt() is None
+    await durable.put_halt(None)
+    assert await durable.halt() is None
 
 
 async def test_a_collection_is_replaced_whole_and_keeps_its_order_and_others_stay(durable: Durable) -> None:
@@ -93,6 +109,34 @@ async def test_the_file_is_private_and_another_process_reads_what_was_written(pa
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert file.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+
+
+async def test_another_process_reads_the_halt(path: Path) -> None:
+    await SqliteDurable(path).put_halt(HALT)
+    assert await SqliteDurable(path).halt() == HALT
+
+
+async def test_a_file_of_the_version_before_halts_opens_keeps_its_rows_and_has_no_halt(path: Path) -> None:
+    before = next(number for number, script in enumerate(MIGRATIONS) if "CREATE TABLE halt" in script)
+    with closing(sqlite3.connect(path)) as file:
+        for script in MIGRATIONS[:before]:
+            file.executescript(script)
+        file.execute("INSERT INTO engine_count VALUES (1, 4, 9, 0)")
+        file.execute(f"PRAGMA user_version = {before}")
+        file.commit()
+    durable = SqliteDurable(path)
+    assert await durable.halt() is None
+    assert await durable.engine_count() == EngineCount(run=4, writes=9)
+    await durable.put_halt(HALT)
+    assert await SqliteDurable(path).halt() == HALT
+    with closing(sqlite3.connect(path)) as file:
+        assert file.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+
+
+async def test_the_table_holds_one_halt(path: Path) -> None:
+    await SqliteDurable(path).put_halt(HALT)
+    with closing(sqlite3.connect(path)) as file, pytest.raises(sqlite3.IntegrityError):
+        file.execute("INSERT INTO halt (only, mode, reason, since) VALUES (2, 'nothing', 'x', 'x')")
 
 
 async def test_a_replacement_that_fails_half_way_changes_nothing(path: Path) -> None:
@@ -176,5 +220,10 @@ async def test_the_one_in_memory_can_be_away() -> None:
     durable.fail_with(DurableError("disk I/O error"))
     with pytest.raises(DurableError, match="disk"):
         await durable.access_token()
+    with pytest.raises(DurableError, match="disk"):
+        await durable.put_halt(HALT)
+    with pytest.raises(DurableError, match="disk"):
+        await durable.halt()
     durable.come_back()
+    assert await durable.halt() is None
     assert await durable.access_token() is None
