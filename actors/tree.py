@@ -178,7 +178,7 @@ class Tree:
     troubles: Troubles
     """The present troubles of parents."""
     halt: Published[Halt | None]
-    """The halt of trading by hand."""
+    """The halt of trading by hand. Its version is 0 until the stored halt has been read after the start."""
     loss: Published[DayLoss]
     """The day's loss, and whether new orders are refused because of it."""
     engine: Address[EngineMessage]

@@ -134,6 +134,7 @@ def build_services(
             engine_status=tree.engine_status,
             engine=tree.engine,
             desk=tree.desk,
+            halt=tree.halt,
             store=store,
             intent_waits=tree.intent_waits,
         ),

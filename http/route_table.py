@@ -25,6 +25,7 @@ from onebroker.http.routes import (
     instruments,
     orders_cancel,
     orders_flatten,
+    orders_halt,
     orders_intents,
     orders_modify,
     orders_parents,
@@ -53,6 +54,7 @@ _AREAS: tuple[Route, ...] = (
     *orders_cancel.ROUTES,
     *orders_parents.ROUTES,
     *orders_flatten.ROUTES,
+    *orders_halt.ROUTES,
     *stream.ROUTES,
 )
 

@@ -24,7 +24,7 @@ from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.quotes.messages import QuoteMessage
 from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.reference.state import ReferenceState
-from onebroker.actors.store.durable import Durable
+from onebroker.actors.store.durable import Durable, Halt
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.actors.token.messages import TokenMessage
@@ -50,6 +50,8 @@ class OrderServices:
     engine_status: Published[EngineStatus]
     engine: Address[EngineMessage]
     desk: Address[DeskMessage]
+    halt: Published[Halt | None]
+    """The halt of trading by hand. Its version is 0 until the stored halt has been read after the start."""
     store: Store
     intent_waits: Callable[[str], bool]
     """Tells whether the engine holds an intent, waiting or in work, that it has neither journaled nor answered."""

@@ -5,6 +5,10 @@ CONFIRM = 'confirm must be "HALT"'
 NOT_HALTED = "trading is not halted"
 
 
+def reason_length(most: int) -> str:
+    return f"reason must be a text of 1 to {most} characters"
+
+
 def halted(reason: str) -> str:
     return f"trading is halted: {reason}"
 

@@ -18,6 +18,8 @@ CHANGE_SECONDS = 14.0
 another change is done. The wait for a starting engine is added to it (`change_seconds`)."""
 FLATTEN_SECONDS = 180.0
 """A flatten takes up to 80 s, of which 40 are for an engine that is away. It may also wait for a flatten that is already running."""
+HALT_SECONDS = 30.0
+"""A halt waits for messages that are just leaving, and both halt and resume wait until SQLite has stored them."""
 
 
 def change_seconds(orders: OrderServices) -> float:

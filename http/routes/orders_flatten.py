@@ -6,18 +6,16 @@ from quart.wrappers import Response
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.desk.messages import Flatten
 from onebroker.actors.engine.intake import request_fields
+from onebroker.actors.engine.intake.desk_fields import FLATTEN_WORD, check_flatten_word
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
-from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.bodies import body_keys
 from onebroker.http.orders.desk_requests import FLATTEN_SECONDS, ask_desk
 from onebroker.http.orders.dry_run_flag import DRY_RUN
 from onebroker.http.route import Answer, Parameter, Route
 from onebroker.http.services import Services
-
-CONFIRMATION = "FLATTEN"
 
 
 async def flatten(request: Request, services: Services) -> Response:
@@ -27,8 +25,7 @@ async def flatten(request: Request, services: Services) -> Response:
     parse.refuse_repeats(request, DRY_RUN)
     body_keys.check_query(request.args, FLATTEN)
     body_keys.check_body(body, FLATTEN, "a flatten")
-    if body.get("confirm") != CONFIRMATION:
-        raise Refusal(400, texts.CONFIRM)
+    check_flatten_word(body)
     request_fields.check_dry_run(body)
     # Any non-empty value in the body counts. A caller who asks for a dry run in the query also gets one.
     dry_run = bool(body.get("dry_run")) or bool(parse.flag(request.args, DRY_RUN))
@@ -50,7 +47,7 @@ ROUTES = (
         only_these_keys=True,
         parameters=(
             DRY_RUN,
-            Parameter(name="confirm", place="body", required=True, doc=f"Exactly {CONFIRMATION}."),
+            Parameter(name="confirm", place="body", required=True, doc=f"Exactly {FLATTEN_WORD}."),
             Parameter(
                 name="dry_run",
                 place="body",

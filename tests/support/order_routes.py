@@ -45,6 +45,7 @@ class Caller:
                 engine_status=day.status,
                 engine=day.engine,
                 desk=day.desk,
+                halt=day.engine_context.gate.halt,
                 store=day.store,
                 intent_waits=day.engine_context.in_hand.__contains__,
             ),

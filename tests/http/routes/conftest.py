@@ -19,6 +19,7 @@ from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage
 from onebroker.actors.engine.desk.messages import CancelOrder, DeskMessage
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
+from onebroker.actors.store.durable import Halt
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import Listing
 from onebroker.config.calendars import always_open
@@ -92,6 +93,8 @@ class OrderHouse:
     """Intents that the engine has not taken up yet."""
     engine: Mailbox[EngineMessage]
     desk: Mailbox[DeskMessage]
+    halt: Published[Halt | None]
+    """Not read yet, until a test sets it."""
     respond: Respond = lambda message: EngineAnswer(status=200, body={"outcome": "accepted"})
     gate: trio.Event | None = None
     """Set by a test that lets both actors hang over the message in hand."""
@@ -132,6 +135,7 @@ def place_list_maximum() -> int:
 @pytest.fixture
 async def orders(house, token: str, nursery: trio.Nursery, place_list_maximum: int) -> OrderHouse:
     catalogue, engine_status = Published(PUBLISHED), Published(EngineStatus(running=True, reason=""))
+    halt: Published[Halt | None] = Published(None)
     engine: Mailbox[EngineMessage] = open_mailbox("the order engine", capacity=1)
     desk: Mailbox[DeskMessage] = open_mailbox("the order desk", capacity=1)
     settings = EngineSettings()
@@ -147,6 +151,7 @@ async def orders(house, token: str, nursery: trio.Nursery, place_list_maximum: i
             engine_status=engine_status,
             engine=engine.address,
             desk=desk.address,
+            halt=halt,
             store=house.store,
             intent_waits=waiting.__contains__,
         ),
@@ -161,6 +166,7 @@ async def orders(house, token: str, nursery: trio.Nursery, place_list_maximum: i
         engine_status=engine_status,
         engine=engine,
         desk=desk,
+        halt=halt,
         waiting=waiting,
     )
     nursery.start_soon(orders.keep_answering, engine, orders.placed)

@@ -64,7 +64,7 @@ class Client:
                 brokers=("zerodha", "upstox"), settings=EngineSettings(), catalogue=catalogue, calendar=WEEK,
                 engine_status=Published(EngineStatus(running=False, reason="")),
                 engine=open_mailbox("engine", capacity=1).address, desk=open_mailbox("desk", capacity=1).address,
-                store=store, intent_waits=lambda intent_id: False,
+                halt=Published(None), store=store, intent_waits=lambda intent_id: False,
             ),
         )  # fmt: skip
         self.client = build_app(services).test_client()
