@@ -13,11 +13,14 @@ from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.engine.context.messages import EngineStatus
 from onebroker.actors.engine.context.troubles import Trouble
+from onebroker.actors.engine.desk.halts import halt_body
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.messages import LastLoad
+from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.sessions.session_view import FeedView
+from onebroker.actors.store.durable import Halt, HaltMode
 from onebroker.actors.store.interface import Store
 from onebroker.actors.tree import Tree
 from onebroker.brokers.records import OrderRow
@@ -97,6 +100,7 @@ def build_services(
             "clock": lambda: clock_health(tree.sessions, clock),
             "charges": lambda: charges_health(tree.charges, clock.now().date()),
             "daily_loss": lambda: loss_health(tree.loss.value, clock.monotonic()),
+            "halt": lambda: halt_health(tree.halt),
             "catalogue": lambda: _catalogue_health(tree),
             "documents": lambda: _document_health(tree),
             "reference": lambda: _reference_health(tree),
@@ -108,6 +112,7 @@ def build_services(
         metric_sources=(
             lambda: _document_metrics(tree),
             lambda: order_metrics(tree.troubles.rows),
+            lambda: halt_metrics(tree.halt),
             lambda: _stream_metrics(live),
             lambda: connection_metrics(connections),
             lambda: disk_metrics(tree.room.value, tree.dropped_ticks()),
@@ -216,6 +221,25 @@ def loss_health(state: DayLoss, now: float) -> dict[str, object] | None:
         "locked": state.locked is not None,
         "refuses": None if refusal is None else refusal.body["error"],
     }
+
+
+def halt_health(halt: Published[Halt | None]) -> dict[str, object]:
+    """Return what `/api/health` shows of a halt by hand; `halted` is None until the stored halt has been read."""
+    unknown: dict[str, object] = {"halted": None, "mode": None, "reason": None, "since": None}
+    return {**unknown, **halt_body(halt.value)} if halt.version else unknown
+
+
+def halt_metrics(halt: Published[Halt | None]) -> list[Metric]:
+    """Return for each mode whether trading is halted in it; no samples until the stored halt has been read."""
+    present = None if halt.value is None else halt.value.mode
+    return [
+        Metric(
+            name="onebroker_halted",
+            kind="gauge",
+            doc="Whether trading is halted by hand, by mode; no samples while that is not known.",
+            samples=tuple(({"mode": mode.value}, float(mode is present)) for mode in HaltMode) if halt.version else (),
+        )
+    ]
 
 
 def _feed(feed: FeedView) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What `/api/health` shows of the engine, of candles and of the charges tables."""
+"""What `/api/health` shows of the engine, of a halt by hand, of candles and of the charges tables."""
 
 from datetime import date, datetime, timedelta
 
@@ -7,10 +7,12 @@ from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.candle_jobs import BrokerShare
 from onebroker.actors.history.daily_loader import CollectorView, MarketView
 from onebroker.actors.history.messages import LastLoad
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.store.durable import Halt, HaltMode
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.clock import IST
-from onebroker.http.composition import charges_health, engine_health, history_health
+from onebroker.http.composition import charges_health, engine_health, halt_health, halt_metrics, history_health
 
 RUNNING = EngineStatus(running=True, reason="", trouble="no open order acts until …")
 EVENING = datetime(2026, 11, 20, 16, 15, tzinfo=IST).timestamp()
@@ -35,6 +37,30 @@ def test_without_the_store_it_takes_no_orders_and_says_so_at_once():
 def test_one_that_does_not_run_keeps_its_own_reason():
     stopped = EngineStatus(running=False, reason="the order engine is starting")
     assert engine_health(stopped, reachable=False)["reason"] == "the order engine is starting"
+
+
+# --- a halt by hand -----------------------------------------------------------------------------------------------------
+
+HALT = Halt(mode=HaltMode.NOTHING, reason="the feed is wrong", since="2026-11-20T16:15:00.000+05:30")
+NOT_HALTED = {"halted": False, "mode": None, "reason": None, "since": None}
+
+
+async def test_until_the_stored_halt_is_read_health_says_neither_yes_nor_no():
+    unread = Published(None)
+    assert halt_health(unread) == NOT_HALTED | {"halted": None}
+    assert [metric.samples for metric in halt_metrics(unread)] == [()]
+
+
+async def test_a_halt_is_shown_with_its_mode_its_reason_and_its_begin():
+    halt = Published(None)
+    halt.set(HALT)
+    assert halt_health(halt) == {"halted": True, "mode": "nothing", "reason": HALT.reason, "since": HALT.since}
+    (metric,) = halt_metrics(halt)
+    assert (metric.name, metric.kind) == ("onebroker_halted", "gauge")
+    assert metric.samples == (({"mode": "reduce_only"}, 0.0), ({"mode": "nothing"}, 1.0))
+    halt.set(None)
+    assert halt_health(halt) == NOT_HALTED
+    assert [value for _, value in halt_metrics(halt)[0].samples] == [0.0, 0.0]
 
 
 # --- candles ----------------------------------------------------------------------------------------------------------
