@@ -154,6 +154,8 @@ async def run_service(options: ServiceOptions) -> None:
                 history=tree.history_actor,
                 collector=tree.collector,
                 backfill=tree.backfill,
+                desk=tree.desk,
+                clock=options.clock,
                 data_dir=options.data_directory.path,
             )
             await serving.start(serve_control, options.data_directory.path / SOCKET_NAME, context)

@@ -8,6 +8,7 @@ Each request and each answer is one JSON object on one line. The requests are:
 - `{"command": "take", ...}` for a staged file of history, `{"command": "check_history"}` and
   `{"command": "rename_history", "rename": JSON}` (`history_commands`);
 - `{"command": "backfill", "order": JSON}` (`backfill_commands`);
+- `{"command": "halt", ...}`, `{"command": "resume"}` and `{"command": "flatten", ...}`, which need no access token (`desk_commands`);
 - `{"command": "reload"}`, when the durable store holds newly imported documents.
 
 Answers are `{"done": {...}}` or `{"error": sentence}`. While a build of the catalogue or a backfill runs, lines
@@ -28,6 +29,7 @@ from onebroker.actors.catalogue.builder import BuildFailed
 from onebroker.actors.catalogue.messages import BuildNow, CatalogueMessage
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.context.engine_context import SessionHandle
+from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.messages import CollectorMessage, HistoryMessage
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
@@ -37,9 +39,9 @@ from onebroker.actors.sessions.check import Step
 from onebroker.actors.sessions.messages import Check, ExchangeRedirect
 from onebroker.brokers.broker import Login
 from onebroker.brokers.requests import BrokerError
-from onebroker.config.clock import from_epoch, local_text
+from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.refusal import Refusal
-from onebroker.http.control import backfill_commands, history_commands
+from onebroker.http.control import backfill_commands, desk_commands, history_commands
 from onebroker.http.listener.fault_isolation import contained
 
 SOCKET_NAME = "control.sock"
@@ -52,6 +54,7 @@ _LONG = {
     "instruments": BUILD_SECONDS,
     history_commands.CHECK: BUILD_SECONDS,
     backfill_commands.COMMAND: backfill_commands.BACKFILL_SECONDS,
+    **desk_commands.SECONDS,
 }
 """Commands that may take longer than the others."""
 PROGRESS_SECONDS = 0.2
@@ -80,6 +83,8 @@ class ControlContext:
     history: Address[HistoryMessage]
     collector: Address[CollectorMessage]
     backfill: Published[BackfillProgress | None]
+    desk: Address[DeskMessage]
+    clock: Clock
     data_dir: Path
 
 
@@ -159,11 +164,14 @@ async def _work(request: Mapping[str, str], context: ControlContext, stream: tri
             return await backfill_commands.answer(
                 request, context.collector, context.backfill, stream, partial(_send, stream)
             )
+        case desk_commands.HALT | desk_commands.RESUME | desk_commands.FLATTEN:
+            return await desk_commands.answer(request, context.desk, context.clock)
         case "reload":
             return await _reload(context.reference)
         case _:
             return {
-                "error": "the commands are login, check, instruments, take, check_history, rename_history, backfill and reload"
+                "error": "the commands are login, check, instruments, take, check_history, rename_history, backfill, halt, "
+                "resume, flatten and reload"
             }
 
 
