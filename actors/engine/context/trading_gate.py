@@ -39,6 +39,13 @@ class TradingGate:
         self._leaving = 0
         self._still = trio.Event()
         self._still.set()
+        self._storing = trio.Lock()
+        """The stored halts follow each other in the order of the requests."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the stored halt has been read, or replaced, since the start."""
+        return self._known
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
@@ -80,26 +87,32 @@ class TradingGate:
             except DurableError:
                 await trio.sleep(RETRY_SECONDS)
             else:
-                self.halt.set(halt)
-                self._known = True
+                if not self._known:  # else a halt came while this was read
+                    self.halt.set(halt)
+                    self._known = True
 
     async def close(self, halt: Halt, durable: Durable | None, wait_seconds: float) -> bool:
         """Stop trading at once, store that, and wait at most `wait_seconds` for messages that are just leaving; return whether none is. Raises
         DurableError: then trading is halted, but a restart would not know it."""
         self.halt.set(halt)
         self._known = True
-        if durable is not None:
-            await durable.put_halt(halt)
+        await self._store(halt, durable)
         with trio.move_on_after(wait_seconds):
             await self._still.wait()
         return self._leaving == 0
 
     async def open(self, durable: Durable | None) -> None:
-        """Let orders pass again, once that is stored. Raises DurableError: then the halt stays."""
-        if durable is not None:
-            await durable.put_halt(None)
-        self.halt.set(None)
-        self._known = True
+        """End the present halt, once that is stored; a halt that comes meanwhile holds. Raises DurableError: then the halt stays."""
+        ended = self.halt.value
+        await self._store(None, durable)
+        if self.halt.value is ended:
+            self.halt.set(None)
+            self._known = True
+
+    async def _store(self, halt: Halt | None, durable: Durable | None) -> None:
+        async with self._storing:
+            if durable is not None:
+                await durable.put_halt(halt)
 
 
 def _refused(status: int, sentence: str) -> EngineAnswer:

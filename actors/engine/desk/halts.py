@@ -23,8 +23,10 @@ async def halt_trading(desk: DeskContext, message: HaltTrading) -> EngineAnswer:
 
 
 async def resume_trading(desk: DeskContext, message: ResumeTrading) -> EngineAnswer:
-    """Open the gate. Raises Refusal 409 when trading is not halted, 503 when that cannot be stored: then trading stays halted."""
+    """Open the gate. Raises Refusal 409 when trading is not halted, 503 when that is not known yet or cannot be stored: then it stays so."""
     context = desk.context
+    if not context.gate.known:
+        raise Refusal(503, texts.NOT_KNOWN)
     if context.gate.halt.value is None:
         raise Refusal(409, texts.NOT_HALTED)
     try:
