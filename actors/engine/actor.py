@@ -90,7 +90,6 @@ class EngineActor:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._keep_lock)
                 await self._context.writes.begin()
-                nursery.start_soon(self._context.gate.take_up, self._context.durable)
                 nursery.start_soon(self._context.writes.keep)
                 if self._context.writes.lost:
                     self._context.legs.forget()

@@ -5,6 +5,7 @@ A closed gate stops entries: `reduce_only` lets exits and all that only reduces 
 stored halt is read after a start, no entry passes. Closing waits for the entries that are just leaving, so none leaves after its answer.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum, auto
@@ -36,9 +37,9 @@ class TradingGate:
         """`known` false: the stored halt is still to be read (`take_up`)."""
         self.halt: Published[Halt | None] = Published(None)
         self._known = known
-        self._leaving = 0
-        self._still = trio.Event()
-        self._still.set()
+        self._leaving: Counter[Passage] = Counter()
+        self._left = trio.Event()
+        """Set when a message that was leaving has left."""
         self._storing = trio.Lock()
         """The stored halts follow each other in the order of the requests."""
 
@@ -67,15 +68,13 @@ class TradingGate:
         if refused is not None or passage is Passage.CANCEL:
             yield refused
             return
-        if self._leaving == 0:
-            self._still = trio.Event()
-        self._leaving += 1
+        self._leaving[passage] += 1
         try:
             yield None
         finally:
-            self._leaving -= 1
-            if self._leaving == 0:
-                self._still.set()
+            self._leaving[passage] -= 1
+            left, self._left = self._left, trio.Event()
+            left.set()
 
     # --- closing and opening ----------------------------------------------------------------------------------------
 
@@ -92,14 +91,17 @@ class TradingGate:
                     self._known = True
 
     async def close(self, halt: Halt, durable: Durable | None, wait_seconds: float) -> bool:
-        """Stop trading at once, store that, and wait at most `wait_seconds` for messages that are just leaving; return whether none is. Raises
+        """Stop trading at once, store that, and wait at most `wait_seconds` for messages that it stops and that are just leaving; return whether
+        none is left. Raises
         DurableError: then trading is halted, but a restart would not know it."""
         self.halt.set(halt)
         self._known = True
         await self._store(halt, durable)
+        stopped = [passage for passage in Passage if self.refusal(passage) is not None]
         with trio.move_on_after(wait_seconds):
-            await self._still.wait()
-        return self._leaving == 0
+            while any(self._leaving[passage] for passage in stopped):
+                await self._left.wait()
+        return not any(self._leaving[passage] for passage in stopped)
 
     async def open(self, durable: Durable | None) -> None:
         """End the present halt, once that is stored; a halt that comes meanwhile holds. Raises DurableError: then the halt stays."""

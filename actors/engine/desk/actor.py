@@ -48,6 +48,7 @@ class DeskActor:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         async with trio.open_nursery() as nursery:
             task_status.started()
+            nursery.start_soon(self._desk.context.gate.take_up, self._desk.context.durable)
             async for message in self._mailbox:
                 if isinstance(message, ModifyOrder | ModifyHeld):
                     before, mine = self._turns.get(message.turn), trio.Event()

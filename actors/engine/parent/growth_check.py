@@ -1,4 +1,5 @@
-"""The day's loss limit for changes: a larger order counts as a new order (order-engine 4.7); an order that only reduces does not."""
+"""A halt and the day's loss limit for changes: a larger order counts as a new order (order-engine 4.7, 4.10); an order that only reduces does
+not."""
 
 from onebroker.actors.engine.books.shown_positions import shown_last
 from onebroker.actors.engine.choice.ranking import standing_units
@@ -12,37 +13,55 @@ from onebroker.config.vocabulary import Side
 
 def check_growth(context: EngineContext, target: Target, changes: LegChange) -> None:
     """Raise Refusal 403 or 503 when a halt, or the day's loss, keeps an order from growing, unless the whole order would only reduce a position."""
-    passage = passage_of(context, target, changes)
-    refused = context.entry_lock() if passage is Passage.ENTRY else context.gate.refusal(passage)
+    refused = context.gate.refusal(passage_of(context, target, changes))
+    if refused is None and _grows(context, target, changes):
+        refused = context.loss.value.refusal(context.clock.monotonic())
     if refused is not None:
         raise Refusal(refused.status, str(refused.body["error"]))
 
 
 def passage_of(context: EngineContext, target: Target, changes: LegChange) -> Passage:
-    """Return what a change does to the risk: a larger order is an entry, unless the whole order would only reduce a position."""
+    """Return what a change does to the risk. An order that grows is an entry, and so is another price or type of an order that is not against a
+    position of its size: it may fill at once, and open one."""
+    moves = any(value is not None for value in (changes.price, changes.trigger_price, changes.order_type))
+    opens = moves and not _is_against(target, _net(context, target), target.row.quantity)
+    return Passage.ENTRY if opens or _grows(context, target, changes) else Passage.EXIT
+
+
+def _grows(context: EngineContext, target: Target, changes: LegChange) -> bool:
+    """Whether a change makes the order larger, and the larger order would do more than reduce a position."""
     quantity = changes.quantity
-    if quantity is None or quantity <= target.row.quantity or _only_reduces(context, target, quantity):
-        return Passage.EXIT
-    return Passage.ENTRY
+    return quantity is not None and quantity > target.row.quantity and not _only_reduces(context, target, quantity)
+
+
+def _net(context: EngineContext, target: Target) -> int:
+    """Return the net position, in units, that the order's broker shows."""
+    row = target.row
+    return sum(
+        position.quantity or 0
+        for position in shown_last(context.session(target.broker).view.value)
+        if position.view != "day"
+        and position.instrument_token == row.instrument_token
+        and position.product == row.product
+    )
+
+
+def _is_against(target: Target, net: int, quantity: int) -> bool:
+    """Whether an order of `quantity` units is against a net position that is at least as large as its unfilled units."""
+    row = target.row
+    if row.transaction_type not in tuple(Side):
+        return False
+    return net * Side(row.transaction_type).sign < 0 and abs(net) >= quantity - row.filled_quantity
 
 
 def _only_reduces(context: EngineContext, target: Target, quantity: int) -> bool:
     """Whether the order with its new quantity is against the net position at its broker, and not larger than the part of the position
     that the other open orders of the same side leave."""
     row, view = target.row, context.session(target.broker).view.value
-    if row.transaction_type not in tuple(Side):
-        return False
-    net = sum(
-        position.quantity or 0
-        for position in shown_last(view)
-        if position.view != "day"
-        and position.instrument_token == row.instrument_token
-        and position.product == row.product
-    )
     others = standing_units(
         (other for other in view.orders.values() if other.order_id != row.order_id),
         row.instrument_token,
         row.product,
         row.transaction_type,
     )
-    return net * Side(row.transaction_type).sign < 0 and abs(net) >= quantity - row.filled_quantity + others
+    return _is_against(target, _net(context, target), quantity + others)

@@ -150,3 +150,22 @@ async def test_while_the_stored_halt_cannot_be_read_no_entry_leaves(market, auto
         market.durable.come_back()
         await market.until(lambda: market.engine_context.gate.halt.value is not None)
         assert market.engine_context.entry_lock().status == 403
+
+
+async def test_a_caller_moves_a_stop_of_a_position_and_not_an_entry_to_the_market(market, autojump_clock):
+    async with traded(market) as trading:
+        bought = await trading.place(attrs.evolve(bracket(trading), price=Fixed(trading.at(0))), intent_id="p-1")
+        await trading.until(bought, "working")
+        await trio.sleep(10)
+        resting = await market.place(entry(trading), intent_id="i-2")
+        await market.until(lambda: resting.body["order_id"] in market.sessions["zerodha"].view.value.orders)
+        await halt(market)
+        before = market.exchange.ledger.next
+        moved = await market.modify(resting.body["order_id"], price=trading.at(1))
+        assert (moved.status, moved.body["error"]) == (403, SENTENCE)
+        assert not market.exchange.ledger.messages(before)
+        stops = [row for row in market.sessions["zerodha"].view.value.orders.values() if row.order_type == "SL"]
+        (stop,) = [row for row in stops if row.status in ("PENDING", "OPEN")]
+        moved = await market.modify(stop.order_id, trigger_price=trading.at(-3), price=trading.at(-4))
+        assert moved.status == 200, moved.body
+        assert [one.verb for one in market.exchange.ledger.messages(before)] == ["modify"]
