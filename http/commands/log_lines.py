@@ -13,6 +13,7 @@ from onebroker.config.clock import from_epoch
 from onebroker.http.commands.printable import PrintableFormatter, escaped, printable
 
 FORMATS = ("text", "json")
+EVENTS_LOG = "onebroker.events"
 
 
 class TextLines(PrintableFormatter):
@@ -51,6 +52,11 @@ def log_to_stderr(level: str, form: str) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler])
     for name in _NEVER_FINE:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def write_events_from(level: int) -> None:
+    """Write only events of `level` and above; `logging.NOTSET`: all that the log's level lets pass."""
+    logging.getLogger(EVENTS_LOG).setLevel(level)
 
 
 _NEVER_FINE = ("hpack", "h2")

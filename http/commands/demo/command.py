@@ -1,6 +1,7 @@
 """`onebroker demo`: the whole service over simulated brokers, with nothing to set up (architecture 6)."""
 
 import argparse
+import logging
 import sys
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,6 +24,7 @@ from onebroker.http.commands.demo.documents import give_documents
 from onebroker.http.commands.demo.past import keep_past
 from onebroker.http.commands.demo.simulator_child import Simulated, end_with_simulator, keep_logged_in, simulator_child
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
+from onebroker.http.commands.log_lines import write_events_from
 from onebroker.http.commands.service_process import (
     DURABLE_FILE,
     ServiceOptions,
@@ -93,6 +95,10 @@ def run(parsed: argparse.Namespace) -> int:
         day_limits=parsed.day_limits,
         past=not parsed.no_past,
     )
+    if parsed.log_level is None:
+        write_events_from(
+            logging.ERROR
+        )  # until the demo has logged in, its brokers need logins that nobody should make
     with DataDirectory(options.data_dir) as directory:
         trio.run(_demo, options, directory, strict_exception_groups=True)
     return DONE
@@ -153,6 +159,7 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
                 with trio.move_on_after(SETTLE_SECONDS):
                     await settled(tree)
                 _say(banner(address, options, simulated))
+                write_events_from(logging.NOTSET)
                 if options.past:
                     await _published(tree)
                     documents = directory.path / EXCHANGES_FILE if options.real_hours else None
