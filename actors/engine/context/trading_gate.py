@@ -91,9 +91,8 @@ class TradingGate:
                     self._known = True
 
     async def close(self, halt: Halt, durable: Durable | None, wait_seconds: float) -> bool:
-        """Stop trading at once, store that, and wait at most `wait_seconds` for messages that it stops and that are just leaving; return whether
-        none is left. Raises
-        DurableError: then trading is halted, but a restart would not know it."""
+        """Stop trading at once and store that. Then wait at most `wait_seconds` for the messages that it stops and that are just leaving; return
+        whether none is left. Raises DurableError: then trading is halted, but a restart would not know it."""
         self.halt.set(halt)
         self._known = True
         await self._store(halt, durable)

@@ -169,3 +169,20 @@ async def test_a_caller_moves_a_stop_of_a_position_and_not_an_entry_to_the_marke
         moved = await market.modify(stop.order_id, trigger_price=trading.at(-3), price=trading.at(-4))
         assert moved.status == 200, moved.body
         assert [one.verb for one in market.exchange.ledger.messages(before)] == ["modify"]
+
+
+async def test_an_entry_that_is_due_while_a_start_reads_the_stored_halt_waits_and_is_not_refused(
+    market, autojump_clock, monkeypatch
+):
+    async with traded(market) as trading:
+        answer = await trading.place(held_bracket(trading))
+        assert answer.body["outcome"] == "armed"
+
+    async def slowly():
+        await trio.sleep(60)
+
+    monkeypatch.setattr(market.durable, "halt", slowly)
+    async with market.service(quotes=True):
+        trading.moved(-2)
+        await trading.until_messages(2)
+        assert [one.side for one in market.exchange.ledger.messages(0)] == ["BUY", "SELL"]
