@@ -47,7 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_parser(commands)
     parsed = parser.parse_args(arguments)
     os.umask(0o077)  # the files that a command writes hold tokens, orders and logins
-    log_to_stderr(parsed.log_level or getattr(parsed, "usual_log_level", "warning"), parsed.log_format)
+    log_to_stderr(
+        parsed.log_level or getattr(parsed, "usual_log_level", "warning"),
+        parsed.log_format,
+        beside=getattr(parsed, "log_beside", False),
+    )
     return run_to_exit_code(lambda: int(parsed.run(parsed)))
 
 

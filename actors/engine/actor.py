@@ -91,9 +91,8 @@ class EngineActor:
                 nursery.start_soon(self._keep_lock)
                 await self._context.writes.begin()
                 nursery.start_soon(self._context.writes.keep)
-                await self._context.gate.take_up(
-                    self._context.durable
-                )  # else an entry that is due would be refused for good
+                # Before any parent acts: an entry that is due would be refused for good.
+                await self._context.gate.take_up(self._context.durable)
                 if self._context.writes.lost:
                     self._context.legs.forget()
                 records = await self._open_records()

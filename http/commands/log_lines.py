@@ -3,8 +3,13 @@
 An event (`config/events.py`) stands in a plain line as `name field=value …`, in a JSON line as fields of its own.
 """
 
+import atexit
+import contextlib
 import logging
+import queue
 import sys
+import threading
+from typing import TextIO
 
 import msgspec
 
@@ -14,6 +19,9 @@ from onebroker.http.commands.printable import PrintableFormatter, escaped, print
 
 FORMATS = ("text", "json")
 EVENTS_LOG = "onebroker.events"
+MOST_LINES = 10_000
+"""Lines that may wait for the thread that writes them."""
+FINISH_SECONDS = 2.0
 
 
 class TextLines(PrintableFormatter):
@@ -45,9 +53,51 @@ class JsonLines(logging.Formatter):
         return escaped(msgspec.json.encode(line).decode())
 
 
-def log_to_stderr(level: str, form: str) -> None:
-    """Write records of `level` and above to the standard error. `form` is one of `FORMATS`."""
-    handler = logging.StreamHandler(sys.stderr)
+class BesideHandler(logging.Handler):
+    """Hands lines to a thread that writes them. A standard error that nobody reads then delays no order: `logging` would hold the event loop.
+
+    Lines that find `MOST_LINES` unwritten lines are dropped, and their number is a line of its own as soon as there is room.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self._lines: queue.Queue[str | None] = queue.Queue(MOST_LINES)
+        self._dropped = 0
+        self._thread = threading.Thread(target=self._write, name="log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            if self._dropped:
+                self._lines.put_nowait(f"{self._dropped} lines of the log were dropped: nobody read them in time")
+                self._dropped = 0
+            self._lines.put_nowait(self.format(record))
+        except queue.Full:
+            self._dropped += 1
+        except Exception:  # noqa: BLE001  # as the standard library's handlers: a line of the log never ends what it tells of
+            self.handleError(record)
+
+    def finish(self) -> None:
+        """Write what is left, at most `FINISH_SECONDS`."""
+        with contextlib.suppress(queue.Full):
+            self._lines.put(None, timeout=FINISH_SECONDS)
+            self._thread.join(FINISH_SECONDS)
+
+    def _write(self) -> None:
+        while (line := self._lines.get()) is not None:
+            with contextlib.suppress(OSError, ValueError):  # closed: there is nobody to tell
+                self._stream.write(f"{line}\n")
+                if self._lines.empty():
+                    self._stream.flush()
+
+
+def log_to_stderr(level: str, form: str, *, beside: bool = False) -> None:
+    """Write records of `level` and above to the standard error. `form` is one of `FORMATS`. `beside`: by a thread (`BesideHandler`), for a service."""
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if beside:
+        handler = BesideHandler(sys.stderr)
+        atexit.register(handler.finish)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     logging.basicConfig(level=level.upper(), handlers=[handler])
     for name in _NEVER_FINE:

@@ -26,7 +26,7 @@ from onebroker.http.commands.start_facts import login_kinds, start_lines
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("serve", help="run the service")
     parser.add_argument("--config", type=Path, help="settings file (TOML); environment variables beat it")
-    parser.set_defaults(run=run, usual_log_level="info")
+    parser.set_defaults(run=run, usual_log_level="info", log_beside=True)
 
 
 def run(parsed: argparse.Namespace) -> int:

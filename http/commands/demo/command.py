@@ -74,7 +74,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--now", metavar="T", help="start at this moment, such as 2026-11-23T09:10:00+05:30")
     parser.add_argument("--day-limits", action="store_true", help="keep to the brokers' day limits")
     parser.add_argument("--no-past", action="store_true", help="begin without candles and ticks of the past")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, log_beside=True)
 
 
 def default_data_dir() -> Path:

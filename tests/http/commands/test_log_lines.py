@@ -1,7 +1,9 @@
 """The lines of the log: Indian time with its offset, as text or as JSON."""
 
+import io
 import logging
 import sys
+import threading
 from datetime import datetime, timedelta
 
 import msgspec
@@ -9,6 +11,7 @@ import pytest
 
 from onebroker.config.clock import IST
 from onebroker.config.events import OrderRejected
+from onebroker.http.commands import log_lines
 from onebroker.http.commands.log_lines import JsonLines, TextLines
 
 pytestmark = pytest.mark.unit
@@ -90,3 +93,37 @@ def test_the_trace_of_a_text_line_is_indented():
     assert first.endswith("it failed")
     assert rest
     assert all(line.startswith("    ") for line in rest)
+
+
+class Held(io.StringIO):
+    """A standard error that nobody reads until `read` is set. `written` counts the lines that came through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = threading.Event()
+        self.written = threading.Semaphore(0)
+
+    def write(self, text: str) -> int:
+        self.read.wait(30)
+        count = super().write(text)
+        self.written.release()
+        return count
+
+
+def test_a_standard_error_that_nobody_reads_holds_up_nobody_and_what_was_dropped_is_said(monkeypatch):
+    monkeypatch.setattr(log_lines, "MOST_LINES", 3)
+    held = Held()
+    handler = log_lines.BesideHandler(held)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    for number in range(20):
+        handler.handle(record("line %s", number))
+    held.read.set()
+    for _ in range(3):  # the thread has taken the first lines, so there is room again
+        assert held.written.acquire(timeout=30)
+    handler.handle(record("after"))
+    handler.finish()
+    said = held.getvalue().splitlines()
+    kept = [line for line in said if line.startswith("line")]
+    assert kept == [f"line {number}" for number in range(len(kept))]
+    assert 3 <= len(kept) <= 4
+    assert said[len(kept) :] == [f"{20 - len(kept)} lines of the log were dropped: nobody read them in time", "after"]
