@@ -1,7 +1,7 @@
-"""Every event that the service tells: name, level, fields. An event is a transition, never a repeated state: one line in the log, one line of the
-audit, one step of a counter.
+"""Every event that the service tells: name, level, fields. An event is a transition, never a repeated state. The log writes
+one line for each event.
 
-This is the only place that names events and their fields; `docs/events.md` is made from it. No field holds a secret: no token, no key, no
+This is the only place that names events and their fields; `docs/events.md` is made from it. No field holds a secret: no access token, no key, no
 PIN. Prices are rupees as decimal text, quantities units, `parent`, `leg` and `intent` ids, `broker` a code.
 """
 

@@ -1,4 +1,4 @@
-"""Tells events (`config/events.py`) to whoever listens: the log, the audit, the metrics, the alerts.
+"""Hands events (`config/events.py`) to the listeners that the composition chose. The log is one (`write_to_log`).
 
 Telling never waits and never raises: it happens in the middle of an order. A listener that has more to do than to count keeps the event and
 does its work in a task of its own.

@@ -58,7 +58,7 @@ def _leg_changes(record: ParentRecord, before: LegRecord | None, leg: LegRecord)
             order_id=leg.order_id,
             words=leg.status_message,
         )
-    # A rejection in the answer itself, without an order id, is told by whoever got the answer: the record does not say if the message left.
+    # A rejection in the answer itself, without an order id, is told by the session that got it: the record does not say if the message left.
     if leg.state is LegState.REJECTED and (
         leg.order_id is not None or (before and before.state is not LegState.SENDING)
     ):
