@@ -5,7 +5,8 @@ Start order is top to bottom, stop order is the reverse. The reasons for the ord
 - The catalogue loads its last file before the documents that name instruments by it.
 - The order book comes before the trade book, which follows it. Both come before the sessions that feed them.
 - The engine comes after the sessions it sends through; the desk comes after the engine.
-- The candle collector comes last: it also asks the sessions, and it can wait.
+- The candle collector comes late: it also asks the sessions, and it can wait.
+- The health watch comes last, because it looks at all others.
 Everything restarts for ever (style 4).
 """
 
@@ -39,6 +40,9 @@ from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.engine.loss_watch import LossWatch
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import ParentRecord
+from onebroker.actors.health.problem_book import ProblemBook, ProblemSource
+from onebroker.actors.health.service_problems import actors_down, store_away
+from onebroker.actors.health.watch import HealthWatch
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.backfill_runner import Backfiller
@@ -148,6 +152,8 @@ class Tree:
 
     supervisor: Supervisor
     crashes: CrashLog
+    problems: ProblemBook
+    """What is wrong now."""
     token: Published[HeldToken | None]
     token_actor: Address[TokenMessage]
     documents: Mapping[Resource, Published[DocumentState | None]]
@@ -194,9 +200,11 @@ class Tree:
 class _Planting:
     """Makes every mailbox and published value first, then the children. Each child gets what it needs of the others."""
 
-    def __init__(self, inputs: TreeInputs, crashes: CrashLog) -> None:
+    def __init__(self, inputs: TreeInputs, crashes: CrashLog, supervisor: Supervisor) -> None:
         self._inputs = inputs
         self._crashes = crashes
+        self._supervisor = supervisor
+        self._problems = ProblemBook(tuple(self._problem_sources()), inputs.clock, inputs.events)
         self._token_box: Mailbox[TokenMessage] = open_mailbox("token", capacity=SMALL_MAILBOX)
         self._reference_box: Mailbox[ReferenceMessage] = open_mailbox("reference documents", capacity=SMALL_MAILBOX)
         self._reference = Published(ReferenceState())
@@ -291,11 +299,13 @@ class _Planting:
         yield Child(name="engine", build=self._build_engine, policy=FOREVER, mailbox=self._engine_box)
         yield Child(name="desk", build=self._build_desk, policy=FOREVER, mailbox=self._desk_box)
         yield Child(name="candle collector", build=self._build_collector, policy=FOREVER, mailbox=self._collector_box)
+        yield Child(name="health watch", build=lambda: HealthWatch(self._problems), policy=FOREVER)
 
-    def tree(self, supervisor: Supervisor) -> Tree:
+    def tree(self) -> Tree:
         return Tree(
-            supervisor=supervisor,
+            supervisor=self._supervisor,
             crashes=self._crashes,
+            problems=self._problems,
             token=self._token,
             token_actor=self._token_box.address,
             documents=self._documents,
@@ -329,6 +339,11 @@ class _Planting:
             desk=self._desk_box.address,
             charges=self._inputs.charges,
         )
+
+    def _problem_sources(self) -> Iterator[ProblemSource]:
+        """Yield where problems are looked for. The sources are asked only when all else is made."""
+        yield lambda: actors_down(self._supervisor.states)
+        yield lambda: store_away(self._inputs.store.reachable)
 
     def _build_clock_watch(self) -> Actor:
         handles = self._sessions
@@ -535,8 +550,8 @@ class _Planting:
 async def open_tree(inputs: TreeInputs) -> AsyncIterator[Tree]:
     """Start every actor in order; leaving the block stops them in reverse order, the store last."""
     crashes = CrashLog(inputs.clock)
-    planting = _Planting(inputs, crashes)
     async with open_supervisor(crashes, seed=inputs.seed) as supervisor:
+        planting = _Planting(inputs, crashes, supervisor)
         for child in planting.children():
             await supervisor.start(child)
-        yield planting.tree(supervisor)
+        yield planting.tree()

@@ -103,6 +103,39 @@ class CatalogueBuilt(Event):
 
 
 @attrs.frozen(kw_only=True)
+class ProblemBegan(Event):
+    """Something is wrong from now on: `/api/health` is `degraded` until all problems are over."""
+
+    name: ClassVar[str] = "problem"
+    level: ClassVar[int] = logging.WARNING
+
+    kind: str
+    broker: str | None = None
+    """None: it is not of one broker."""
+    subject: str | None = None
+    """Tells problems of one kind and broker apart: a part of the service, a document, a parent's id."""
+    words: str
+    """What is wrong, with the broker's words where there are such."""
+    do: str
+    """What a person can do."""
+
+
+@attrs.frozen(kw_only=True)
+class ProblemOver(Event):
+    """The problem of this kind, broker and subject is over."""
+
+    name: ClassVar[str] = "problem.over"
+
+    kind: str
+    broker: str | None = None
+    subject: str | None = None
+    words: str
+    """The last words of the problem."""
+    seconds: float
+    """How long it stood."""
+
+
+@attrs.frozen(kw_only=True)
 class ClientRefused(Event):
     """A client was refused for its token, its key, its address or its behaviour. At most one a minute for each reason; `count` tells how many."""
 
@@ -441,7 +474,7 @@ class HaltOff(Event):
 
 
 ALL: tuple[type[Event], ...] = (
-    Started, Stopped, ClockStepped, CalendarEnds, CatalogueBuilt, ClientRefused,
+    Started, Stopped, ClockStepped, CalendarEnds, CatalogueBuilt, ProblemBegan, ProblemOver, ClientRefused,
     LoginDone, LoginNeeded, LoginRefused, FeedUp, FeedDown, FeedMute, ReadFailing, ReadOk, BudgetFull,
     OrderSent, OrderAnswered, OrderUnknown, OrderSettled, OrderRejected, OrderFilled, ParentMoved, ExposureUnprotected,
     ExposureProtected, ParentTrouble, ParentTroubleOver, LossLock, HaltOn, HaltOff,

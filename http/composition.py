@@ -89,6 +89,7 @@ def build_services(
         refused_clients=refused_clients,
         actors=tree.supervisor.states,
         crashes=tree.crashes.records,
+        problems=tree.problems.look,
         store_reachable=lambda: store.reachable,
         disk_has_room=lambda: tree.room.value.enough,
         orders_at_risk=lambda: any(not trouble.is_ended for trouble in tree.troubles.rows),

@@ -6,7 +6,7 @@ to ask, a callable for a figure. Describe it under the field. Tests take the `se
 and `attrs.evolve` it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 import trio
@@ -15,6 +15,7 @@ from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
 from onebroker.actors.engine.context.messages import EngineMessage, EngineStatus
 from onebroker.actors.engine.desk.messages import DeskMessage
+from onebroker.actors.health.problem import Standing
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.history.messages import HistoryMessage
 from onebroker.actors.kernel.mailbox import Address
@@ -117,6 +118,8 @@ class Services:
     """Every supervised child -> whether it is up."""
     crashes: Callable[[], tuple[CrashRecord, ...]]
     store_reachable: Callable[[], bool]
+    problems: Callable[[], Sequence[Standing]] = lambda: ()
+    """What is wrong now, oldest first."""
     orders_at_risk: Callable[[], bool] = lambda: False
     """Whether a parent has units open without a stop, orders that nobody watches, or orders whose cancel has not reached the broker."""
     disk_has_room: Callable[[], bool] = lambda: True

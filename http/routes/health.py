@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from quart import Request
 from quart.wrappers import Response
 
+from onebroker.actors.health.problem import Standing
 from onebroker.config.clock import from_epoch, local_text
 from onebroker.http import metrics, render
 from onebroker.http.metrics import Metric
@@ -20,10 +21,12 @@ async def liveness(request: Request, services: Services) -> Response:
 async def health(request: Request, services: Services) -> Response:
     actors = dict(services.actors())
     reachable = services.store_reachable()
+    problems = services.problems()
     sound = reachable and all(actors.values()) and services.disk_has_room() and not services.orders_at_risk()
     body: dict[str, object] = {
-        "status": "ok" if sound else "degraded",
+        "status": "ok" if sound and not problems else "degraded",
         "time": local_text(services.clock.now()),
+        "problems": [shown(standing) for standing in problems],
         "actors": actors,
         "crashes": [
             {
@@ -39,6 +42,19 @@ async def health(request: Request, services: Services) -> Response:
     }
     body.update((key, source()) for key, source in services.health_sources.items())
     return render.json_answer(body)
+
+
+def shown(standing: Standing) -> dict[str, object]:
+    """Return a problem as the API shows it."""
+    problem = standing.problem
+    return {
+        "what": problem.what,
+        "broker": problem.broker,
+        "since": local_text(from_epoch(standing.since)),
+        "do": problem.do,
+        "kind": problem.kind.value,
+        "subject": problem.subject or None,
+    }
 
 
 async def figures(request: Request, services: Services) -> Response:

@@ -84,6 +84,8 @@ _EXAMPLES: Mapping[str, Value] = {
     "limit": Decimal(5000),
     "feed": "market",
     "others": True,
+    "kind": "login",
+    "do": "log in: onebroker login zerodha",
     "mode": "reduce_only",
     "reason": "the strategy is wrong",
 }
@@ -92,6 +94,8 @@ _EXAMPLES: Mapping[str, Value] = {
 _OWN: Mapping[str, Mapping[str, Value]] = {
     "stop": {"up_seconds": 28415.2},
     "clock.stepped": {"seconds": 412.6, "slept_seconds": 412.6},
+    "problem": {"words": "the login has ended: Invalid token"},
+    "problem.over": {"words": "the login has ended: Invalid token", "seconds": 310.4},
     "client.refused": {"why": "wrong access token"},
     "login.needed": {"why": "the login has ended"},
     "login.refused": {"words": "Invalid TOTP"},

@@ -1,0 +1,1 @@
+"""What is wrong with the service now: each problem, since when, and what to do."""
