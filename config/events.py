@@ -294,6 +294,14 @@ class OrderSent(Event):
     order_type: str | None = None
     price: Decimal | None = None
     trigger_price: Decimal | None = None
+    prepared_ms: float | None = None
+    """Milliseconds of the service's own work: from the request, the trigger or the engine's decision to the session of the broker, without
+    the wait for room in the rate budget."""
+    queued_ms: float | None = None
+    """Milliseconds of waiting: for room in the rate budget, then from the session until the bytes leave."""
+    triggered_ms: float | None = None
+    """Milliseconds from the quote that made a running plan act, as it was received, until the bytes leave; or from the fill, as the plan
+    heard of it. None where something else made the message."""
 
 
 @attrs.frozen(kw_only=True)

@@ -52,6 +52,18 @@ class Permit:
     place: Place
     counts: bytes
     """The budget's counts including this message. They are written with the leg's write-ahead (`rate:<code>`)."""
+    waited_seconds: float = 0.0
+    """How long the message waited for this room."""
+
+
+@attrs.frozen(kw_only=True)
+class Origin:
+    """What made an order message, for the times that `order.sent` tells."""
+
+    at: float
+    """Monotonic seconds at which the request was read, the quote was received, or the engine decided by itself."""
+    is_market: bool = False
+    """Whether a quote or a fill made a running plan act."""
 
 
 @attrs.frozen(kw_only=True)
@@ -115,6 +127,10 @@ class SendOrder:
     """What the order document shows once the broker has accepted the message. None = it shows only what the broker shows."""
     event: OrderSent
     """What is told when the message leaves."""
+    origin: Origin | None = None
+    """None = it is not known what made the message; the times of `order.sent` are left out then."""
+    handed_at: float | None = None
+    """Monotonic seconds at which the message was handed to the session. None as for `origin`."""
     reply: Reply[Sent]
 
 

@@ -45,6 +45,7 @@ class OrderDesk:
         if message.reply.done:
             return
         budget, now = self._gate.budget, Moment.of(self._clock)
+        began = now.monotonic
         if budget.daily_cap is not None and budget.daily_room(message.priority, now) == 0:
             sent = budget.order_messages_today(now)
             self._refuse(message, CapReached(sent, budget.daily_cap, budget.exit_reserve))
@@ -58,7 +59,8 @@ class OrderDesk:
         else:
             if message.reply.done:  # the caller has gone and cannot use the permit
                 self._gate.give_back(place)
-            message.reply.answer(Permit(place=place, counts=encode_counts(budget.dump(Moment.of(self._clock)))))
+            counts = encode_counts(budget.dump(Moment.of(self._clock)))
+            message.reply.answer(Permit(place=place, counts=counts, waited_seconds=self._clock.monotonic() - began))
 
     def _refuse(self, message: AskRoom, why: CapReached | RoomFull) -> None:
         """Refuse the room. The event is told only if the caller still waits: an order may have found its room at another broker."""
@@ -80,7 +82,7 @@ class OrderDesk:
         began = self._clock.monotonic()
         if began >= message.leave_before:
             return self._not_sent(message, began, "the order engine's lock may be lost, so this was not sent")
-        request = attrs.evolve(message.request, on_departure=partial(self._events.tell, message.event))
+        request = attrs.evolve(message.request, on_departure=partial(self._departs, message))
         try:
             response = await self._transport.send(request, message.timeout_seconds)
         except NotSent as error:
@@ -98,6 +100,19 @@ class OrderDesk:
         self._tell(message.event, sent)
         return sent
 
+    def _departs(self, message: SendOrder) -> None:
+        """Tell that the message leaves now, and how long it took to get here."""
+        event, origin, handed_at = message.event, message.origin, message.handed_at
+        if origin is not None and handed_at is not None:
+            now, waited = self._clock.monotonic(), message.permit.waited_seconds
+            event = attrs.evolve(
+                event,
+                prepared_ms=_milliseconds(handed_at - origin.at - waited),
+                queued_ms=_milliseconds(now - handed_at + waited),
+                triggered_ms=_milliseconds(now - origin.at) if origin.is_market else None,
+            )
+        self._events.tell(event)
+
     def _tell(self, message: OrderSent, sent: Sent) -> None:
         """Tell the answer, and a rejection that the broker's book will not show, because the order has no id."""
         self._events.tell(_answered(message, sent))
@@ -112,6 +127,11 @@ class OrderDesk:
     def _not_sent(self, message: SendOrder, began: float, why: str) -> Sent:
         self.return_room(message.permit)
         return result(Outcome.REJECTED, why, broker_seconds=self._clock.monotonic() - began, reached=False)
+
+
+def _milliseconds(seconds: float) -> float:
+    """Return milliseconds with three decimals. A wall clock that is set back between a quote and its order may give less than nothing."""
+    return max(0.0, round(seconds * 1000, 3))
 
 
 def _answered(message: OrderSent, sent: Sent) -> OrderAnswered:

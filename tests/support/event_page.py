@@ -72,6 +72,8 @@ _EXAMPLES: Mapping[str, Value] = {
     "product": "CNC",
     "order_type": "LIMIT",
     "price": Decimal("1512.40"),
+    "prepared_ms": 2.613,
+    "queued_ms": 0.214,
     "outcome": "accepted",
     "broker_ms": 84,
     "added": 20,

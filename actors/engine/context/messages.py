@@ -121,6 +121,8 @@ class CancelLeg:
     deadline: float
     """Monotonic seconds until which to wait for room."""
     intent: Intent
+    routed: float | None = None
+    """Monotonic seconds at which the caller's request was read. None: no caller asked."""
     asked: bool = True
     """True when a caller asked. False for a plan that closes the position; nothing may keep that plan from the cancel."""
     reply: Reply[Sent]
@@ -150,6 +152,8 @@ class ModifyLeg:
     broker: str
     change: LegChange
     dry_run: bool
+    routed: float
+    """Monotonic seconds at which the caller's request was read."""
     deadline: float
     """Monotonic seconds until which to wait for room."""
     intent: Intent

@@ -10,7 +10,7 @@ from onebroker.actors.engine.placing.message_events import cancel_event
 from onebroker.actors.engine.placing.send_once import Message
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.acknowledged_changes import cancelling
-from onebroker.actors.sessions.messages import LoginNeeded, RoomFull, Sent, result
+from onebroker.actors.sessions.messages import LoginNeeded, Origin, RoomFull, Sent, result
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.brokers.transport.priorities import Priority
@@ -32,7 +32,7 @@ async def cancel_order(desk: DeskContext, message: CancelOrder) -> EngineAnswer:
         request = desk.session(held.broker).broker.orders.cancel_request(access, held.row, desk.context.clock.now())
         if message.dry_run:
             return _dry_run(desk, message, held, request)
-        return _answer(desk, message, held, await _send(desk, held, request))
+        return _answer(desk, message, held, await _send(desk, held, request, message.routed))
     except NotSendable as error:
         raise Refusal(503, texts.cancel_not_built(str(error)), held.named()) from error
     except LoginNeeded as error:
@@ -43,11 +43,11 @@ async def cancel_order(desk: DeskContext, message: CancelOrder) -> EngineAnswer:
         raise Refusal(503, texts.redis_unreadable(str(error)), held.named()) from error
 
 
-async def _send(desk: DeskContext, held: Held, request: WireRequest) -> Sent:
+async def _send(desk: DeskContext, held: Held, request: WireRequest, routed: float) -> Sent:
     parent_id = desk.parent_of(held)
     if parent_id is not None and desk.engine_runs:
         try:
-            return await _through_parent(desk, held, parent_id)
+            return await _through_parent(desk, held, parent_id, routed)
         except NotOurs:
             pass  # a finished parent's order: nobody else acts on it
         except ActorNotRunning as error:
@@ -59,17 +59,24 @@ async def _send(desk: DeskContext, held: Held, request: WireRequest) -> Sent:
         when_accepted=cancelling(held.row),
         event=cancel_event(held.broker, held.row, parent_id),
         passage=Passage.CANCEL,
+        origin=Origin(at=routed),
     )
     return await desk.send(message, Priority.CANCEL)
 
 
-async def _through_parent(desk: DeskContext, held: Held, parent_id: str) -> Sent:
+async def _through_parent(desk: DeskContext, held: Held, parent_id: str, routed: float) -> Sent:
     deadline = desk.room_deadline()
     intent = desk.intent(IntentKind.CANCEL, held.named())
 
     def ask(reply: Reply[Sent]) -> CancelLeg:
         return CancelLeg(
-            parent_id=parent_id, row=held.row, broker=held.broker, deadline=deadline, intent=intent, reply=reply
+            parent_id=parent_id,
+            row=held.row,
+            broker=held.broker,
+            deadline=deadline,
+            intent=intent,
+            routed=routed,
+            reply=reply,
         )
 
     try:

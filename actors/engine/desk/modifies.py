@@ -24,7 +24,7 @@ from onebroker.actors.engine.placing.message_events import change_event
 from onebroker.actors.engine.placing.send_once import Message
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.acknowledged_changes import changing
-from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent, result
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Origin, RoomFull, Sent, result
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.config.messages import order_changes as texts
@@ -86,7 +86,7 @@ class Modifies:
         def ask(reply: Reply[LegChanged]) -> ModifyLeg:
             return ModifyLeg(
                 parent_id=parent_id, row=held.row, broker=held.broker, change=message.change, dry_run=message.dry_run,
-                deadline=deadline, intent=intent, reply=reply,
+                routed=message.routed, deadline=deadline, intent=intent, reply=reply,
             )  # fmt: skip
 
         try:
@@ -128,6 +128,7 @@ class Modifies:
                 when_accepted=changing(target.row, changed_row(target.row, changes)),
                 event=change_event(held.broker, target.row, changes, self._desk.parent_of(held)),
                 passage=passage_of(self._desk.context, target, changes),
+                origin=Origin(at=message.routed),
             )
             sent = await self._desk.send(leaving, priority)
         except _NOT_SENT as error:

@@ -24,7 +24,7 @@ from onebroker.actors.engine.placing.send_once import Message, RoomBy, send_ahea
 from onebroker.actors.engine.placing.write_ahead import Recorder
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.sessions.acknowledged_changes import cancelling as cancelling_order
-from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Origin, RoomFull, Sent
 from onebroker.actors.store.interface import Op, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable
@@ -89,7 +89,10 @@ class Cancelling:
         """Cancel as asked, and answer."""
         journal = taken_up(message.intent, message.parent_id)
         try:
-            sent = await self.cancel(message.broker, message.row, leg, CALLER, message.deadline, *journal)
+            origin = None if message.routed is None else Origin(at=message.routed)
+            sent = await self.cancel(
+                message.broker, message.row, leg, CALLER, message.deadline, *journal, origin=origin
+            )
             message.reply.answer(sent)
         except NOT_SENT as error:
             message.reply.refuse(error)
@@ -203,11 +206,18 @@ class Cancelling:
             self._reopen(leg, row)
 
     async def cancel(
-        self, broker: str, row: OrderRow, leg: LegRecord | None, reason: str, deadline: float, *ops: Op
+        self,
+        broker: str,
+        row: OrderRow,
+        leg: LegRecord | None,
+        reason: str,
+        deadline: float,
+        *ops: Op,
+        origin: Origin | None = None,
     ) -> Sent:
         """Write `cancelling` ahead (with `ops`), send the cancel once, record the broker's answer (rows 28, 32, 33).
 
-        `leg` None: an order of this parent that the parent does not know as a leg. Raises the errors in `NOT_SENT`.
+        `leg` None: an order of this parent that the parent does not know as a leg. `origin` None: the engine cancels by itself. Raises the errors in `NOT_SENT`.
         """
         handle = self._context.session(broker)
         access = handle.view.value.access
@@ -237,6 +247,7 @@ class Cancelling:
                     when_accepted=cancelling_order(row),
                     event=cancel_event(broker, row, self._recorder.record.parent_order_id, leg_id or None),
                     passage=Passage.CANCEL,
+                    origin=origin,
                 ),
                 RoomBy(priority=Priority.CANCEL, deadline=deadline),
                 write=write,

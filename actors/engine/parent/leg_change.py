@@ -21,7 +21,7 @@ from onebroker.actors.engine.placing.send_once import Message, RoomBy, send_ahea
 from onebroker.actors.engine.placing.write_ahead import Recorder
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.sessions.acknowledged_changes import changing
-from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Origin, RoomFull, Sent
 from onebroker.actors.store.interface import Op, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable, WireRequest
@@ -79,6 +79,8 @@ class Way:
     passage: Passage
     deadline: float
     """Monotonic seconds until which it waits for room."""
+    origin: Origin | None = None
+    """What makes the change."""
 
 
 class Changing:
@@ -141,6 +143,7 @@ class Changing:
             priority=priority_of(target.row, changes, closes=closes),
             passage=passage_of(self._context, target, changes),
             deadline=message.deadline,
+            origin=Origin(at=message.routed),
         )
         journal = taken_up(message.intent, message.parent_id)
         return attrs.evolve(done, sent=await self.modify(leg, target, changes, way, *journal))
@@ -214,6 +217,7 @@ class Changing:
                             leg.broker, target.row, changes, self._recorder.record.parent_order_id, leg.leg_id
                         ),
                         passage=way.passage,
+                        origin=way.origin,
                     ),
                     RoomBy(priority=way.priority, deadline=way.deadline),
                     write=write,

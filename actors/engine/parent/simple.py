@@ -25,7 +25,7 @@ from onebroker.actors.engine.placing.margin_choice import choose_asking
 from onebroker.actors.engine.placing.seats import ROOM_BEFORE_DEADLINE_SECONDS, Planned, Seat, take_room
 from onebroker.actors.engine.placing.send_once import send_ahead
 from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, session_day
-from onebroker.actors.sessions.messages import Sent
+from onebroker.actors.sessions.messages import Origin, Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, Set, StoreError
 from onebroker.config.messages import order_changes as texts
@@ -71,7 +71,12 @@ class SimpleWork:
     async def _plan(self, place: Place, choice: Choice) -> Planned | None:
         """Find a candidate that has room; refuse the order when there is none."""
         seat = Seat(
-            record=self._record, part="entry", number=0, day=session_day(self._clock), run=self._context.writes.run
+            record=self._record,
+            part="entry",
+            number=0,
+            day=session_day(self._clock),
+            run=self._context.writes.run,
+            origin=Origin(at=place.routed),
         )
         planned, passed = await take_room(
             seat,

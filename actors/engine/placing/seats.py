@@ -14,7 +14,7 @@ from onebroker.actors.engine.placing.budget_room import ask_room, first_room
 from onebroker.actors.engine.placing.message_events import place_event
 from onebroker.actors.engine.placing.send_once import Message
 from onebroker.actors.sessions.acknowledged_changes import placing
-from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Permit, RoomFull
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Origin, Permit, RoomFull
 from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable
@@ -57,6 +57,8 @@ class Seat:
     """YYYY-MM-DD, the broking day."""
     run: int
     """The run of the engine."""
+    origin: Origin | None = None
+    """What makes the order."""
 
 
 def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
@@ -93,7 +95,14 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
     event = place_event(seat.record, leg, order.instrument.instrument_id)
     return Built(
         leg=leg,
-        message=Message(broker=broker.code, request=request, when_accepted=placed, event=event, passage=passage),
+        message=Message(
+            broker=broker.code,
+            request=request,
+            when_accepted=placed,
+            event=event,
+            passage=passage,
+            origin=seat.origin,
+        ),
     )
 
 

@@ -20,7 +20,7 @@ from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.placing.budget_room import MARGIN_SECONDS, ask_room
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.acknowledged_changes import WhenAccepted
-from onebroker.actors.sessions.messages import LoginNeeded, Permit, ReturnRoom, SendOrder, Sent, result
+from onebroker.actors.sessions.messages import LoginNeeded, Origin, Permit, ReturnRoom, SendOrder, Sent, result
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, Set
 from onebroker.brokers.requests import WireRequest
@@ -43,6 +43,8 @@ class Message:
     """What is told when the message leaves."""
     passage: Passage
     """What it does to the risk: a halt of trading stops it or lets it pass."""
+    origin: Origin | None = None
+    """What made the message. None: the engine itself, when it is to be sent."""
 
 
 @attrs.frozen(kw_only=True)
@@ -67,6 +69,7 @@ async def send_ahead(
     room goes back. `leave_before` gives the monotonic second after which the message must not leave. Raises LoginNeeded, RoomFull,
     CapReached when there is no room.
     """
+    origin = message.origin or Origin(at=context.clock.monotonic())
     handle = context.session(message.broker)
     permit = room if isinstance(room, Permit) else await ask_room(handle, room.priority, room.deadline, context.clock)
     try:
@@ -82,6 +85,7 @@ async def send_ahead(
             handle,
             message,
             permit,
+            origin=origin,
             leave_before=leave_before(),
             timeout_seconds=context.settings.broker_timeout_seconds,
             clock=context.clock,
@@ -98,6 +102,7 @@ async def _send_once(
     message: Message,
     permit: Permit,
     *,
+    origin: Origin,
     leave_before: float,
     timeout_seconds: float,
     clock: Clock,
@@ -107,6 +112,8 @@ async def _send_once(
     `leave_before` in monotonic seconds. A fault of a session, a broker or the network never raises here.
     """
 
+    began = clock.monotonic()
+
     def ask(reply: Reply[Sent]) -> SendOrder:
         return SendOrder(
             request=message.request,
@@ -115,10 +122,11 @@ async def _send_once(
             timeout_seconds=timeout_seconds,
             when_accepted=message.when_accepted,
             event=message.event,
+            origin=origin,
+            handed_at=began,
             reply=reply,
         )
 
-    began = clock.monotonic()
     sent = result(Outcome.UNKNOWN, "the answer did not come back", reached=True)
     with trio.CancelScope(shield=True):  # bounded by the ask's own deadline
         try:

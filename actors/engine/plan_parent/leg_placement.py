@@ -33,7 +33,7 @@ from onebroker.actors.engine.plan_parent.leg_conversion import order_of
 from onebroker.actors.engine.plan_parent.looks import Looks
 from onebroker.actors.engine.plan_parent.open_plan import SENDS
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
-from onebroker.actors.sessions.messages import Sent
+from onebroker.actors.sessions.messages import Origin, Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, Set, StoreError
 from onebroker.config.messages import orders as texts
@@ -91,21 +91,22 @@ class Placing:
         self._under_way = looks.under_way
         self._number = next_number(leg.leg_id for leg in parent.record.legs)
 
-    async def place(self, new: NewLeg, deadline: float | None) -> Placed | NotPlaced | Dropped:
-        """Place one leg. `deadline` in monotonic seconds for the first legs, whose caller waits; else None.
+    async def place(self, new: NewLeg, deadline: float | None, origin: Origin | None) -> Placed | NotPlaced | Dropped:
+        """Place one leg. `deadline` in monotonic seconds for the first legs, whose caller waits; else None. `origin`: what made the look that
+        asks for it.
 
         The order is in the looks' `under_way` until its leg is in the record or it was refused.
         """
         standing = _Standing(self._under_way, new, self._clock.monotonic())
         try:
-            planned = await self._plan(new, deadline)
+            planned = await self._plan(new, deadline, origin)
             if isinstance(planned, NotPlaced):
                 return planned
             return await self._send(planned, new, standing, goes_again=new.is_exit and deadline is None)
         finally:
             standing.end()
 
-    async def _plan(self, new: NewLeg, deadline: float | None) -> Planned | NotPlaced:
+    async def _plan(self, new: NewLeg, deadline: float | None, origin: Origin | None) -> Planned | NotPlaced:
         latest = self._context.catalogue.value.latest
         instrument = None if latest is None else latest.instrument(new.instrument_id)
         runs = deadline is None  # no caller waits for the answer to an order of a running plan
@@ -129,7 +130,12 @@ class Placing:
         number = max(self._number, next_number(leg.leg_id for leg in self._recorder.record.legs))
         self._number = number + 1
         seat = Seat(
-            record=record, part=new.part, number=number, day=session_day(self._clock), run=self._context.writes.run
+            record=record,
+            part=new.part,
+            number=number,
+            day=session_day(self._clock),
+            run=self._context.writes.run,
+            origin=origin,
         )
         planned, passed = await take_room(
             seat, choice.candidates, closes=choice.order.closes, deadline=self._until(deadline), context=self._context

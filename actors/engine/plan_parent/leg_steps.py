@@ -23,7 +23,7 @@ from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg, Leg
 from onebroker.actors.engine.plan_parent.leg_conversion import leg_of
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
-from onebroker.actors.sessions.messages import Sent
+from onebroker.actors.sessions.messages import Origin, Sent
 from onebroker.brokers.records import OrderRow
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
@@ -129,7 +129,8 @@ class LegSteps:
         if leg_id in self.refusals:
             self.refusals[leg_id] = attrs.evolve(self.refusals[leg_id], unsent=None)
 
-    async def change(self, action: ChangeLeg) -> None:
+    async def change(self, action: ChangeLeg, origin: Origin | None) -> None:
+        """Change a leg as a look asked because of `origin`."""
         leg_id = action.leg_id
         try:
             found = self._standing(leg_id)
@@ -146,6 +147,7 @@ class LegSteps:
                 priority=priority_of_step(change, exit=is_exit, reduces=action.reduces),
                 passage=Passage.EXIT if is_exit or action.reduces else Passage.ENTRY,
                 deadline=self._clock.monotonic() + ROOM_SECONDS,
+                origin=origin,
             )
             target = self._parent.changing.target(leg, row)
             sent = await self._parent.changing.modify(leg, target, change, way)
@@ -175,7 +177,8 @@ class LegSteps:
 
     # --- ending -----------------------------------------------------------------------------------------------------
 
-    async def end(self, action: EndLeg) -> None:
+    async def end(self, action: EndLeg, origin: Origin | None) -> None:
+        """Cancel a leg as a look asked because of `origin`."""
         leg_id = action.leg_id
         try:
             found = self._standing(leg_id)
@@ -183,7 +186,8 @@ class LegSteps:
                 return
             leg, row = found
             deadline = self._clock.monotonic() + ROOM_SECONDS
-            sent = await self._parent.cancelling.cancel(leg.broker, row, leg, action.reason, deadline)
+            cancel = self._parent.cancelling.cancel
+            sent = await cancel(leg.broker, row, leg, action.reason, deadline, origin=origin)
             if sent.goes_again:
                 self._cancel_unsent(leg_id, sent.answer.status_message or "")
                 self._leave_alone(leg_id, sent)

@@ -24,6 +24,7 @@ from onebroker.actors.engine.plan_parent.open_plan import OpenPlan, is_louder
 from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.quotes.followers import Follower
+from onebroker.actors.sessions.messages import Origin
 
 LOOK_SECONDS = 2.0
 """How long a caller waits for a look at most; a look takes far less."""
@@ -55,6 +56,10 @@ class Looks:
         """How many looks there were."""
         self._follower: Follower | None = None
         """Keeps the quotes that no look has seen yet."""
+        self._asked: Origin | None = None
+        """What first asked for the next look, where that is known."""
+        self.origin: Origin | None = None
+        """What asked for the last look; the actions of that look follow from it."""
 
     def follow(self, follower: Follower) -> None:
         """Take the quotes from `follower` from now on."""
@@ -83,6 +88,7 @@ class Looks:
     def look(self, start: Callable[[Action], None]) -> Looked:
         """Look once, take over the result, and `start` the actions that it asks for."""
         plan = self._plan
+        self.origin, self._asked = self._asked or Origin(at=self._clock.monotonic()), None
         plan.follow_contracts()
         inputs = self.inputs()
         self._blocked = frozenset(leg.leg_id for leg in inputs.legs if leg.busy)
@@ -136,6 +142,32 @@ class Looks:
             if isinstance(action, NewLeg) and _same_place(action, new)
         }
         return not prices or (new.price, new.trigger) in prices
+
+    # --- what asks for a look, for the times that orders tell ---------------------------------------------------------
+
+    def asked_by(self, origin: Origin) -> None:
+        """Note what asks for the next look. What asked first since the last look counts."""
+        self._asked = self._asked or origin
+
+    def asked_by_quotes(self, follower: Follower, changed: Iterable[str]) -> None:
+        """Note that the quotes of `changed` (instrument ids) ask for the next look. The first quote that can matter was received first."""
+        if self._asked is not None:
+            return
+        calm = {} if self.last is None else self.last.calm
+        market = PlanMarket(self._context, (), follower)
+        received = [
+            quote.received_at
+            for instrument_id in changed
+            for quote in market.unseen(instrument_id)
+            if not is_calm(calm, instrument_id, quote)
+        ]
+        if received:
+            ago = max(0.0, self._clock.epoch() - min(received))
+            self._asked = Origin(at=self._clock.monotonic() - ago, is_market=True)
+
+    def passed_over(self) -> None:
+        """No look is taken now: what asked for it is forgotten."""
+        self._asked = None
 
     # --- what may lead to another result ----------------------------------------------------------------------------
 

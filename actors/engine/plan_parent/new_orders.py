@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan_parent.looks import Looks
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.engine.shown.plan_answers import is_told
-from onebroker.actors.sessions.messages import Sent
+from onebroker.actors.sessions.messages import Origin, Sent
 
 
 class NewOrders:
@@ -42,13 +42,13 @@ class NewOrders:
         waits = any(is_told(self._plan.root, new) for new in self._waiting.orders)
         return bool(self._looks.under_way) or waits or self._dropped > 0
 
-    async def place(self, new: NewLeg) -> None:
-        """Place one order. An exit that certainly did not reach a broker waits, and a look hands it out again."""
+    async def place(self, new: NewLeg, origin: Origin | None) -> None:
+        """Place one order that a look asked for because of `origin`. An exit that certainly did not reach a broker waits, and a look hands it out again."""
         deadline = None
         if self.place_deadline is not None and not self._plan.record.answered and is_told(self._plan.root, new):
             deadline = self.place_deadline - ROOM_BEFORE_DEADLINE_SECONDS
         try:
-            done = await self._placing.place(new, deadline)
+            done = await self._placing.place(new, deadline, origin)
             if isinstance(done, NotPlaced) and _goes_again(new, done):
                 await self._wait(new, done)
             elif isinstance(done, NotPlaced):

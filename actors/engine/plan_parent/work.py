@@ -31,6 +31,7 @@ from onebroker.actors.engine.plan_parent.plan_positions import PlanPositions
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.quotes.followers import Follower
+from onebroker.actors.sessions.messages import Origin
 from onebroker.config.messages import plan_life as texts
 
 
@@ -59,6 +60,8 @@ class PlanWork:
 
     def begin(self, place: Place | None) -> None:
         self._new_orders.place_deadline = None if place is None else place.deadline
+        if place is not None:
+            self._looks.asked_by(Origin(at=place.routed))
         self._parent.tasks.nursery.start_soon(self._look_on)
 
     async def _look_on(self) -> None:
@@ -81,6 +84,7 @@ class PlanWork:
         """Look once, unless the plan is over or waits for a book; return the seconds until a time of the plan comes."""
         if not self._plan.sends or self._plan.awaits_book:
             follower.follow(())
+            self._looks.passed_over()
             return math.inf
         looked = self._looks.look(self._start)
         self._positions.read_soon()
@@ -97,21 +101,22 @@ class PlanWork:
     async def _hear_quotes(self, follower: Follower) -> None:
         async for changed in follower:
             if self._looks.matters(follower, changed):
+                self._looks.asked_by_quotes(follower, changed)
                 self._plan.news.tell()
 
     def _start(self, action: Action) -> None:
         """Start what a look asks for."""
-        start = self._parent.tasks.start
+        start, origin = self._parent.tasks.start, self._looks.origin
         match action:
             case NewLeg():
                 self._looks.under_way.append(action)
-                start(self._new_orders.place, action)
+                start(self._new_orders.place, action, origin)
             case ChangeLeg():
                 self._steps.begin_change(action.leg_id)
-                start(self._steps.change, action)
+                start(self._steps.change, action, origin)
             case EndLeg():
                 self._steps.begin_cancel(action.leg_id)
-                start(self._steps.end, action)
+                start(self._steps.end, action, origin)
             case ReadRows():
                 self._looks.reading.add(action.part)
                 start(self._positions.read, action.part)
@@ -145,6 +150,9 @@ class PlanWork:
             self._plan.news.tell()  # the leg may be unchanged, but now it can be moved or ended
 
     def leg_changed(self, leg: LegRecord) -> None:
+        before = self._record.leg(leg.leg_id)
+        if leg.filled_quantity > (0 if before is None else before.filled_quantity):
+            self._looks.asked_by(Origin(at=self._clock.monotonic(), is_market=True))
         if not self._plan.sends:
             late = with_late_fill(self._record, self._plan.root, leg)
             if late is not self._record:
