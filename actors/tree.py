@@ -39,7 +39,7 @@ from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.engine.loss_watch import LossWatch
 from onebroker.actors.engine.orders.order_index import Legs
-from onebroker.actors.engine.orders.parent_records import ParentRecord
+from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState
 from onebroker.actors.health.problem_book import ProblemBook, ProblemSource
 from onebroker.actors.health.service_problems import actors_down, store_away
 from onebroker.actors.health.watch import HealthWatch
@@ -190,6 +190,8 @@ class Tree:
     engine: Address[EngineMessage]
     intent_waits: Callable[[str], bool]
     """Tells whether an intent waits in the engine's mailbox, or the engine holds it and has neither journaled nor answered it."""
+    open_states: Mapping[str, ParentState]
+    """Id -> state of each parent whose actor runs."""
     parents: Changes[str, ParentRecord]
     """The engine's parents as they change; for a single reader."""
     desk: Address[DeskMessage]
@@ -335,6 +337,7 @@ class _Planting:
             engine=self._engine_box.address,
             intent_waits=self._intent_waits,
             calendar=self._inputs.calendar,
+            open_states=self._engine_context.open_states,
             parents=self._engine_context.parents,
             desk=self._desk_box.address,
             charges=self._inputs.charges,
@@ -468,6 +471,7 @@ class _Planting:
             calendar=inputs.calendar,
             budget=service.budget,
             view=self._sessions[code].view,
+            counts=self._sessions[code].counts,
             catalogue=self._catalogue,
             documents={resource: box.address for resource, box in self._document_boxes.items()},
             quotes=self._quote_box.address,

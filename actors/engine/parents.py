@@ -202,6 +202,7 @@ class Parents:
             await self._fail(parent_id, describe(gave_up))
         finally:
             self._parents.pop(parent_id, None)
+            self._context.open_states.pop(parent_id, None)
             for message in running.asked:
                 message.reply.refuse(NotOurs(parent_id))
 

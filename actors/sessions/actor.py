@@ -46,6 +46,7 @@ from onebroker.actors.sessions.order_sender import OrderDesk
 from onebroker.actors.sessions.pollers import Poller, ReadDone, codec_calls
 from onebroker.actors.sessions.quote_reader import QuoteReader
 from onebroker.actors.sessions.session_books import MOVED_BY_ORDERS, Books
+from onebroker.actors.sessions.session_counts import SessionCounts
 from onebroker.actors.sessions.session_view import FeedView, LoginState, SessionView
 from onebroker.actors.sessions.slices import DocumentMessage
 from onebroker.actors.sessions.sockets import FeedContext, Kind, Reports, Sockets
@@ -93,6 +94,8 @@ class SessionContext:
     documents: Mapping[Resource, Address[DocumentMessage]]
     quotes: Address[TickReceived]
     events: Events = attrs.field(factory=Events)
+    counts: SessionCounts = attrs.field(factory=SessionCounts)
+    """What the session counts; it outlives restarts of the session."""
     seed: int | None = None
     """Fixes the spread of reconnect delays (tests)."""
 
@@ -127,6 +130,7 @@ class SessionActor:
             clock=context.clock,
             on_change=self._login_changed,
             events=context.events,
+            counts=context.counts,
             spread=spread,
         )
         self._listings = LiveListings(context.catalogue, broker.code)
@@ -145,7 +149,7 @@ class SessionActor:
             codec=broker.orders,
             events=context.events,
         )
-        self._quotes = QuoteReader(broker, self._login, self._caller, context.clock, context.events)
+        self._quotes = QuoteReader(broker, self._login, self._caller, context.clock, context.events, context.counts)
         self._candles = CandleReader(broker, self._login, self._caller)
         self._by_token = TokenReader(broker, self._login, self._caller, context.clock)
         self._margins = MarginReader(broker, self._login, self._caller, context.clock, changed=self._publish)
@@ -187,6 +191,7 @@ class SessionActor:
                 market_open=self._market_open,
                 done=self._read_done,
                 events=self._context.events,
+                counts=self._context.counts,
             )
             for resource in RESOURCES
         }
@@ -339,6 +344,7 @@ class SessionActor:
         code = self._broker.code
         for event in events:
             if isinstance(event, Ticks):
+                self._context.counts.ticks += len(event.ticks)
                 for tick in event.ticks:
                     self._context.quotes.replace(
                         (code, tick.broker_token), TickReceived(broker=code, tick=tick, received_at=received_at)

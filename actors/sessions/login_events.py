@@ -6,6 +6,7 @@ and a login that cannot be made because the broker is away, are failing reads (`
 
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.read_outcomes import ReadOutcomes
+from onebroker.actors.sessions.session_counts import SessionCounts
 from onebroker.brokers.broker import Broker, Login, LoginKind
 from onebroker.brokers.requests import BrokerRefusal
 from onebroker.config.clock import Clock, from_epoch
@@ -15,12 +16,12 @@ from onebroker.config.events import LoginDone, LoginNeeded, LoginRefused
 class LoginEvents:
     """What was told of the login of one broker. The login's keeper reports every step; most of them tell nothing."""
 
-    def __init__(self, broker: Broker, clock: Clock, events: Events) -> None:
+    def __init__(self, broker: Broker, clock: Clock, events: Events, counts: SessionCounts | None = None) -> None:
         self._code = broker.code
         self._by_person = broker.login_kind is LoginKind.ASSISTED
         self._events = events
-        self.profile = ReadOutcomes(broker.code, "profile", clock=clock, events=events)
-        self._makes = ReadOutcomes(broker.code, "login", clock=clock, events=events)
+        self.profile = ReadOutcomes(broker.code, "profile", clock=clock, events=events, counts=counts)
+        self._makes = ReadOutcomes(broker.code, "login", clock=clock, events=events, counts=counts)
         self._done: Login | None = None
         """The login of the last `login.done`; None = none since `login.needed`."""
         self._is_needed = False

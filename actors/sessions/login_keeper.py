@@ -17,6 +17,7 @@ import trio
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.counted_calls import LOGIN_PRIORITY, Caller
 from onebroker.actors.sessions.login_events import LoginEvents
+from onebroker.actors.sessions.session_counts import SessionCounts
 from onebroker.actors.sessions.session_view import LoginState
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
@@ -107,6 +108,7 @@ class LoginKeeper:
         clock: Clock,
         on_change: OnChange,
         events: Events,
+        counts: SessionCounts | None = None,
         spread: random.Random | None = None,
     ) -> None:
         self._broker = broker
@@ -115,7 +117,7 @@ class LoginKeeper:
         self._store = store
         self._clock = clock
         self._on_change = on_change
-        self._told = LoginEvents(broker, clock, events)
+        self._told = LoginEvents(broker, clock, events, counts)
         self._live: Access | None = None
         self._changed = trio.Event()
         self._refused = False

@@ -16,6 +16,7 @@ from onebroker.actors.sessions.counted_calls import LOGIN_PRIORITY, Caller, NoRo
 from onebroker.actors.sessions.live_listings import LiveListings
 from onebroker.actors.sessions.login_keeper import LoginKeeper
 from onebroker.actors.sessions.read_outcomes import ReadOutcomes
+from onebroker.actors.sessions.session_counts import SessionCounts
 from onebroker.actors.sessions.slices import Rows
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import Access, Broker, Cadence, ReadFlow
@@ -137,6 +138,7 @@ class Poller:
         market_open: Callable[[], bool],
         done: Callable[[ReadDone], None],
         events: Events,
+        counts: SessionCounts | None = None,
     ) -> None:
         self._resource = resource
         self._requests, self._parse = calls
@@ -158,7 +160,7 @@ class Poller:
         self._rows: Rows | None = None
         self._versions: Versions = {}
         self._parsed_with: Mapping[str, Listing] | None = None
-        self._outcomes = ReadOutcomes(code, resource, clock=clock, events=events)
+        self._outcomes = ReadOutcomes(code, resource, clock=clock, events=events, counts=counts)
 
     def soon(self, *, waited_for: bool = False) -> None:
         """Ask for the next read at once. `waited_for`: a caller does nothing until the read is done."""

@@ -8,6 +8,7 @@ from onebroker.actors.sessions.login_keeper import CALL_SECONDS, LoginKeeper
 from onebroker.actors.sessions.messages import LoginNeeded
 from onebroker.actors.sessions.pollers import READ_SECONDS
 from onebroker.actors.sessions.read_outcomes import ReadOutcomes
+from onebroker.actors.sessions.session_counts import SessionCounts
 from onebroker.brokers.broker import Access, Broker
 from onebroker.brokers.codec.contained import OddRows, contained
 from onebroker.brokers.records import Listing, Tick
@@ -46,12 +47,20 @@ async def live_access(login: LoginKeeper, code: str) -> Access:
 class QuoteReader:
     """Fetches quotes of one broker. Child-task code of the session actor."""
 
-    def __init__(self, broker: Broker, login: LoginKeeper, caller: Caller, clock: Clock, events: Events) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        login: LoginKeeper,
+        caller: Caller,
+        clock: Clock,
+        events: Events,
+        counts: SessionCounts | None = None,
+    ) -> None:
         self._broker = broker
         self._login = login
         self._caller = caller
         self._outcomes = ReadOutcomes(
-            broker.code, "quotes", clock=clock, events=events, settled_seconds=SETTLED_SECONDS
+            broker.code, "quotes", clock=clock, events=events, counts=counts, settled_seconds=SETTLED_SECONDS
         )
 
     async def fetch(self, listings: tuple[Listing, ...]) -> dict[str, Tick]:

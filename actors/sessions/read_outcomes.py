@@ -2,6 +2,7 @@
 read after a good read, tell nothing."""
 
 from onebroker.actors.kernel.events import Events
+from onebroker.actors.sessions.session_counts import SessionCounts
 from onebroker.config.clock import Clock
 from onebroker.config.events import ReadFailing, ReadOk
 
@@ -10,14 +11,25 @@ class ReadOutcomes:
     """The outcomes of one kind of read at one broker. `read` is its name in the events.
 
     `settled_seconds`: a good read ends the failing only when this time has passed since the last failure. It is meant for reads of changing
-    instruments: a bad answer about one of them and good answers about the others would tell a change at each read.
+    instruments: a bad answer about one of them and good answers about the others would tell a change at each read. `counts`: where each read
+    is counted; None: nowhere (tests).
     """
 
-    def __init__(self, broker: str, read: str, *, clock: Clock, events: Events, settled_seconds: float = 0.0) -> None:
+    def __init__(
+        self,
+        broker: str,
+        read: str,
+        *,
+        clock: Clock,
+        events: Events,
+        counts: SessionCounts | None = None,
+        settled_seconds: float = 0.0,
+    ) -> None:
         self._broker = broker
         self._read = read
         self._clock = clock
         self._events = events
+        self._counts = SessionCounts() if counts is None else counts
         self._settled_seconds = settled_seconds
         self._failed = 0
         """Failed reads since the last good state; 0 = not failing."""
@@ -26,6 +38,7 @@ class ReadOutcomes:
 
     def failed(self, words: str) -> None:
         """Note a failed read. `words`: the broker's words, or ours; without secrets."""
+        self._counts.failed_reads[self._read] += 1
         now = self._clock.monotonic()
         if self._failed == 0:
             self._failing_since = now
@@ -35,6 +48,7 @@ class ReadOutcomes:
 
     def good(self) -> None:
         """Note a good read."""
+        self._counts.good_reads[self._read] += 1
         now = self._clock.monotonic()
         if self._failed == 0 or now - self._failed_at < self._settled_seconds:
             return

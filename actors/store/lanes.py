@@ -13,6 +13,7 @@ import redis
 import trio
 from redis.connection import AbstractConnection
 
+from onebroker.actors.kernel.durations import Durations
 from onebroker.actors.store.failure_reasons import is_out_of_files, reason_of
 from onebroker.actors.store.interface import Op, StoreError
 from onebroker.actors.store.redis_commands import SCRIPTS, Command, command_bytes, op_commands, pieces
@@ -24,6 +25,8 @@ _log = logging.getLogger("onebroker.store")
 _CANNOT_SERVE = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|MISCONF|OOM|NOREPLICAS|BUSY|UNKILLABLE|NOAUTH)\b")
 """Refusals that are about the server, not about the command: the store counts as lost until a check succeeds again."""
 
+ROUND_TRIP_BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5)
+"""Seconds, for the histogram of round trips."""
 NEVER_CONNECTED = "not connected yet"
 _NOT_ON_DISK = "written, but the server did not confirm in time that it is on disk"
 
@@ -80,6 +83,8 @@ class Line:
         self._generation = 0
         self.batches = 0
         """Number of pipelines sent; each is one round trip."""
+        self.took = Durations(ROUND_TRIP_BOUNDS)
+        """The round trips by their length. An engine commit includes the wait for the disk."""
 
     async def run(self, commands: Sequence[Command]) -> list[object]:
         """Send `commands` as one pipeline; return their answers, with a redis.ResponseError in the place of a refused one.
@@ -88,12 +93,14 @@ class Line:
         """
         if self._client is None or self._generation != self._link.generation:
             await self._renew()
+        began = trio.current_time()
         try:
             answers = await trio.to_thread.run_sync(self._send, commands, limiter=self._limiter)
         except (redis.RedisError, OSError) as error:
             self._lost(error)
             raise StoreError(reason_of(error)) from error
         self.batches += 1
+        self.took.add(trio.current_time() - began)
         for answer in answers:
             if isinstance(answer, redis.ResponseError) and _CANNOT_SERVE.search(str(answer)):
                 self._lost(answer)

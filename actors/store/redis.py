@@ -8,12 +8,14 @@ by itself, with back-off, until contact is made. The `RedisStore` outlives resta
 
 import logging
 import math
+from collections.abc import Mapping
 from contextlib import suppress
 
 import attrs
 import redis
 import trio
 
+from onebroker.actors.kernel.durations import Durations
 from onebroker.actors.kernel.supervisor import flush_shielded
 from onebroker.actors.store.embedded import EmbeddedServer
 from onebroker.actors.store.failure_reasons import reason_of
@@ -24,6 +26,7 @@ from onebroker.actors.store.server_address import Connect, Durability, ServerAdd
 
 _log = logging.getLogger("onebroker.store")
 
+LANES = ("engine", "rest", "reads")
 _THREADS = 4
 """One thread for each lane, and one for checking the server."""
 _ENGINE_BATCH_BYTES = 1024 * 1024
@@ -87,6 +90,11 @@ class RedisStore:
             waiting_bytes=self._rest.waiting_bytes,
             given_up=self._rest.given_up,
         )
+
+    @property
+    def round_trips(self) -> Mapping[str, Durations]:
+        """Lane (`engine`, `rest`, `reads`) -> its round trips to the server since the start of the process."""
+        return dict(zip(LANES, (line.took for line in self._lines), strict=True))
 
     async def check(self) -> Durability:
         """Check whether the server can be used, without running the store (`check`, and before the start).

@@ -83,6 +83,8 @@ class EventBoard:
         self.generation = 0
         """Changes when no events lead from the state shown before to the present state: every client needs the snapshot again."""
         self.watchers = Watchers()
+        self.lagged = 0
+        """How often a client fell further behind than the log reaches."""
         self._make: Make | None = None
         self._snapshot: bytes | None = None
 

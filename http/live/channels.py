@@ -146,6 +146,7 @@ class EventChannel:
         events = self._board.log.after(position)
         if events is None:
             self._generation = -1
+            self._board.lagged += 1
             missed = self._board.log.first - position
             return frames.message("lagged", {"channel": self._board.name, "missed": missed})
         self._marks.append((seq, position + len(events)))

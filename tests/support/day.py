@@ -235,7 +235,9 @@ class Day:
                 ) -> SessionActor:
                     return SessionActor(broker=service.broker, access=service.access, mailbox=mailbox, context=context)
 
-                self.sessions[code] = SessionHandle(broker=service.broker, address=mailbox.address, view=view)
+                self.sessions[code] = SessionHandle(
+                    broker=service.broker, address=mailbox.address, view=view, counts=context.counts
+                )
                 await supervisor.start(Child(name=f"session {code}", build=build, policy=FOREVER, mailbox=mailbox))
             await self._start_quotes(supervisor, start=quotes)
             if funds:

@@ -16,7 +16,7 @@ from onebroker.actors.engine.context.trading_gate import Passage, TradingGate
 from onebroker.actors.engine.context.troubles import Troubles
 from onebroker.actors.engine.context.write_count import WriteCount
 from onebroker.actors.engine.orders.order_index import Legs
-from onebroker.actors.engine.orders.parent_records import ParentRecord
+from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState
 from onebroker.actors.kernel.conflation import Changes
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address
@@ -24,6 +24,7 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.quotes.interface import LiveQuotes
 from onebroker.actors.sessions.messages import LoginNeeded, ReadSoon, SessionMessage
+from onebroker.actors.sessions.session_counts import SessionCounts
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.interface import Store
@@ -46,6 +47,8 @@ class SessionHandle:
     broker: Broker
     address: Address[SessionMessage]
     view: Published[SessionView]
+    counts: SessionCounts = attrs.field(factory=SessionCounts)
+    """What the session has counted, for `/metrics`."""
 
 
 class NotInService(LoginNeeded):
@@ -100,6 +103,8 @@ class EngineContext:
     day_results: TodaysResults = attrs.field(factory=NothingTold)
     parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
     """Parents by id, as the store last acknowledged them, for the code that informs clients (`http.live`)."""
+    open_states: dict[str, ParentState] = attrs.field(factory=dict)
+    """Id -> state of each parent whose actor runs, for `/metrics`. The parents' records write it (engine only)."""
     volumes: PastVolumes = attrs.field(factory=NoVolumes)
     """The past volumes that shape slices which follow the market's volume."""
     gate: TradingGate = attrs.field(factory=TradingGate)

@@ -94,6 +94,7 @@ class Recorder:
         """None = the content of the store is not known. A parent found open in the store was not written as over."""
         self._dirty = trio.Event()
         self._writing = trio.Lock()
+        context.open_states[record.parent_order_id] = record.state
 
     @property
     def record(self) -> ParentRecord:
@@ -145,6 +146,7 @@ class Recorder:
 
     def _take(self, record: ParentRecord) -> None:
         before, self._record = self._record, record
+        self._context.open_states[record.parent_order_id] = record.state
         for event in changes(before, record):
             self._context.events.tell(event)
 

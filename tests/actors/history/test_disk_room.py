@@ -23,7 +23,8 @@ from onebroker.brokers.records import Tick
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import security
-from onebroker.http.disk_health import disk_health, disk_metrics
+from onebroker.http.disk_health import disk_health
+from onebroker.http.metrics.service_figures import disk_figures
 from tests.support.candle_world import World, calendar_with
 
 SHARE = security("nse", "equities", "ONE")
@@ -150,10 +151,13 @@ def test_health_and_metrics_show_it():
     low = Room(reserve=RESERVE, free=RESERVE * 9 // 10, enough=False)
     assert disk_health(low) == {"free_mb": 900, "reserve_mb": 1000, "trouble": LOW}
     assert disk_health(Room(reserve=RESERVE)) == {"free_mb": None, "reserve_mb": 1000, "trouble": None}
-    shown = {metric.name: [value for _, value in metric.samples] for metric in disk_metrics(low, 7)}
+    shown = {sample.name: sample.value for metric in disk_figures(low, 7) for sample in metric.samples}
     assert shown == {
-        "onebroker_disk_free_bytes": [9e8], "onebroker_history_written": [0.0], "onebroker_ticks_dropped_total": [7.0],
+        "onebroker_disk_free_bytes": 9e8, "onebroker_disk_reserve_bytes": RESERVE, "onebroker_history_written": 0,
+        "onebroker_ticks_dropped_total": 7,
     }  # fmt: skip
+    unknown = [metric for metric in disk_figures(Room(reserve=RESERVE), 0) if not metric.samples]
+    assert [metric.name for metric in unknown] == ["onebroker_disk_free_bytes"]
 
 
 def test_what_a_query_may_put_on_the_disk_leaves_half_of_the_reserve():

@@ -7,6 +7,7 @@ import trio
 
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.read_outcomes import ReadOutcomes
+from onebroker.actors.sessions.session_counts import SessionCounts
 from onebroker.config.clock import IST, Clock
 from onebroker.config.events import ReadFailing, ReadOk
 
@@ -56,3 +57,13 @@ async def test_reads_of_changing_instruments_are_good_again_only_after_a_time_wi
     await trio.sleep(55)
     outcomes.good()
     assert heard[1:] == [ReadOk(broker="upstox", read="funds", failed=20, seconds=155.0)]
+
+
+async def test_every_read_is_counted_also_those_that_tell_nothing(make, autojump_clock):
+    counts = SessionCounts()
+    outcomes, _ = make(counts=counts)
+    for words in ("HTTP 500", "HTTP 502"):
+        outcomes.failed(words)
+    for _ in range(3):
+        outcomes.good()
+    assert (counts.good_reads, counts.failed_reads) == ({"funds": 3}, {"funds": 2})

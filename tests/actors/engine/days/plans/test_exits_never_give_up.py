@@ -14,7 +14,8 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.events import ExposureProtected, ExposureUnprotected
-from onebroker.http.composition import order_metrics, order_problems
+from onebroker.http.composition import order_problems
+from onebroker.http.metrics.order_figures import risk_figures
 from tests.actors.engine.days.plans.test_plan_orders import stop, traded
 from tests.actors.engine.days.unknown.test_unknown_orders import AFTER_ALL, STOP, bracket, lost, rewritten
 from tests.actors.engine.plan.trees import oco, order, together
@@ -45,8 +46,9 @@ def problems(trading):
 
 
 def at_risk(trading):
-    (metric,) = order_metrics(trading.day.engine_context.troubles.rows)
-    return metric.samples[0][1]
+    """Return the parents at risk and the units without a stop, as the metrics show them."""
+    metrics = risk_figures(trading.day.engine_context.troubles.rows)
+    return [sample.value for metric in metrics for sample in metric.samples]
 
 
 async def is_said(trading, answer, sentence=NAKED):
@@ -55,7 +57,7 @@ async def is_said(trading, answer, sentence=NAKED):
         while sentence not in ((await trading.parent(answer))["status_message"] or ""):
             await trio.sleep(0.1)
     row = (answer.body["parent_id"], trading.share.instrument_id, sentence)
-    assert (problems(trading), at_risk(trading)) == ([row], 1.0)
+    assert (problems(trading), at_risk(trading)) == ([row], [1, 100 if sentence == NAKED else 0])
 
 
 async def is_over(trading, answer):
