@@ -8,13 +8,15 @@ import logging
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit, urlunsplit
 
-from quart import Request, Websocket, request, websocket
+import trio
+from quart import Request, Websocket, g, request, websocket
 from quart.wrappers import Response
 from quart_trio import QuartTrio
 
 from onebroker.config.refusal import Refusal
 from onebroker.http import auth, refusals
 from onebroker.http.listener.host_names import HostNames
+from onebroker.http.metrics.request_counts import RequestCounts
 from onebroker.http.route import Route
 from onebroker.http.route_table import ROUTES
 from onebroker.http.routes.stream import STREAM_PATH
@@ -45,9 +47,11 @@ def build_app(services: Services, routes: tuple[Route, ...] = ROUTES) -> QuartTr
     for kind, to_refusal in refusals.REFUSALS.items():
         app.register_error_handler(kind, _renderer(to_refusal))
     names = HostNames(services.settings, services.refused_clients)
+    app.before_request(_begin)  # first: a refused host name is counted too
     app.before_request(_checker(names, request))
     app.before_websocket(_checker(names, websocket))
     app.after_request(_harden)
+    app.after_request(_counter(services.metrics.requests))
     return app
 
 
@@ -66,6 +70,22 @@ def _checker(names: HostNames, current: Request | Websocket) -> Callable[[], Awa
         names.check(current)
 
     return check
+
+
+async def _begin() -> None:
+    g.began = trio.current_time()
+
+
+def _counter(counts: RequestCounts) -> Callable[[Response], Awaitable[Response]]:
+    async def count(response: Response) -> Response:
+        """Count the answer. A request that the framework refuses before `_begin` took no time of ours."""
+        current: Request = request
+        seconds = trio.current_time() - g.get("began", trio.current_time())
+        route = None if current.url_rule is None else current.url_rule.rule
+        counts.answered(route, current.method, response.status_code, seconds)
+        return response
+
+    return count
 
 
 def _stream_view(services: Services) -> Callable[[], Awaitable[None]]:

@@ -20,8 +20,9 @@ from onebroker.actors.history.messages import LastLoad
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.sessions.session_view import FeedView
-from onebroker.actors.store.durable import Halt, HaltMode
+from onebroker.actors.store.durable import Halt
 from onebroker.actors.store.interface import Store
+from onebroker.actors.store.redis import RedisStore
 from onebroker.actors.tree import Tree
 from onebroker.brokers.records import OrderRow
 from onebroker.config.charges.load import age_warning
@@ -29,16 +30,16 @@ from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.settings import Settings
-from onebroker.http.disk_health import disk_health, disk_metrics
-from onebroker.http.listener.connection_limits import Connections, connection_metrics
-from onebroker.http.listener.gc_pauses import collector_metrics
+from onebroker.http.disk_health import disk_health
+from onebroker.http.listener.connection_limits import Connections
 from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.live.board_writer import FeedSources, ReaderSource, StreamFeeds
 from onebroker.http.live.boards import DocumentBoard, EventBoard
 from onebroker.http.live.client_stream import Boards
 from onebroker.http.live.open_streams import Streams
 from onebroker.http.live.quote_board import QuoteBoard
-from onebroker.http.metrics import Metric
+from onebroker.http.metrics.registry import Metrics
+from onebroker.http.metrics.sources import add_own_sources, add_sources
 from onebroker.http.services import HistoryServices, InstrumentServices, LiveServices, OrderServices, Services
 
 
@@ -75,13 +76,23 @@ def build_services(
     tree: Tree,
     settings: Settings,
     clock: Clock,
-    store: Store,
+    store: RedisStore,
     live: LiveServices,
     connections: Connections,
     refused_clients: RefusedClients,
+    metrics: Metrics,
 ) -> Services:
-    """Return what the routes need: from `tree`, from the streams, and from the listener's connections."""
-    return Services(
+    """Return what the routes need: from `tree`, from the streams, and from the listener's connections. `metrics` reads all of it from now on."""
+    add_sources(
+        metrics,
+        tree,
+        clock,
+        live.streams,
+        connections,
+        store_reachable=lambda: store.reachable,
+        round_trips=store.round_trips,
+    )
+    services = Services(
         clock=clock,
         settings=settings.service,
         token=tree.token,
@@ -110,16 +121,7 @@ def build_services(
             "streams": lambda: attrs.asdict(live.streams.figures()),
             "connections": lambda: attrs.asdict(connections.figures()),
         },
-        metric_sources=(
-            lambda: _document_metrics(tree),
-            lambda: order_metrics(tree.troubles.rows),
-            lambda: halt_metrics(tree.halt),
-            lambda: _stream_metrics(live),
-            lambda: connection_metrics(connections),
-            lambda: disk_metrics(tree.room.value, tree.dropped_ticks()),
-            collector_metrics,
-            lambda: _clock_metrics(tree.sessions, clock),
-        ),
+        metrics=metrics,
         live=live,
         documents=tree.documents,
         reference=tree.reference,
@@ -145,6 +147,14 @@ def build_services(
             intent_waits=tree.intent_waits,
         ),
     )
+    add_own_sources(
+        metrics,
+        actors=services.actors,
+        crashes=services.crashes,
+        connects=services.connects,
+        metrics_readers=services.metrics_readers,
+    )
+    return services
 
 
 def engine_health(status: EngineStatus, *, reachable: bool) -> dict[str, object]:
@@ -198,19 +208,6 @@ def order_problems(rows: Iterable[Trouble]) -> list[dict[str, object]]:
     ]
 
 
-def order_metrics(rows: Iterable[Trouble]) -> list[Metric]:
-    """Return how many open parents have a problem now."""
-    parents = {trouble.parent_id for trouble in rows if not trouble.is_ended}
-    return [
-        Metric(
-            name="onebroker_orders_at_risk",
-            kind="gauge",
-            doc="Open parents with units that are open without a stop, or with orders that nobody watches or that are still to be cancelled.",
-            samples=(({}, float(len(parents))),),
-        )
-    ]
-
-
 def loss_health(state: DayLoss, now: float) -> dict[str, object] | None:
     """Return what `/api/health` shows of the daily loss limit, in rupees, and why new orders are refused; None without a limit."""
     if state.limit is None:
@@ -228,19 +225,6 @@ def halt_health(halt: Published[Halt | None]) -> dict[str, object]:
     """Return what `/api/health` shows of a halt by hand; `halted` is None until the stored halt has been read."""
     unknown: dict[str, object] = {"halted": None, "mode": None, "reason": None, "since": None}
     return {**unknown, **halt_body(halt.value)} if halt.version else unknown
-
-
-def halt_metrics(halt: Published[Halt | None]) -> list[Metric]:
-    """Return for each mode whether trading is halted in it; no samples until the stored halt has been read."""
-    present = None if halt.value is None else halt.value.mode
-    return [
-        Metric(
-            name="onebroker_halted",
-            kind="gauge",
-            doc="Whether trading is halted by hand, by mode; no samples while that is not known.",
-            samples=tuple(({"mode": mode.value}, float(mode is present)) for mode in HaltMode) if halt.version else (),
-        )
-    ]
 
 
 def _feed(feed: FeedView) -> dict[str, object]:
@@ -312,25 +296,6 @@ def _moment(at: float | None) -> str | None:
     return None if at is None else local_text(from_epoch(at))
 
 
-def _document_metrics(tree: Tree) -> list[Metric]:
-    states = {resource: published.value for resource, published in tree.documents.items()}
-    built = [(resource, state) for resource, state in states.items() if state is not None]
-    return [
-        Metric(
-            name="onebroker_document_published_seconds",
-            kind="gauge",
-            doc="Monotonic time of a document's last publication.",
-            samples=tuple(({"document": resource}, state.published_monotonic) for resource, state in built),
-        ),
-        Metric(
-            name="onebroker_document_build_seconds",
-            kind="gauge",
-            doc="How long a document's last build took.",
-            samples=tuple(({"document": resource}, state.build_seconds) for resource, state in built),
-        ),
-    ]
-
-
 def charges_health(charges: Charges, day: date) -> dict[str, object]:
     """Return when the charges tables were last compared with their sources; also a problem text if that is too long ago."""
     return {"checked": charges.checked.isoformat(), "problem": age_warning(charges, day)}
@@ -347,33 +312,3 @@ def _clocks_ahead(sessions: Mapping[str, SessionHandle]) -> dict[str, float | No
     """Return how many seconds each broker's clock is ahead of ours; None where the difference is not known."""
     ahead = {code: handle.view.value.clock_ahead for code, handle in sessions.items()}
     return {code: None if seconds is None else round(seconds, 1) for code, seconds in ahead.items()}
-
-
-def _clock_metrics(sessions: Mapping[str, SessionHandle], clock: Clock) -> list[Metric]:
-    ahead = _clocks_ahead(sessions)
-    return [
-        Metric(
-            name="onebroker_broker_clock_ahead_seconds",
-            kind="gauge",
-            doc="By how much a broker's clock is at least ahead of this machine's, by the Date of its answers; 0 = not to be told apart.",
-            samples=tuple(({"broker": code}, seconds) for code, seconds in ahead.items() if seconds is not None),
-        ),
-        Metric(
-            name="onebroker_clock_steps_total",
-            kind="counter",
-            doc="How often the wall clock was put by more than 2 s, or the machine slept, since the start of the process.",
-            samples=(({}, float(clock.steps)),),
-        ),
-    ]
-
-
-def _stream_metrics(live: LiveServices) -> list[Metric]:
-    figures = attrs.asdict(live.streams.figures())
-    return [
-        Metric(
-            name="onebroker_streams",
-            kind="gauge",
-            doc="Connections to /stream, streams, streams without a connection, instruments subscribed.",
-            samples=tuple(({"of": name}, float(value)) for name, value in figures.items()),
-        )
-    ]

@@ -36,7 +36,7 @@ from onebroker.config.sections import EngineSettings, ServiceSettings
 from onebroker.http.listener.connect_guard import ConnectGuard, metrics_guard
 from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.live.open_streams import Streams
-from onebroker.http.metrics import MetricSource
+from onebroker.http.metrics.registry import Metrics
 
 
 @attrs.frozen(kw_only=True)
@@ -126,8 +126,8 @@ class Services:
     """Whether the data directory's disk has at least the free space that history must leave."""
     health_sources: Mapping[str, Callable[[], object]] = attrs.field(factory=dict)
     """Key of `/api/health` -> the JSON value to show there (brokers, ages, engine ...)."""
-    metric_sources: tuple[MetricSource, ...] = ()
-    """The metrics that `/metrics` shows besides its own figures."""
+    metrics: Metrics = attrs.field(factory=Metrics)
+    """What `/metrics` shows."""
     documents: Mapping[Resource, Published[DocumentState | None]] = attrs.field(factory=dict)
     """The five documents. The published value is None until a document is first built; a document that no actor keeps is absent."""
     reference: Published[ReferenceState] = attrs.field(factory=lambda: Published(ReferenceState()))

@@ -42,6 +42,7 @@ from onebroker.http.listener.connection_limits import Connections, raise_file_li
 from onebroker.http.listener.gc_pauses import settle_collector
 from onebroker.http.listener.minute_log import flush_held
 from onebroker.http.listener.refused_clients import RefusedClients
+from onebroker.http.metrics.registry import Metrics
 
 _log = logging.getLogger("onebroker.service")
 
@@ -114,7 +115,8 @@ async def run_service(options: ServiceOptions) -> None:
     """
     service = options.settings.service
     raise_file_limit()
-    events = Events(write_to_log)
+    metrics = Metrics()
+    events = Events(write_to_log, metrics.hear)
     refused_clients = RefusedClients(events)
     connections = Connections(clients=refused_clients)
     tls = None
@@ -127,7 +129,10 @@ async def run_service(options: ServiceOptions) -> None:
         nursery.start_soon(warn_of_old_charges, options.charges, options.clock)
         async with _running_tree(options, events) as (tree, store), trio.open_nursery() as serving:
             live = await start_live(tree, options.clock, store)
-            services = build_services(tree, options.settings, options.clock, store, live, connections, refused_clients)
+            services = build_services(
+                tree, options.settings, options.clock, store, live, connections, refused_clients, metrics
+            )
+            await tree.supervisor.start(Child(name="loop lag", build=lambda: metrics.loop_lag, policy=FOREVER))
             app = build_app(services)
 
             async def end_streams() -> None:
@@ -162,7 +167,7 @@ async def run_service(options: ServiceOptions) -> None:
             addresses = await serving.start(listen)
             listening.set()
             listening_since = options.clock.monotonic()
-            settle_collector()
+            metrics.process.put_aside = settle_collector()
             serving.start_soon(end_streams)
             serving.start_soon(flush_held, refused_clients.log, connections.no_room)
             serving.start_soon(tell_calendar_ends, tree.calendar, options.clock, events)

@@ -10,7 +10,6 @@ from collections import deque
 import trio
 
 from onebroker.http.listener.refused_clients import RefusedClients, Why
-from onebroker.http.metrics import Metric
 
 STEP_SECONDS = 0.05
 """What each wrong try of the last minute adds to the wait."""
@@ -26,18 +25,17 @@ class ConnectGuard:
         clients: RefusedClients,
         *,
         why: Why = Why.CREDENTIALS,
-        metric: str = "onebroker_connects_refused_total",
-        doc: str = "Connects with a wrong API key or secret.",
     ) -> None:
-        """`clients` tells the refusals, with the reason `why`. `metric` and `doc` name the counter."""
-        self._clients, self._why, self._metric, self._doc = clients, why, metric, doc
+        """`clients` tells the refusals, with the reason `why`."""
+        self._clients, self._why = clients, why
         self._wrong: deque[float] = deque(maxlen=round(MOST_SECONDS / STEP_SECONDS))
-        self._total = 0
+        self.total = 0
+        """Wrong tries since the start of the process."""
 
     def refused(self, peer: str) -> None:
         """Count a wrong try from `peer`."""
         self._wrong.append(trio.current_time())
-        self._total += 1
+        self.total += 1
         self._clients.note(self._why, peer)
 
     async def wait(self) -> None:
@@ -48,22 +46,7 @@ class ConnectGuard:
         if self._wrong:
             await trio.sleep(min(STEP_SECONDS * len(self._wrong), MOST_SECONDS))
 
-    def metrics(self) -> list[Metric]:
-        return [
-            Metric(
-                name=self._metric,
-                kind="counter",
-                doc=self._doc,
-                samples=(({}, float(self._total)),),
-            )
-        ]
-
 
 def metrics_guard(clients: RefusedClients) -> ConnectGuard:
     """Return a guard for the metrics token; guesses of this token delay no connect."""
-    return ConnectGuard(
-        clients,
-        why=Why.METRICS_TOKEN,
-        metric="onebroker_metrics_refused_total",
-        doc="Readings of the metrics with a wrong metrics token.",
-    )
+    return ConnectGuard(clients, why=Why.METRICS_TOKEN)

@@ -23,7 +23,6 @@ import trio
 
 from onebroker.http.listener.minute_log import MinuteLog, warnings_to
 from onebroker.http.listener.refused_clients import RefusedClients, Why
-from onebroker.http.metrics import Metric
 
 MOST_CONNECTIONS = 512
 MOST_STRANGERS = 64
@@ -207,33 +206,3 @@ class Connections:
     def cut_all(self) -> None:
         for peer in self._open:
             peer.cut()
-
-
-def connection_metrics(connections: Connections) -> list[Metric]:
-    figures = connections.figures()
-    return [
-        Metric(
-            name="onebroker_connections",
-            kind="gauge",
-            doc="Open connections of clients; of these, with the token or the right credentials.",
-            samples=(({"of": "open"}, float(figures.open)), ({"of": "proved"}, float(figures.proved))),
-        ),
-        Metric(
-            name="onebroker_connections_refused_total",
-            kind="counter",
-            doc="Connections closed as soon as they came.",
-            samples=(({}, float(figures.refused)),),
-        ),
-        Metric(
-            name="onebroker_connections_gave_way_total",
-            kind="counter",
-            doc="Connections without a token closed for a newer one.",
-            samples=(({}, float(figures.gave_way)),),
-        ),
-        Metric(
-            name="onebroker_free_files",
-            kind="gauge",
-            doc="Files that the process may still open.",
-            samples=(({}, float(figures.free_files)),),
-        ),
-    ]

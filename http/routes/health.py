@@ -1,15 +1,12 @@
 """The health of the service (architecture 10, beyond the documents): liveness for everybody, the full health with the
 token, and figures for Prometheus with the token or the metrics token."""
 
-from collections.abc import Iterable
-
 from quart import Request
 from quart.wrappers import Response
 
 from onebroker.actors.health.problem import Standing
 from onebroker.config.clock import from_epoch, local_text
-from onebroker.http import metrics, render
-from onebroker.http.metrics import Metric
+from onebroker.http import render
 from onebroker.http.route import Answer, Route, TokenRule
 from onebroker.http.services import Services
 
@@ -58,31 +55,8 @@ def shown(standing: Standing) -> dict[str, object]:
 
 
 async def figures(request: Request, services: Services) -> Response:
-    rows = [*_own_metrics(services), *services.connects.metrics(), *services.metrics_readers.metrics()]
-    for source in services.metric_sources:
-        rows += source()
-    return render.text_answer(metrics.text(rows), metrics.CONTENT_TYPE)
-
-
-def _own_metrics(services: Services) -> Iterable[Metric]:
-    yield Metric(
-        name="onebroker_actor_up",
-        kind="gauge",
-        doc="Whether a supervised actor is up.",
-        samples=tuple(({"actor": name}, float(up)) for name, up in services.actors().items()),
-    )
-    yield Metric(
-        name="onebroker_actor_crashes_total",
-        kind="counter",
-        doc="Crashes of an actor since the start of the process.",
-        samples=tuple(({"actor": crash.actor}, float(crash.count)) for crash in services.crashes()),
-    )
-    yield Metric(
-        name="onebroker_store_reachable",
-        kind="gauge",
-        doc="Whether the last contact with the store succeeded.",
-        samples=(({}, float(services.store_reachable())),),
-    )
+    body, content_type = await services.metrics.text(request.headers.get("Accept", ""))
+    return render.plain_answer(body, content_type)
 
 
 ROUTES = (
@@ -115,6 +89,12 @@ ROUTES = (
         token=TokenRule.METRICS,
         tag="health",
         summary="Figures in the text form of Prometheus",
-        answers=(Answer(status=200, doc="Prometheus text", content_type="text/plain"),),
+        answers=(
+            Answer(
+                status=200,
+                doc="Prometheus text; OpenMetrics text where the header `Accept` asks for `application/openmetrics-text`",
+                content_type="text/plain",
+            ),
+        ),
     ),
 )

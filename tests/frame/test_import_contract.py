@@ -17,6 +17,7 @@ LAYERS = "config <- brokers <- actors <- http"
 ASKS = "only onebroker.brokers.transport.rest imports asks"
 REDIS = "only onebroker.actors.store imports redis"
 DUCK = "only onebroker.actors.history imports duckdb"
+PROMETHEUS = "only onebroker.http.metrics imports prometheus_client"
 WEB = "only onebroker.http and onebroker.brokers.simulator import quart, quart_trio and hypercorn"
 
 ACTORS = "the rooms of actors"
@@ -25,7 +26,7 @@ BROKERS = "the rooms of brokers"
 SIMULATOR = "the rooms of the simulator"
 SHARED = "the simulator shares nothing with the codecs"
 HTTP = "the rooms of http"
-NAMES = (LAYERS, ACTORS, ENGINE, BROKERS, SIMULATOR, SHARED, HTTP, ASKS, REDIS, DUCK, WEB)
+NAMES = (LAYERS, ACTORS, ENGINE, BROKERS, SIMULATOR, SHARED, HTTP, ASKS, REDIS, DUCK, PROMETHEUS, WEB)
 
 PLANTED = [
     ("actors/kernel/planted.py", "from onebroker.http.listener import host_names", LAYERS),
@@ -38,6 +39,8 @@ PLANTED = [
     ("actors/engine/parent/planted.py", "from redis.exceptions import RedisError", REDIS),
     ("actors/store/planted.py", "import duckdb", DUCK),
     ("http/commands/planted.py", "from duckdb import connect", DUCK),
+    ("http/listener/planted.py", "import prometheus_client", PROMETHEUS),
+    ("actors/kernel/planted.py", "from prometheus_client import Counter", PROMETHEUS),
     ("actors/portfolio/planted.py", "from quart import Request", WEB),
     ("brokers/transport/planted.py", "from hypercorn.config import Config", WEB),
     ("config/planted.py", "import quart_trio", WEB),
@@ -62,6 +65,7 @@ ALLOWED = [
     ("actors/store/planted.py", "import redis"),
     ("actors/history/planted.py", "import duckdb"),
     ("http/routes/planted.py", "from quart import Request"),
+    ("http/metrics/planted.py", "from prometheus_client import Counter"),
     ("brokers/simulator/host/planted.py", "from hypercorn.config import Config"),
     ("http/routes/planted.py", "from onebroker.actors.kernel import mailbox"),
 ]

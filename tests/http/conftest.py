@@ -31,6 +31,7 @@ from onebroker.config.events import Event
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
 from onebroker.http.listener.refused_clients import RefusedClients
+from onebroker.http.metrics.sources import add_own_sources
 from onebroker.http.route_table import ROUTES
 from onebroker.http.services import Services
 from tests.support.patience import PATIENCE_SECONDS
@@ -122,6 +123,13 @@ async def house() -> AsyncIterator[House]:
             crashes=crashes.records,
             store_reachable=lambda: store.reachable,
             refused_clients=RefusedClients(Events(heard.append)),
+        )
+        add_own_sources(
+            services.metrics,
+            actors=services.actors,
+            crashes=services.crashes,
+            connects=services.connects,
+            metrics_readers=services.metrics_readers,
         )
         yield House(services, store, durable, supervisor, heard)
 

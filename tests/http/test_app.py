@@ -275,7 +275,7 @@ async def test_figures_open_with_the_metrics_token(client, header: str):
     response = await client.get("/metrics", headers={"Authorization": header})
     assert response.status_code == 200
     assert response.content_type.startswith("text/plain; version=0.0.4")
-    assert 'onebroker_actor_up{actor="token"} 1\n' in await response.get_data(as_text=True)
+    assert 'onebroker_actor_up{actor="token"} 1.0\n' in await response.get_data(as_text=True)
 
 
 async def test_figures_open_with_the_access_token(client, token: str):

@@ -12,7 +12,7 @@ from onebroker.actors.store.durable import Halt, HaltMode
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.clock import IST
-from onebroker.http.composition import charges_health, engine_health, halt_health, halt_metrics, history_health
+from onebroker.http.composition import charges_health, engine_health, halt_health, history_health
 
 RUNNING = EngineStatus(running=True, reason="", trouble="no open order acts until …")
 EVENING = datetime(2026, 11, 20, 16, 15, tzinfo=IST).timestamp()
@@ -48,19 +48,14 @@ NOT_HALTED = {"halted": False, "mode": None, "reason": None, "since": None}
 async def test_until_the_stored_halt_is_read_health_says_neither_yes_nor_no():
     unread = Published(None)
     assert halt_health(unread) == NOT_HALTED | {"halted": None}
-    assert [metric.samples for metric in halt_metrics(unread)] == [()]
 
 
 async def test_a_halt_is_shown_with_its_mode_its_reason_and_its_begin():
     halt = Published(None)
     halt.set(HALT)
     assert halt_health(halt) == {"halted": True, "mode": "nothing", "reason": HALT.reason, "since": HALT.since}
-    (metric,) = halt_metrics(halt)
-    assert (metric.name, metric.kind) == ("onebroker_halted", "gauge")
-    assert metric.samples == (({"mode": "reduce_only"}, 0.0), ({"mode": "nothing"}, 1.0))
     halt.set(None)
     assert halt_health(halt) == NOT_HALTED
-    assert [value for _, value in halt_metrics(halt)[0].samples] == [0.0, 0.0]
 
 
 # --- candles ----------------------------------------------------------------------------------------------------------

@@ -84,8 +84,8 @@ def test_trading_is_halted_and_resumed_by_command(config, service):
     assert answer == health() | {"entries_under_way": False}
     assert (answer["mode"], answer["reason"]) == ("nothing", "nothing at all")
     figures = read(service, "/metrics", token)
-    assert 'onebroker_halted{mode="nothing"} 1\n' in figures
-    assert 'onebroker_halted{mode="reduce_only"} 0\n' in figures
+    assert 'onebroker_halted{mode="nothing"} 1.0\n' in figures
+    assert 'onebroker_halted{mode="reduce_only"} 0.0\n' in figures
 
     done = run(config, "resume")
     assert (done.returncode, done.stdout, done.stderr) == (0, "trading goes on\n", "")

@@ -46,8 +46,8 @@ async def test_guesses_of_the_metrics_token_wait_likewise_are_counted_and_hold_u
     assert await connect(client, RIGHT) == (200, 0)
     assert house.heard == [ClientRefused(why="wrong metrics token", address="<local>", count=1)]
     figures = await (await client.get("/metrics", headers={"access-token": token})).get_data(as_text=True)
-    assert "onebroker_metrics_refused_total 5\n" in figures
-    assert "onebroker_connects_refused_total 0\n" in figures
+    assert "onebroker_metrics_refused_total 5.0\n" in figures
+    assert "onebroker_connects_refused_total 0.0\n" in figures
     await trio.sleep(FORGOTTEN_SECONDS)
     assert await scrape(client, "metrics-1") == (200, 0)
 
@@ -62,4 +62,4 @@ async def test_wrong_connects_are_an_event_a_minute_and_a_figure(house, client, 
         ClientRefused(why="wrong API key or secret", address="<local>", count=count) for count in (1, 50)
     ]
     figures = await (await client.get("/metrics", headers={"access-token": token})).get_data(as_text=True)
-    assert "onebroker_connects_refused_total 51\n" in figures
+    assert "onebroker_connects_refused_total 51.0\n" in figures
