@@ -34,6 +34,7 @@ $(BIN)/coverage:
 docs:
 	PYTHONPATH=. $(BIN)/python tests/support/order_type_pages.py
 	PYTHONPATH=. $(BIN)/python tests/support/event_page.py
+	PYTHONPATH=. $(BIN)/python tests/support/monitoring_page.py
 
 demo:
 	$(BIN)/onebroker demo --port 8000

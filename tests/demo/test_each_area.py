@@ -14,6 +14,14 @@ import pytest
 import trio
 from trio_websocket import ConnectionClosed, HandshakeError, open_websocket_url
 
+from onebroker.config.events import OrderAnswered, OrderSent
+from onebroker.http.metrics.event_counts import VERBS, EventCounts
+from onebroker.http.metrics.names import ALL
+from onebroker.http.metrics.request_counts import RequestCounts
+from onebroker.http.route_table import ROUTES
+from tests.support.monitoring_page import names_in
+from tests.support.scraped import families, scraped
+
 PATIENCE_SECONDS = 120.0
 MOST_BYTES = 64 * 1024 * 1024
 DOCUMENTS = {
@@ -247,6 +255,49 @@ def test_a_bracket_lives_its_life(demo):
     quoted_at(demo, share, demo.at_price(share, 5))
     parent_in(demo, parent_id, "completed")
     until(demo, lambda: net(demo, share) == 0, "nothing to be held")
+
+
+MOST_SAMPLES = 2_000
+"""Of the demo with its ten brokers: what a scrape may bring."""
+
+
+def len_of(family):
+    return len(family.samples)
+
+
+def every_message(demo):
+    """The times of order messages, when every broker has had every kind of message."""
+    counts = EventCounts()
+    for broker, verb in itertools.product(demo.read("/api/health")["brokers"], VERBS):
+        counts.hear(OrderSent(broker=broker, verb=verb, prepared_ms=1.0, queued_ms=1.0))
+        counts.hear(OrderAnswered(broker=broker, verb=verb, outcome="accepted", broker_ms=1))
+    return [metric for metric in counts.collect() if metric.name == "onebroker_order_seconds"]
+
+
+def every_route():
+    """The times of requests, when every route was asked, and two statuses of each."""
+    counts = RequestCounts()
+    for route, status in itertools.product(ROUTES, (200, 400)):
+        counts.answered(route.path, route.method, status, 0.01)
+    return counts.collect()
+
+
+def test_the_metrics_show_what_the_board_and_the_alerts_ask_for_after_one_bracket(demo):
+    """The bracket of the test before."""
+    reacted = lambda: scraped(demo)["onebroker_trigger_to_wire_seconds_count", frozenset()] > 0  # noqa: E731
+    until(demo, reacted, "its exits to have left")
+    read = families(demo)
+    assert all(family.documentation for family in read)
+    names = {f"{family.name}_total" if family.type == "counter" else family.name for family in read}
+    assert {name.name for name in ALL} == {name for name in names if not name.startswith("process_")}
+    assert names_in("grafana.json") | names_in("alerts.rules.yml") <= names
+    rest = [family for family in read if family.name not in ("onebroker_order_seconds", "onebroker_http_seconds")]
+    most = sum(map(len_of, (*rest, *every_message(demo), *every_route())))
+    assert sum(map(len_of, read)) < most < MOST_SAMPLES
+    brokers = {sample.labels["broker"] for family in read for sample in family.samples if "broker" in sample.labels}
+    assert brokers == set(demo.read("/api/health")["brokers"])
+    routes = {sample.labels["route"] for family in read for sample in family.samples if "route" in sample.labels}
+    assert routes <= {"unknown", *(route.path for route in ROUTES)}
 
 
 def test_a_waiting_order_is_armed_and_cancelled_without_leaving_anything(demo):
