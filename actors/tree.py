@@ -40,8 +40,8 @@ from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.engine.loss_watch import LossWatch
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState
-from onebroker.actors.health.problem_book import ProblemBook, ProblemSource
-from onebroker.actors.health.service_problems import actors_down, store_away
+from onebroker.actors.health.problem_book import ProblemBook
+from onebroker.actors.health.sources import Watched, problem_sources
 from onebroker.actors.health.watch import HealthWatch
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.backfill_job import BackfillProgress
@@ -79,6 +79,7 @@ from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.actors.quotes.actor import QuoteBookActor
 from onebroker.actors.quotes.book import QuoteBook
+from onebroker.actors.quotes.feed_silence import FeedSilence
 from onebroker.actors.quotes.messages import QuoteMessage
 from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.reference.actor import ReferenceActor
@@ -206,7 +207,6 @@ class _Planting:
         self._inputs = inputs
         self._crashes = crashes
         self._supervisor = supervisor
-        self._problems = ProblemBook(tuple(self._problem_sources()), inputs.clock, inputs.events)
         self._token_box: Mailbox[TokenMessage] = open_mailbox("token", capacity=SMALL_MAILBOX)
         self._reference_box: Mailbox[ReferenceMessage] = open_mailbox("reference documents", capacity=SMALL_MAILBOX)
         self._reference = Published(ReferenceState())
@@ -248,6 +248,7 @@ class _Planting:
         )
         self._legs = Legs()
         self._book = Published(QuoteBook(tuple(inputs.brokers)))
+        self._silence = Published(FeedSilence())
         self._quotes = Quotes(
             book=self._book,
             address=self._quote_box.address,
@@ -281,6 +282,7 @@ class _Planting:
             events=inputs.events,
             gate=TradingGate(known=False),
         )
+        self._problems = ProblemBook(tuple(problem_sources(self._watched())), inputs.clock, inputs.events)
 
     def children(self) -> Iterator[Child]:
         """Yield every child in the order of starting."""
@@ -322,7 +324,7 @@ class _Planting:
             history_actor=self._history_box.address,
             last_load=self._last_load,
             room=self._room,
-            dropped_ticks=lambda: 0 if self._recorded is None else self._recorded.dropped,
+            dropped_ticks=self._dropped_ticks,
             collector=self._collector_box.address,
             collected=self._collected,
             backfill=self._backfill,
@@ -343,10 +345,31 @@ class _Planting:
             charges=self._inputs.charges,
         )
 
-    def _problem_sources(self) -> Iterator[ProblemSource]:
-        """Yield where problems are looked for. The sources are asked only when all else is made."""
-        yield lambda: actors_down(self._supervisor.states)
-        yield lambda: store_away(self._inputs.store.reachable)
+    def _dropped_ticks(self) -> int:
+        return 0 if self._recorded is None else self._recorded.dropped
+
+    def _watched(self) -> Watched:
+        inputs, store = self._inputs, self._inputs.store
+        return Watched(
+            clock=inputs.clock,
+            calendar=inputs.calendar,
+            states=self._supervisor.states,
+            crashes=self._crashes,
+            reachable=lambda: store.reachable,
+            sessions=self._sessions,
+            silence=self._silence,
+            documents=self._documents,
+            legs=self._legs,
+            troubles=self._engine_context.troubles,
+            gate=self._engine_context.gate,
+            loss=self._loss,
+            engine=self._engine_status,
+            catalogue=self._catalogue,
+            collected=self._collected,
+            room=self._room,
+            dropped_ticks=self._dropped_ticks,
+            charges=inputs.charges,
+        )
 
     def _build_clock_watch(self) -> Actor:
         handles = self._sessions
@@ -445,6 +468,7 @@ class _Planting:
             record=self._inputs.settings.history.record,
             recorder=self._recorded,
             events=self._inputs.events,
+            silence=self._silence,
         )
 
     def _build_history(self) -> Actor:

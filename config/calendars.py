@@ -14,17 +14,20 @@ Rules
 - The pre-open is not a session: there is no continuous trading in it. It is held only on days on which a session opens
   when the pre-open ends.
 - An exchange has no sessions in a calendar that it does not trade: it is never open there.
+- A day of a year whose holidays are not known counts as a trading day, except at weekends and on the holidays that are
+  certain. So an exit can leave on it. `day_state` says that nobody knows.
 """
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time, timedelta
+from enum import StrEnum
 from typing import Any
 
 import attrs
 
 from onebroker.config.clock import IST
 from onebroker.config.instruments import TRADING_EXCHANGES
-from onebroker.config.timetables import END_OF_DAY, Hours, Timetable, read_timetables
+from onebroker.config.timetables import CALENDARS_OF_EXCHANGE, END_OF_DAY, Hours, Timetable, read_timetables
 
 CALENDARS = ("equity", "currency", "commodity")
 """The calendars of rules 1.4.3; `config.instruments.calendar_of` gives the calendar of a segment."""
@@ -70,6 +73,15 @@ class Day:
 _CLOSED = Day((), None)
 
 
+class DayState(StrEnum):
+    """What is known of one day of a market."""
+
+    TRADING = "trading"
+    CLOSED = "closed"
+    UNKNOWN = "unknown"
+    """The holidays of the year are not known. The day counts as a trading day, and it may be a holiday."""
+
+
 class Calendar:
     """Answers questions about an (exchange, calendar) pair and a moment or a day. Moments are aware datetimes of any
     offset.
@@ -101,9 +113,22 @@ class Calendar:
         timetable = self._timetables.get((exchange, calendar))
         return timetable is not None and _india_day(day).year in timetable.years
 
+    def day_state(self, exchange: str, calendar: str, day: date) -> DayState:
+        """Return what is known of a day: whether the market trades on it, or that nobody knows. A datetime means its day in India."""
+        if not self.is_session_day(exchange, calendar, day):
+            return DayState.CLOSED
+        timetable = self._timetables[exchange, calendar]
+        return DayState.TRADING if timetable.knows(_india_day(day)) else DayState.UNKNOWN
+
+    def markets(self) -> tuple[tuple[str, str], ...]:
+        """Return every (exchange, calendar) that is traded, in a fixed order."""
+        return tuple(
+            (str(exchange), name) for exchange in TRADING_EXCHANGES for name in CALENDARS if self.trades(exchange, name)
+        )
+
     def known_until(self, exchange: str) -> date | None:
         """Return the last day whose holidays are known in every calendar of the exchange that knows any. None where none knows any: the
-        exchange is unknown, or its market never closes."""
+        exchange is unknown, its documents name no holiday, or its market never closes."""
         last_years = [
             max(timetable.years)
             for (of, _), timetable in self._timetables.items()
@@ -228,6 +253,10 @@ class JoinedCalendar(Calendar):
         responsible = self._before if _india_day(day) < self._first else self._since
         return responsible.covers(exchange, calendar, day)
 
+    def day_state(self, exchange: str, calendar: str, day: date) -> DayState:
+        responsible = self._before if _india_day(day) < self._first else self._since
+        return responsible.day_state(exchange, calendar, day)
+
     def known_until(self, exchange: str) -> date | None:
         return self._since.known_until(exchange)
 
@@ -255,12 +284,16 @@ def _timetables(documents: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str],
 def always_open() -> Calendar:
     """Return the calendar of a market that never closes: every day has one session, 00:00-23:59 (architecture 6).
 
-    This includes weekends and holidays, for every calendar of every exchange. There is no pre-open and no evening
+    This includes weekends and holidays, for every calendar that an exchange trades. There is no pre-open and no evening
     session. The session runs to END_OF_DAY and contains that instant, so `is_open` is always true. Anything that lives
     until the close still sees one close a day.
     """
-    timetable = Timetable(hours=(Hours("normal", time(0, 0), END_OF_DAY),), weekdays=frozenset(range(7)))
-    return Calendar({(exchange, calendar): timetable for exchange in TRADING_EXCHANGES for calendar in CALENDARS})
+    timetable = Timetable(
+        hours=(Hours("normal", time(0, 0), END_OF_DAY),), weekdays=frozenset(range(7)), never_closes=True
+    )
+    return Calendar(
+        {(exchange, calendar): timetable for exchange, names in CALENDARS_OF_EXCHANGE.items() for calendar in names}
+    )
 
 
 def _plan_day(timetable: Timetable, day: date) -> Day:

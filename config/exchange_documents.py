@@ -17,6 +17,10 @@ compared with the exchanges' circulars again since. No day is beyond doubt:
 Special sessions: Muhurat of 21 October 2025, Union Budget of 1 February 2025 (Saturday) and 2026 (Sunday); general knowledge,
 unchecked against a circular. Muhurat 2026 was announced for Sunday 8 November. Its hours were not published when this was
 written, so it is not here. No special session of ncdex is known.
+
+The exchanges publish the holidays of 2027 in December 2026. Until then 2027 is not among the known years. Its holidays that fall
+on a weekday and are certain without a list stand in `certain_holidays`, so that these days are closed: 26 January, Good Friday
+(two days before Easter Sunday, 28 March 2027) and 14 April. 1 May, 15 August, 2 October and 25 December fall on weekends.
 """
 
 from collections.abc import Iterable
@@ -107,6 +111,13 @@ _COMMODITY: tuple[_Part, ...] = (
     ("2026-12-25", "all", "Christmas"),
 )
 
+_CERTAIN: tuple[_Part, ...] = (
+    ("2027-01-26", "all", "Republic Day"),
+    ("2027-03-26", "all", "Good Friday"),
+    ("2027-04-14", "morning", "Dr. Baba Saheb Ambedkar Jayanti"),
+)
+"""As the commodity calendar has them: in the other calendars they are closed all day."""
+
 _SPECIAL: tuple[tuple[str, str, str, str, str], ...] = (
     ("2025-02-01", "Union Budget", "equity", "09:15", "15:30"),
     ("2025-02-01", "Union Budget", "commodity", "09:00", "17:00"),
@@ -119,15 +130,23 @@ _SPECIAL: tuple[tuple[str, str, str, str, str], ...] = (
 def exchange_documents() -> list[dict[str, Any]]:
     """Return the four documents, in the order nse, bse, mcx, ncdex; a fresh copy at each call."""
     return [
-        _document("nse", "NSE", "National Stock Exchange of India", _bourse_hours(), _bourse_holidays(), _specials()),
-        _document("bse", "BSE", "BSE (Bombay Stock Exchange)", _bourse_hours(), _bourse_holidays(), _specials()),
+        _document(
+            "nse", "NSE", "National Stock Exchange of India",
+            _bourse_hours(), _bourse_holidays(), _specials(), _bourse_certain(),
+        ),
+        _document(
+            "bse", "BSE", "BSE (Bombay Stock Exchange)",
+            _bourse_hours(), _bourse_holidays(), _specials(), _bourse_certain(),
+        ),
         _document(
             "mcx", "MCX", "Multi Commodity Exchange of India",
             {"commodity": _commodity_hours()}, {"commodity": _holidays(_COMMODITY)}, _specials("commodity"),
+            {"commodity": _holidays(_CERTAIN)},
         ),
         _document(
             "ncdex", "NCDEX", "National Commodity and Derivatives Exchange",
-            {"commodity": _agricultural_hours()}, {"commodity": _holidays(_ncdex_days())}, [],
+            {"commodity": _agricultural_hours()}, {"commodity": _holidays(_all_day(_COMMODITY))}, [],
+            {"commodity": _holidays(_all_day(_CERTAIN))},
         ),
     ]  # fmt: skip
 
@@ -139,6 +158,7 @@ def _document(
     hours: dict[str, Any],
     holidays: dict[str, Any],
     special_sessions: list[dict[str, Any]],
+    certain_holidays: dict[str, Any],
 ) -> dict[str, Any]:
     return {
         "exchange": exchange,
@@ -147,6 +167,7 @@ def _document(
         "trading_hours": {"timezone": "Asia/Kolkata", **hours},
         "holidays": holidays,
         "special_sessions": special_sessions,
+        "certain_holidays": certain_holidays,
         "calendar_years": list(CALENDAR_YEARS),
         "calendar_copied_at": CALENDAR_COPIED_AT,
     }
@@ -182,8 +203,13 @@ def _bourse_holidays() -> dict[str, Any]:
     }
 
 
-def _ncdex_days() -> list[_Part]:
-    return [(day, "all" if closed == "morning" else closed, name) for day, closed, name in _COMMODITY]
+def _bourse_certain() -> dict[str, Any]:
+    whole = _holidays(_all_day(_CERTAIN))
+    return {"equity": whole, "currency": [*whole], "commodity": _holidays(_CERTAIN)}
+
+
+def _all_day(days: Iterable[_Part]) -> list[_Part]:
+    return [(day, "all" if closed == "morning" else closed, name) for day, closed, name in days]
 
 
 def _holidays(days: Iterable[_Part]) -> list[dict[str, str]]:

@@ -67,17 +67,29 @@ class Timetable:
     specials: Mapping[date, tuple[Hours, ...]] = attrs.field(factory=dict)
     weekdays: frozenset[int] = _WORKING_WEEK
     """Monday is 0."""
+    certain_holidays: Mapping[date, Closed] = attrs.field(factory=dict)
+    """Holidays that are certain before the exchange has published the list of their year. They do not make the year known."""
+    never_closes: bool = False
+    """Whether the market has no holidays at all (the demo's), so that each of its days is known."""
 
-    @property
-    def years(self) -> frozenset[int]:
-        """The years whose holidays are known. For other years it is not known which days were closed."""
+    years: frozenset[int] = attrs.field(init=False)
+    """The years whose holidays are known. For other years it is not known which days were closed."""
+
+    @years.default
+    def _years_of_holidays(self) -> frozenset[int]:
         return frozenset(day.year for day in self.holidays)
+
+    def knows(self, day: date) -> bool:
+        """Tell whether it is known for certain what the market does on that day."""
+        return self.never_closes or day.year in self.years
 
     def regular_hours(self, day: date) -> tuple[Hours, ...]:
         """Return the regular sessions of that day, without the special ones."""
         if day.weekday() not in self.weekdays:
             return ()
         closed = self.holidays.get(day)
+        if closed is None and day.year not in self.years:
+            closed = self.certain_holidays.get(day)
         if closed is None:
             return self.hours
         return tuple(hours for hours in self.hours if closed is not Closed.ALL and hours.name != closed)
@@ -143,6 +155,8 @@ class ExchangeHours:
     trading_hours: Mapping[str, CalendarHours]
     holidays: Mapping[str, tuple[Holiday, ...]]
     special_sessions: tuple[SpecialSession, ...]
+    certain_holidays: Mapping[str, tuple[Holiday, ...]] = attrs.field(factory=dict)
+    """Of years whose list is not published yet. They count only in a year without `holidays`."""
 
 
 def read_timetables(document: Mapping[str, Any]) -> dict[tuple[str, str], Timetable]:
@@ -159,7 +173,8 @@ def read_timetables(document: Mapping[str, Any]) -> dict[tuple[str, str], Timeta
 
 
 def _read_hours(document: Mapping[str, Any], where: str) -> ExchangeHours:
-    fields = {name: document[name] for name in ("exchange", "holidays", "special_sessions") if name in document}
+    names = ("exchange", "holidays", "special_sessions", "certain_holidays")
+    fields = {name: document[name] for name in names if name in document}
     trading_hours = document.get("trading_hours")
     if not isinstance(trading_hours, Mapping):
         raise StructureError([f"{where}.trading_hours must be an object"])
@@ -172,7 +187,8 @@ def _read_hours(document: Mapping[str, Any], where: str) -> ExchangeHours:
 def _check_calendars(hours: ExchangeHours, where: str) -> list[str]:
     known = CALENDARS_OF_EXCHANGE[hours.exchange]
     named = [(f"{where}.trading_hours", name) for name in hours.trading_hours]
-    named += [(f"{where}.holidays", name) for name in hours.holidays]
+    listed = {"holidays": hours.holidays, "certain_holidays": hours.certain_holidays}
+    named += [(f"{where}.{field}", name) for field, lists in listed.items() for name in lists]
     problems = [unknown_key(path, name, known) for path, name in named if name not in known]
     for index, special in enumerate(hours.special_sessions):
         path = join(f"{where}.special_sessions", index)
@@ -181,8 +197,11 @@ def _check_calendars(hours: ExchangeHours, where: str) -> list[str]:
             for name in special.calendars
             if name not in known
         ]
-    for calendar, rows in hours.holidays.items():
-        path = f"{where}.holidays.{calendar}"
+    for path, calendar, rows in (
+        (f"{where}.{field}.{calendar}", calendar, rows)
+        for field, lists in listed.items()
+        for calendar, rows in lists.items()
+    ):
         if [row.date for row in rows] != sorted({row.date for row in rows}):
             problems.append(f"{path} must be sorted by date, each date once")
         if calendar != "commodity" and any(row.closed is not Closed.ALL for row in rows):
@@ -208,4 +227,5 @@ def _timetable(hours: ExchangeHours, calendar: str) -> Timetable:
         pre_open=None if entry.pre_open is None else Hours("pre_open", entry.pre_open.opens, entry.pre_open.closes),
         holidays={row.date: row.closed for row in hours.holidays.get(calendar, ())},
         specials=specials,
+        certain_holidays={row.date: row.closed for row in hours.certain_holidays.get(calendar, ())},
     )

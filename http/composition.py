@@ -1,7 +1,7 @@
 """Makes the application's `Services` from a running tree: what routes may read and ask, and what health shows."""
 
 from collections.abc import Iterable, Mapping
-from datetime import date
+from datetime import date, datetime
 
 import attrs
 import trio
@@ -25,6 +25,7 @@ from onebroker.actors.store.interface import Store
 from onebroker.actors.store.redis import RedisStore
 from onebroker.actors.tree import Tree
 from onebroker.brokers.records import OrderRow
+from onebroker.config.calendars import Calendar
 from onebroker.config.charges.load import age_warning
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock, from_epoch, local_text
@@ -102,13 +103,12 @@ def build_services(
         crashes=tree.crashes.records,
         problems=tree.problems.look,
         store_reachable=lambda: store.reachable,
-        disk_has_room=lambda: tree.room.value.enough,
-        orders_at_risk=lambda: any(not trouble.is_ended for trouble in tree.troubles.rows),
         health_sources={
             "brokers": lambda: {code: broker_health(handle) for code, handle in tree.sessions.items()},
             "engine": lambda: engine_health(tree.engine_status.value, reachable=store.reachable),
             "unknown_orders": lambda: unknown_orders(tree.legs.strangers),
             "order_problems": lambda: order_problems(tree.troubles.rows),
+            "market": lambda: market_health(tree.calendar, clock.now()),
             "clock": lambda: clock_health(tree.sessions, clock),
             "charges": lambda: charges_health(tree.charges, clock.now().date()),
             "daily_loss": lambda: loss_health(tree.loss.value, clock.monotonic()),
@@ -208,6 +208,20 @@ def order_problems(rows: Iterable[Trouble]) -> list[dict[str, object]]:
     ]
 
 
+def market_health(calendar: Calendar, now: datetime) -> dict[str, object]:
+    """Return what `/api/health` shows of each market: what is known of today, whether a session runs now, and the last day whose holidays are
+    known (None: the market never closes, or no holiday is known)."""
+    shown: dict[str, object] = {}
+    for exchange, name in calendar.markets():
+        until = calendar.known_until(exchange)
+        shown[f"{exchange} {name}"] = {
+            "today": calendar.day_state(exchange, name, now).value,
+            "open": calendar.is_open(exchange, name, now),
+            "known_until": None if until is None else until.isoformat(),
+        }
+    return shown
+
+
 def loss_health(state: DayLoss, now: float) -> dict[str, object] | None:
     """Return what `/api/health` shows of the daily loss limit, in rupees, and why new orders are refused; None without a limit."""
     if state.limit is None:
@@ -228,7 +242,8 @@ def halt_health(halt: Published[Halt | None]) -> dict[str, object]:
 
 
 def _feed(feed: FeedView) -> dict[str, object]:
-    return {**attrs.asdict(feed), "last_frame_at": _moment(feed.last_frame_at)}
+    moments = ("last_frame_at", "down_since", "corrupt_since", "corrupt_at")
+    return {**attrs.asdict(feed), **{name: _moment(getattr(feed, name)) for name in moments}}
 
 
 def _catalogue_health(tree: Tree) -> dict[str, object]:

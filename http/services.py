@@ -120,10 +120,6 @@ class Services:
     store_reachable: Callable[[], bool]
     problems: Callable[[], Sequence[Standing]] = lambda: ()
     """What is wrong now, oldest first."""
-    orders_at_risk: Callable[[], bool] = lambda: False
-    """Whether a parent has units open without a stop, orders that nobody watches, or orders whose cancel has not reached the broker."""
-    disk_has_room: Callable[[], bool] = lambda: True
-    """Whether the data directory's disk has at least the free space that history must leave."""
     health_sources: Mapping[str, Callable[[], object]] = attrs.field(factory=dict)
     """Key of `/api/health` -> the JSON value to show there (brokers, ages, engine ...)."""
     metrics: Metrics = attrs.field(factory=Metrics)

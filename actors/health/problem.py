@@ -6,12 +6,95 @@ import attrs
 
 
 class ProblemKind(StrEnum):
-    """What a problem is about. Alerts and metrics are chosen by the kind."""
+    """What a problem is about. Alerts and metrics are chosen by the kind. docs/health.md is made of the texts below the kinds."""
 
-    ACTOR = "actor"
-    """A part of the service is down or restarting."""
+    LOGIN = "login"
+    """A broker has no login, or refuses orders from this address, or the morning's new login failed. A login that repairs itself is a
+    problem after 3 s.
+
+    Subject: empty, `address` or `morning`. Do: log in (`onebroker login CODE`), or correct the settings of the broker."""
+    FEED = "feed"
+    """A market feed or an order feed is down for 2 s, sends unreadable frames, or is mute or silent. It is a problem only while a market
+    of the broker is open.
+
+    Subject: `market`, `orders` or a market such as `nse equity`. Do: wait, because feeds reconnect; then look at the broker's status page."""
+    DATA = "data"
+    """A broker's read fails for 3 s, or its part of a document is older than its rule, or a whole document is. A broker without a login has
+    only the problem `login`.
+
+    Subject: the document. Do: wait, because reads are repeated; then look at the broker's status page."""
     STORE = "store"
-    """The store cannot be reached."""
+    """The store does not answer.
+
+    Do: look at the store's process, its disk and its log."""
+    DISK = "disk"
+    """The disk of the data directory has less free than `history.disk_reserve_mb`, or ticks were not recorded in the last minute.
+
+    Subject: empty or `ticks`. Do: free some space."""
+    FILES = "files"
+    """The process can open few more files.
+
+    Do: raise the limit of open files; close connections that are not needed."""
+    CALENDAR = "calendar"
+    """The last year whose holidays are known ends within 30 days, or today is a day that the calendar does not know.
+
+    Subject: an exchange, or `unknown day`. Do: import exchange documents with the next year's holidays."""
+    ACTOR = "actor"
+    """A part of the service is down or restarting.
+
+    Subject: the part. Do: nothing, unless it stays; then read the log."""
+    CRASH = "crash"
+    """A part of the service crashed within the last 10 minutes. It runs again, or it is tried again.
+
+    Subject: the part. Do: read the log, and report the error."""
+    ORDER_UNKNOWN = "order_unknown"
+    """For over a minute it is not known whether a broker has an order.
+
+    Subject: the leg's id. Do: look for the order at the broker. It is never sent again."""
+    UNPROTECTED = "unprotected"
+    """Units of an open parent stand without their stop.
+
+    Subject: the parent's id. Do: close the units, or place a stop."""
+    TROUBLE = "trouble"
+    """An open parent has another trouble: orders that nobody watches, or that are still to be cancelled, or that are waited for.
+
+    Subject: the parent's id. Do: look at the broker's order book."""
+    STRANGER = "stranger"
+    """A broker has an order with a token of this engine that neither the engine nor the store knows.
+
+    Subject: the order id. Do: look at the order at the broker. Nothing is done to it."""
+    HALT = "halt"
+    """Trading is halted by hand, or it is not known yet whether it is.
+
+    Do: `onebroker resume`."""
+    LOSS = "loss"
+    """New orders are refused because of the daily loss limit, or because the day's loss is not known.
+
+    Do: wait for the next 07:00, or for the brokers' figures."""
+    ENGINE = "engine"
+    """The order engine does not take orders, or open orders do not act.
+
+    Subject: empty or `orders`. Do: what the words name."""
+    CATALOGUE = "catalogue"
+    """There is no list of instruments, or today's is missing, or its last build failed, or a broker's file is missing in it.
+
+    Subject: empty, `build` or `files`. Do: `onebroker instruments sync`."""
+    CANDLES = "candles"
+    """Day candles are overdue for more than an hour, not counting the time in which the market trades.
+
+    Subject: the market. Do: what the words name."""
+    CLOCK = "clock"
+    """The brokers' clocks differ from the clock of this machine by more than 2 s.
+
+    Do: synchronise the clock of the machine (NTP)."""
+    CHARGES = "charges"
+    """The charges tables were last compared with their sources over a year ago.
+
+    Do: give today's rates in the file of `[charges]`."""
+    CONNECTIONS = "connections"
+    """All connections for clients are in use.
+
+    Do: close clients that are not needed."""
 
 
 @attrs.frozen(kw_only=True)
@@ -27,6 +110,8 @@ class Problem:
     """What is wrong, with the broker's words where there are such."""
     do: str
     """What the reader can do."""
+    since: float | None = None
+    """Epoch seconds since which it is wrong, where the source knows it. None = since the first look that found it."""
 
     @property
     def identity(self) -> tuple[ProblemKind, str | None, str]:

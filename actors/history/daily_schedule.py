@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.config.calendars import CALENDARS, MOST_DAYS_SEARCHED, Calendar
-from onebroker.config.instruments import TRADING_EXCHANGES, Identity, calendar_of
+from onebroker.config.calendars import MOST_DAYS_SEARCHED, Calendar
+from onebroker.config.instruments import Identity, calendar_of
 from onebroker.config.timetables import END_OF_DAY
 
 SETTLED = timedelta(minutes=45)
@@ -39,9 +39,7 @@ def market_of(identity: Identity) -> Market:
 
 def markets(calendar: Calendar) -> tuple[Market, ...]:
     """Return all markets, in a fixed order."""
-    return tuple(
-        (str(exchange), name) for exchange in TRADING_EXCHANGES for name in CALENDARS if calendar.trades(exchange, name)
-    )
+    return calendar.markets()
 
 
 def last_ended_day(calendar: Calendar, market: Market, now: datetime, settled: timedelta = SETTLED) -> date | None:

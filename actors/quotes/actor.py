@@ -16,6 +16,7 @@ from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import FETCHED_SECONDS, LIVE_SECONDS, QuoteBook
+from onebroker.actors.quotes.feed_silence import FeedSilence
 from onebroker.actors.quotes.feed_subscriptions import Feeding
 from onebroker.actors.quotes.gap_repair import Repairs
 from onebroker.actors.quotes.known_instruments import KnownInstruments
@@ -60,7 +61,7 @@ SLICE = 250
 
 class QuoteBookActor:
     """Receives the messages of `messages.py`. `sessions` are in the brokers' priority order. `recorder` gets every tick of the
-    instruments that `record` chooses. `events` None: nobody listens."""
+    instruments that `record` chooses. `events` None: nobody listens. `silence` gets what the book knows of silent feeds."""
 
     def __init__(
         self,
@@ -75,6 +76,7 @@ class QuoteBookActor:
         record: RecordedInstruments = RecordedInstruments(scope="held"),  # noqa: B008  # frozen
         recorder: TickRecorder | None = None,
         events: Events | None = None,
+        silence: Published[FeedSilence] | None = None,
     ) -> None:
         self._mailbox = mailbox
         self._published = published
@@ -96,6 +98,7 @@ class QuoteBookActor:
             lacks=self._lacks,
             deliver=self._deliver,
         )
+        self._published_silence = silence
         self._silence = MarketSilence(
             sessions=sessions,
             known=self._known,
@@ -198,12 +201,28 @@ class QuoteBookActor:
         self._silence.hear(ticked)
         await self._store.write_live(self._book, ticked | marked)
         self._feeding.renew_mute(self._heard_at, ticked, now)
+        self._show_silence()
         self._say_held_back(now)
         await self._watch(now)
         await self._mark_stale(now)
         if now >= self._forget_at:
             self._forget_at = now + FORGET_SECONDS
             self._forget()
+
+    def _show_silence(self) -> None:
+        """Publish which feeds are silent, when that has changed."""
+        published = self._published_silence
+        if published is None:
+            return
+        ahead = self._clock.epoch() - self._clock.monotonic()
+        mute, markets = self._feeding.mute_since(), self._silence.silent
+        if mute.keys() != published.value.mute.keys() or markets.keys() != published.value.markets.keys():
+            published.set(
+                FeedSilence(
+                    mute={code: since + ahead for code, since in mute.items()},
+                    markets={market: since + ahead for market, since in markets.items()},
+                )
+            )
 
     def _say_held_back(self, now: float) -> None:
         """Log the ticks that are held back: one line for all of them, at most once a minute."""

@@ -67,6 +67,8 @@ class _Doubt:
     evidence: int = 0
     heard_at: float = 0.0
     mute: bool = False
+    since: float = 0.0
+    """Monotonic seconds of the last tick, or of the first suspicion when there was no tick."""
 
 
 class Silences:
@@ -77,6 +79,10 @@ class Silences:
 
     def mute(self, code: str) -> bool:
         return code in self._doubts and self._doubts[code].mute
+
+    def mute_since(self) -> dict[str, float]:
+        """Return the mute feeds, each with the monotonic seconds of its last tick, or of the first suspicion when it sent none."""
+        return {code: doubt.since for code, doubt in self._doubts.items() if doubt.mute}
 
     def look(
         self, carried: Mapping[str, Set[str]], heard_at: Mapping[str, float], ticked: Set[str], now: float
@@ -92,6 +98,8 @@ class Silences:
             return False
         if now - heard_at <= QUIET_SECONDS or carried.isdisjoint(ticked):
             return False
+        if not doubt.since:
+            doubt.since = heard_at or now
         doubt.evidence += 1
         if doubt.evidence < doubt.wanted:
             return False

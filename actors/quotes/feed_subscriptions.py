@@ -102,6 +102,10 @@ class Feeding:
             self._events.tell(FeedMute(broker=code, others=others))
         self._sessions[code].address.replace("renew stream", RenewStream())
 
+    def mute_since(self) -> dict[str, float]:
+        """Return the feeds that are mute although they carry instruments, each with the monotonic seconds of its last tick."""
+        return {code: since for code, since in self._silences.mute_since().items() if self.plan.get(code)}
+
     def carried_by_need(self) -> list[str]:
         """Return the instruments that connected feeds carry, the most needed first."""
         carried = set().union(

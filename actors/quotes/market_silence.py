@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
 
 import trio
 
+from onebroker.actors.quotes.feed_silence import Market
 from onebroker.actors.quotes.known_instruments import KnownInstruments
 from onebroker.actors.quotes.messages import Silent
 from onebroker.actors.quotes.rest_quotes import ask_many, askable, serves_quotes
@@ -30,8 +31,6 @@ CONFIRM_SECONDS = 2.0
 FAILED_SECONDS = 30.0
 """After a failed call, other brokers are preferred to this one for this long."""
 
-Market = tuple[str, str]
-"""Exchange and calendar."""
 Deliver = Callable[[Mapping[str, Quote]], Awaitable[None]]
 """Takes quotes by instrument_id."""
 
@@ -63,6 +62,8 @@ class MarketSilence:
         self._heard_at: dict[Market, float] = {}
         """Monotonic seconds of the market's last tick, or of the moment when it was first seen open and carried."""
         self._asked_at: dict[Market, float] = {}
+        self.silent: dict[Market, float] = {}
+        """Market whose feeds are silent -> monotonic seconds of its last tick. The next tick ends it, and so does the close."""
         self._not_before: dict[str, float] = {}
         """Broker -> monotonic seconds until which other brokers are preferred, because this one was just asked or failed."""
 
@@ -72,7 +73,9 @@ class MarketSilence:
         for instrument_id in instrument_ids:
             instrument = self._known.instrument(instrument_id)
             if instrument is not None:
-                self._heard_at[market_of(instrument.identity)] = now
+                market = market_of(instrument.identity)
+                self._heard_at[market] = now
+                self.silent.pop(market, None)
 
     async def run(self) -> None:
         while True:
@@ -82,6 +85,9 @@ class MarketSilence:
     async def _look(self) -> None:
         by_market = self._by_market()
         now = self._clock.monotonic()
+        if self.silent:
+            opened = self._opened()
+            self.silent = {market: since for market, since in self.silent.items() if market in opened}
         for market in list(self._heard_at):
             if market not in by_market:  # closed, or no feed carries anything of it any more
                 del self._heard_at[market]
@@ -169,6 +175,8 @@ class MarketSilence:
         await trio.sleep(CONFIRM_SECONDS)
         still = {market for market in contradicted & markets if self._heard_at.get(market) == before[market]}
         if still:
+            now = self._clock.monotonic()
+            self.silent.update((market, self.silent.get(market, before[market] or now)) for market in still)
             await self._silent(Silent(frozenset(still), asked_at))
 
 

@@ -60,6 +60,7 @@ def _problems(document: Document) -> list[str]:
         *problems,
         *_hours_problems(exchange, hours),
         *_holiday_problems(exchange, hours, document["holidays"]),
+        *_part_problems(f"{exchange}.certain_holidays", hours, document.get("certain_holidays", {})),
         *_special_problems(exchange, hours, document["special_sessions"]),
     ]
 
@@ -97,8 +98,12 @@ def _hours_problems(exchange: str, hours: Mapping[str, Any]) -> Iterable[str]:
 def _holiday_problems(exchange: str, hours: Mapping[str, Any], holidays: Mapping[str, Any]) -> Iterable[str]:
     # A missing list would mean that the market never rests: if that is meant, the list must be written as empty.
     yield from (f"{exchange}.holidays.{calendar} is required" for calendar in hours if calendar not in holidays)
+    yield from _part_problems(f"{exchange}.holidays", hours, holidays)
+
+
+def _part_problems(where: str, hours: Mapping[str, Any], holidays: Mapping[str, Any]) -> Iterable[str]:
     for calendar, rows in holidays.items():
-        path = f"{exchange}.holidays.{calendar}"
+        path = f"{where}.{calendar}"
         if calendar not in hours:
             yield f"{path} is of a calendar that has no trading_hours"
             continue

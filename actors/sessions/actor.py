@@ -197,7 +197,7 @@ class SessionActor:
         }
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        self._context.view.set(SessionView(broker=self._broker.code))
+        self._context.view.set(SessionView(broker=self._broker.code, login_since=self._clock.epoch()))
         await self._restore()
         self._publish(login=LoginState.STARTING)
         async with trio.open_nursery() as nursery:
@@ -323,8 +323,13 @@ class SessionActor:
 
     def _login_changed(self, state: LoginState, access: Access | None, trouble: str | None) -> None:
         self._login_trouble = trouble
+        before = self._context.view.value
+        same = before.live == (state is LoginState.LIVE)
         self._publish(
-            login=state, access=access, trouble=trouble if access is None else self._address_trouble or trouble
+            login=state,
+            login_since=before.login_since if same else self._clock.epoch(),
+            access=access,
+            trouble=trouble if access is None else self._address_trouble or trouble,
         )
 
     def _market_open(self) -> bool:

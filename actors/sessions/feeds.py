@@ -44,6 +44,9 @@ class FeedEvents(Protocol):
 
     def disconnected(self, trouble: str) -> None: ...
 
+    def idle(self) -> None:
+        """There is no connection, and none is wanted: there is nothing to watch."""
+
     def subscribed(self, count: int) -> None: ...
 
     def heard(self, events: list[BrokerEvent]) -> None:
@@ -114,6 +117,7 @@ class Feed:
     async def _until_wanted(self) -> None:
         version = self._watch.version
         while not self._always and self._watch.size(self._number) == 0:
+            self._events.idle()
             version = await self._watch.wait_newer(version)
 
     async def _connection(self, access: Access) -> tuple[str, bool]:

@@ -74,6 +74,8 @@ class Books:
         """Monotonic seconds at which the last good read of each resource began."""
         self._errors: dict[Resource, str] = {}
         """Resource -> why its last read failed; only resources whose last read failed."""
+        self._failing_since: dict[Resource, float] = {}
+        """Resource -> epoch seconds of the first failed read since the last good read; the keys of `_errors`."""
         self._partly: PartlyRead | None = None
         """The last answer about orders, as long as some of its rows cannot be read."""
         self._odd_since: dict[str, float] = {}
@@ -103,6 +105,7 @@ class Books:
             "positions_read_started": self._read_began.get("positions"),
             "holdings_read_started": self._read_began.get("holdings"),
             "read_errors": dict(self._errors),
+            "reads_failing_since": dict(self._failing_since),
         }
 
     # --- reads ------------------------------------------------------------------------------------------------------
@@ -113,6 +116,7 @@ class Books:
             self._readable_positions = _readable_positions(read)
         if read.rows is None:
             self._errors[read.resource] = read.error or ""
+            self._failing_since.setdefault(read.resource, read.finished_epoch)
             self._heed_readable(read)
             if read.unreadable:
                 self._keep(read.resource, None, read.finished_epoch, read.error)
@@ -123,6 +127,7 @@ class Books:
         self._note_portfolio(read.resource, rows)
         self._read_began[read.resource] = read.began_monotonic
         self._keep(read.resource, rows, read.finished_epoch)
+        self._failing_since.pop(read.resource, None)
         if self._errors.pop(read.resource, None) is not None:
             # The broker answers again, so the other failed resources need not wait for their turn.
             self._read_soon(tuple(self._errors))

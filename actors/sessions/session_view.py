@@ -1,6 +1,6 @@
 """What a session publishes about itself: its login, its folded orders, its budget, and the state of its feeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 
@@ -31,10 +31,16 @@ class FeedView:
     corrupt_frames: int = 0
     subscribed: int = 0
     trouble: str | None = None
+    down_since: float | None = None
+    """Epoch seconds since which a socket that is wanted has no connection, or none that lasts. None = connected, or nothing is wanted of it."""
+    corrupt_since: float | None = None
+    """Epoch seconds of the first of the corrupt frames that follow each other closely; None = none has come for a while, or ever."""
+    corrupt_at: float | None = None
+    """Epoch seconds of the last corrupt frame."""
 
 
 def joined(sockets: Sequence[FeedView]) -> FeedView:
-    """Return the joint state of sockets of one kind: connected when any socket is, in trouble when any socket is."""
+    """Return the joint state of sockets of one kind: connected when any socket is, in trouble or down when any socket is."""
     return FeedView(
         connected=any(socket.connected for socket in sockets),
         last_frame_at=max(
@@ -44,7 +50,14 @@ def joined(sockets: Sequence[FeedView]) -> FeedView:
         corrupt_frames=sum(socket.corrupt_frames for socket in sockets),
         subscribed=sum(socket.subscribed for socket in sockets),
         trouble=next((socket.trouble for socket in sockets if socket.trouble is not None), None),
+        down_since=_first(socket.down_since for socket in sockets),
+        corrupt_since=_first(socket.corrupt_since for socket in sockets),
+        corrupt_at=max((socket.corrupt_at for socket in sockets if socket.corrupt_at is not None), default=None),
     )
+
+
+def _first(moments: Iterable[float | None]) -> float | None:
+    return min((moment for moment in moments if moment is not None), default=None)
 
 
 @attrs.frozen
@@ -103,6 +116,8 @@ class PartlyRead:
 class SessionView:
     broker: str
     login: LoginState = LoginState.STARTING
+    login_since: float | None = None
+    """Epoch seconds since which the broker has a live login, or since which it has none. None = the session has not started yet."""
     trouble: str | None = None
     """Why the login is not live, why the morning login failed, or why the broker refuses orders from this address; without secrets."""
     address_refused: bool = False
@@ -132,6 +147,8 @@ class SessionView:
     room: BudgetRoom | None = None
     read_errors: Mapping[str, str] = attrs.field(factory=dict)
     """Resource -> why its last read failed; absent when the read succeeded."""
+    reads_failing_since: Mapping[str, float] = attrs.field(factory=dict)
+    """Resource -> epoch seconds at which its first failed read since the last good read ended. It has the keys of `read_errors`."""
     contradictions: int = 0
     """How often one channel reported a finished order with another status, or a lower filled quantity than before."""
     broken_acknowledgments: int = 0

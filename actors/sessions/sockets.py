@@ -27,6 +27,10 @@ LOG_SECONDS = 60.0
 """A socket's corrupt frames are logged at most once in this time."""
 LIFE_SECONDS = 1.0
 """A socket's sign of life is published at most once in this time."""
+LASTING_SECONDS = 2.0
+"""A connection that ends sooner was none: the socket counts as down all the time."""
+CORRUPT_RUN_SECONDS = 5.0
+"""Corrupt frames that are no further apart belong to one run (`FeedView.corrupt_since`)."""
 
 Kind: TypeAlias = Literal["market_feed", "order_feed"]
 """A field of `SessionView`."""
@@ -105,6 +109,9 @@ class Sockets:
 
     # --- what its lines report --------------------------------------------------------------------------------------
 
+    def now(self) -> float:
+        return self._context.clock.epoch()
+
     def market_open(self) -> bool:
         return self._reports.market_open()
 
@@ -150,8 +157,8 @@ class Sockets:
         before = self._views.get(line.key, FeedView())
         now = self._context.clock.epoch()
         if corrupt_frames or before.last_frame_at is None or now - before.last_frame_at >= LIFE_SECONDS:
-            seen = before.corrupt_frames + corrupt_frames
-            self._show(line, attrs.evolve(before, last_frame_at=now, corrupt_frames=seen))
+            after = attrs.evolve(before, last_frame_at=now)
+            self._show(line, _with_corrupt(after, corrupt_frames, now) if corrupt_frames else after)
 
     def _log_corrupt(self, line: "_Line", events: list[BrokerEvent]) -> None:
         """Log unreadable frames at most once a minute. Health counts all of them."""
@@ -170,6 +177,17 @@ class Sockets:
         )
 
 
+def _with_corrupt(view: FeedView, frames: int, now: float) -> FeedView:
+    """Return a socket's state with further corrupt frames at `now` (epoch seconds)."""
+    goes_on = view.corrupt_at is not None and now - view.corrupt_at <= CORRUPT_RUN_SECONDS
+    return attrs.evolve(
+        view,
+        corrupt_frames=view.corrupt_frames + frames,
+        corrupt_since=view.corrupt_since if goes_on else now,
+        corrupt_at=now,
+    )
+
+
 class _Line:
     """The `FeedEvents` of one socket."""
 
@@ -179,6 +197,11 @@ class _Line:
         self.carries_orders = carries_orders
         self._sockets = sockets
         self._was_connected = False
+        self._down_since: float | None = None
+        """Epoch seconds of the end of the last lasting connection, or of the first failure to connect. None = there was none since the
+        socket was not wanted."""
+        self._up_at: float | None = None
+        """Epoch seconds at which the present connection began; None = there is none."""
         self.told_up = False
         self.log_after = -math.inf
         """Monotonic seconds from which a corrupt frame is logged again."""
@@ -189,12 +212,27 @@ class _Line:
 
     def connected(self) -> None:
         again, self._was_connected = int(self._was_connected), True
-        self._change(lambda view: attrs.evolve(view, connected=True, reconnects=view.reconnects + again, trouble=None))
+        self._up_at = self._sockets.now()
+        self._change(
+            lambda view: attrs.evolve(
+                view, connected=True, reconnects=view.reconnects + again, trouble=None, down_since=None
+            )
+        )
         self._sockets.up(self)
 
     def disconnected(self, trouble: str) -> None:
-        self._change(lambda view: attrs.evolve(view, connected=False, subscribed=0, trouble=trouble))
+        now = self._sockets.now()
+        lasted = self._up_at is not None and now - self._up_at >= LASTING_SECONDS
+        since = self._down_since = now if lasted or self._down_since is None else self._down_since
+        self._up_at = None
+        self._change(lambda view: attrs.evolve(view, connected=False, subscribed=0, trouble=trouble, down_since=since))
         self._sockets.down(self, trouble)
+
+    def idle(self) -> None:
+        if self._down_since is None:
+            return
+        self._down_since = None
+        self._change(lambda view: attrs.evolve(view, connected=False, trouble=None, down_since=None))
 
     def subscribed(self, count: int) -> None:
         self._change(lambda view: attrs.evolve(view, subscribed=count))

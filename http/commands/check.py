@@ -1,5 +1,5 @@
 """`onebroker check`: try out every configured broker and report what works: address, login, profile, each read,
-instruments, stream.
+instruments, stream. A last line says how far the trading calendar is known.
 
 If a service runs, the command asks it, and the service uses its own logins. Without a service the command uses the
 stored logins, and brokers that log in by themselves do so. No order is sent. Exit code 0 when everything works, 1 when
@@ -17,6 +17,7 @@ import attrs
 import msgspec
 import trio
 
+from onebroker.actors.health.calendar_problems import calendar_line
 from onebroker.actors.kernel.supervisor import CrashLog, open_supervisor
 from onebroker.actors.sessions.brokers_in_service import InService, brokers_in_service, require_credentials
 from onebroker.actors.sessions.check import (
@@ -33,6 +34,7 @@ from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.login_keeper import decode_login, encode_login, why_refused
 from onebroker.actors.store import keys
 from onebroker.actors.store.data_directory import DataDirectory
+from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.store.interface import Set, Store
 from onebroker.brokers.broker import Access, LoginKind
 from onebroker.brokers.registry import build_registry
@@ -46,7 +48,13 @@ from onebroker.config.instruments import calendar_of
 from onebroker.config.settings import Settings, load_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
-from onebroker.http.commands.service_process import document_calendar, known_brokers, open_store, second_hosts
+from onebroker.http.commands.service_process import (
+    DURABLE_FILE,
+    document_calendar,
+    known_brokers,
+    open_store,
+    second_hosts,
+)
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SOME_FAILED = 1
@@ -66,27 +74,33 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def run(parsed: argparse.Namespace) -> int:
-    results = trio.run(_check, parsed, strict_exception_groups=True)
+    results, calendar = trio.run(_check, parsed, strict_exception_groups=True)
     text = msgspec.json.encode(_plain(results)).decode() if parsed.json else table(results)
     sys.stdout.write(f"{text}\n")
+    # Not in the JSON, which maps brokers to their steps.
+    (sys.stderr if parsed.json else sys.stdout).write(f"calendar: {printable(calendar)}\n")
     every = [step for steps in results.values() for step in steps]
     if all(step.ok for step in every):
         return DONE
     return SOME_FAILED if any(step.ok for step in every if step.name != ADDRESS) else NOTHING_REACHABLE
 
 
-async def _check(parsed: argparse.Namespace) -> Results:
+async def _check(parsed: argparse.Namespace) -> tuple[Results, str]:
+    """Return the steps of each broker, and what is known of the trading calendar."""
     settings = _settings(parsed)
     data_dir = parsed.data_dir or settings.service.data_dir
     try:
-        answered = await ask_service(data_dir / SOCKET_NAME, {"command": "check", "brokers": ",".join(parsed.broker)})
+        path = data_dir / SOCKET_NAME
+        answered = await ask_service(path, {"command": "check", "brokers": ",".join(parsed.broker)})
+        calendar = await ask_service(path, {"command": "calendar"})
     except ControlFailed as error:
         raise CommandFailed(str(error), WRONG_USE) from error
     except NoService:
         if parsed.data_dir is not None and parsed.config is None:
             raise CommandFailed(f"no service runs on {parsed.data_dir}, and no --config is given", WRONG_USE) from None
         return await _without_service(settings, parsed.broker)
-    return {code: [msgspec.convert(step, Step) for step in steps] for code, steps in answered.items()}
+    results = {code: [msgspec.convert(step, Step) for step in steps] for code, steps in answered.items()}
+    return results, str(calendar["line"])
 
 
 def _settings(parsed: argparse.Namespace) -> Settings:
@@ -96,7 +110,7 @@ def _settings(parsed: argparse.Namespace) -> Settings:
     )
 
 
-async def _without_service(settings: Settings, wanted: Sequence[str]) -> Results:
+async def _without_service(settings: Settings, wanted: Sequence[str]) -> tuple[Results, str]:
     registry = build_registry()
     require_credentials(registry, settings.brokers)
     services = brokers_in_service(registry, settings.brokers, exit_share=settings.engine.exit_share, day_limits=True)
@@ -104,9 +118,10 @@ async def _without_service(settings: Settings, wanted: Sequence[str]) -> Results
         raise CommandFailed("the settings name no broker", WRONG_USE)
     if unknown := [code for code in wanted if code not in services]:
         raise CommandFailed(f"{unknown[0]} is not one of the settings' brokers: {', '.join(services)}", WRONG_USE)
-    clock, calendar = Clock(), document_calendar(settings) or always_open()
+    clock = Clock()
     results: dict[str, Sequence[Step]] = dict.fromkeys(wanted or services, ())
     with DataDirectory(settings.service.data_dir) as directory:
+        calendar = await _stored_calendar(settings, directory.path)
         store, child = open_store(settings, directory.path)
         egresses = {code: service.egress for code, service in services.items()}
         async with open_transports(clock, egresses) as transports, open_supervisor(CrashLog(clock)) as supervisor:
@@ -118,7 +133,19 @@ async def _without_service(settings: Settings, wanted: Sequence[str]) -> Results
             async with trio.open_nursery() as nursery:
                 for code in results:
                     nursery.start_soon(check_one, code)
-    return results
+    return results, calendar_line(calendar, clock.today())
+
+
+async def _stored_calendar(settings: Settings, data_dir: Path) -> Calendar:
+    """Return the calendar that a service on this data directory would have: of the imported documents, if there are such."""
+    calendar = document_calendar(settings)
+    if calendar is None:
+        return always_open()
+    if (data_dir / DURABLE_FILE).exists():
+        stored = await SqliteDurable(data_dir / DURABLE_FILE).documents("exchanges")
+        if stored:
+            calendar.follow(msgspec.json.decode(document, type=dict[str, Any]) for document in stored)
+    return calendar
 
 
 async def _try_out(

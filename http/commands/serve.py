@@ -7,6 +7,7 @@ from pathlib import Path
 
 import trio
 
+from onebroker.actors.health.calendar_problems import calendar_line
 from onebroker.actors.sessions.brokers_in_service import require_credentials
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.tree import Tree
@@ -44,8 +45,11 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 async def _serve(settings: Settings, charges: Charges, directory: DataDirectory) -> None:
+    clock = Clock(awake=awake_seconds())
+
     def say(event: Started, address: str, tree: Tree) -> None:
-        sys.stdout.write("".join(f"{line}\n" for line in start_lines(event, address, login_kinds(tree))))
+        lines = start_lines(event, address, login_kinds(tree), calendar_line(tree.calendar, clock.today()))
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
 
     await run_service(
@@ -53,7 +57,7 @@ async def _serve(settings: Settings, charges: Charges, directory: DataDirectory)
             settings=settings,
             charges=charges,
             registry=build_registry(),
-            clock=Clock(awake=awake_seconds()),
+            clock=clock,
             data_directory=directory,
             day_limits=True,
             on_start=say,

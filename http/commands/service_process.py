@@ -39,6 +39,7 @@ from onebroker.http.composition import build_services, start_live
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlContext, serve_control
 from onebroker.http.listener.accept_loop import TlsFiles, serve
 from onebroker.http.listener.connection_limits import Connections, raise_file_limit
+from onebroker.http.listener.connection_problems import connection_problems
 from onebroker.http.listener.gc_pauses import settle_collector
 from onebroker.http.listener.minute_log import flush_held
 from onebroker.http.listener.refused_clients import RefusedClients
@@ -129,6 +130,7 @@ async def run_service(options: ServiceOptions) -> None:
         nursery.start_soon(warn_of_old_charges, options.charges, options.clock)
         async with _running_tree(options, events) as (tree, store), trio.open_nursery() as serving:
             live = await start_live(tree, options.clock, store)
+            tree.problems.add(lambda: connection_problems(connections))
             services = build_services(
                 tree, options.settings, options.clock, store, live, connections, refused_clients, metrics
             )
@@ -160,6 +162,7 @@ async def run_service(options: ServiceOptions) -> None:
                 collector=tree.collector,
                 backfill=tree.backfill,
                 desk=tree.desk,
+                calendar=tree.calendar,
                 clock=options.clock,
                 data_dir=options.data_directory.path,
             )

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import trio
 
+from onebroker.actors.health.calendar_problems import calendar_until
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.session_view import LoginState, SessionView
 from onebroker.actors.store.server_address import Durability
@@ -13,7 +14,6 @@ from onebroker.actors.tree import Tree
 from onebroker.brokers.broker import LoginKind
 from onebroker.config.events import Started
 from onebroker.config.sections import ServiceSettings
-from onebroker.http.commands.calendar_end import calendar_until
 
 LOGIN_SECONDS = 2.0
 """Seconds that a start waits for the stored logins, at most."""
@@ -51,15 +51,15 @@ def login_kinds(tree: Tree) -> Mapping[str, LoginKind]:
     return {code: handle.broker.login_kind for code, handle in tree.sessions.items()}
 
 
-def start_lines(event: Started, address: str, logins: Mapping[str, LoginKind]) -> tuple[str, ...]:
-    """Return what `serve` prints, one fact a line. `logins`: broker code -> who logs in."""
+def start_lines(event: Started, address: str, logins: Mapping[str, LoginKind], calendar: str) -> tuple[str, ...]:
+    """Return what `serve` prints, one fact a line. `logins`: broker code -> who logs in; `calendar`: what is known of the calendar."""
     return (
         f"onebroker {event.version} is running at {address}/api/",
         f"  brokers      {', '.join(event.brokers) or 'no broker is set: docs/brokers.md lists the settings of each broker'}",
         *_login_lines(event, logins),
         f"  API key      {'yes' if event.key else 'no: service.api_key and service.api_secret are not set, so no client can connect'}",
         f"  store        {event.durability}",
-        f"  calendar     {'always open' if event.calendar_until is None else f'known until {event.calendar_until}'}",
+        f"  calendar     {calendar}",
     )
 
 

@@ -4,6 +4,7 @@ Each request and each answer is one JSON object on one line. The requests are:
 
 - `{"command": "login", "broker": CODE, "redirect": URL}`;
 - `{"command": "check", "brokers": "CODE,CODE"}` (all brokers for ""), whose `done` maps each code to its steps;
+- `{"command": "calendar"}`, whose `done` holds what is known of the trading calendar as `line`;
 - `{"command": "instruments"}`, which builds the catalogue now;
 - `{"command": "take", ...}` for a staged file of history, `{"command": "check_history"}` and
   `{"command": "rename_history", "rename": JSON}` (`history_commands`);
@@ -30,6 +31,7 @@ from onebroker.actors.catalogue.messages import BuildNow, CatalogueMessage
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.engine.desk.messages import DeskMessage
+from onebroker.actors.health.calendar_problems import calendar_line
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.messages import CollectorMessage, HistoryMessage
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
@@ -39,6 +41,7 @@ from onebroker.actors.sessions.check import Step
 from onebroker.actors.sessions.messages import Check, ExchangeRedirect
 from onebroker.brokers.broker import Login
 from onebroker.brokers.requests import BrokerError
+from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.refusal import Refusal
 from onebroker.http.control import backfill_commands, desk_commands, history_commands
@@ -84,6 +87,7 @@ class ControlContext:
     collector: Address[CollectorMessage]
     backfill: Published[BackfillProgress | None]
     desk: Address[DeskMessage]
+    calendar: Calendar
     clock: Clock
     data_dir: Path
 
@@ -152,6 +156,8 @@ async def _work(request: Mapping[str, str], context: ControlContext, stream: tri
             return await _log_in(request, context.sessions)
         case "check":
             return await _check(request, context.sessions)
+        case "calendar":
+            return {"done": {"line": calendar_line(context.calendar, context.clock.today())}}
         case "instruments":
             return await _build_instruments(context, stream)
         case history_commands.COMMAND:
@@ -170,7 +176,7 @@ async def _work(request: Mapping[str, str], context: ControlContext, stream: tri
             return await _reload(context.reference)
         case _:
             return {
-                "error": "the commands are login, check, instruments, take, check_history, rename_history, backfill, halt, "
+                "error": "the commands are login, check, calendar, instruments, take, check_history, rename_history, backfill, halt, "
                 "resume, flatten and reload"
             }
 

@@ -140,6 +140,10 @@ class Connections:
     def open(self) -> int:
         return len(self._open)
 
+    @property
+    def most(self) -> int:
+        return self._most
+
     def figures(self) -> ConnectionFigures:
         return ConnectionFigures(
             open=len(self._open),
@@ -150,9 +154,10 @@ class Connections:
             free_files=self.free_files(),
         )
 
-    def free_files(self) -> int:
+    def free_files(self, oldest_seconds: float = COUNT_SECONDS) -> int:
+        """Return how many files the process may still open, by a count of at most this age."""
         now = trio.current_time()
-        if self._counted_at is None or now - self._counted_at >= COUNT_SECONDS:
+        if self._counted_at is None or now - self._counted_at >= oldest_seconds:
             self._other_files = self._count_files() - len(self._open)
             self._counted_at = now
         return self._limit() - self._other_files - len(self._open)

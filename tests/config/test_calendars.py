@@ -287,7 +287,7 @@ def test_a_quote_serves_only_while_nothing_can_have_traded_since(
         assert opens is None or opens > now
 
 
-@given(st.sampled_from([*PAIRS, ("mcx", "equity")]), moments)
+@given(st.sampled_from(PAIRS), moments)
 def test_the_always_open_market_is_open_at_every_instant(pair: tuple[str, str], moment: datetime) -> None:
     assert ALWAYS.is_open(*pair, moment)
     assert ALWAYS.is_session_day(*pair, moment)

@@ -105,6 +105,9 @@ class Events:
     def disconnected(self, trouble):
         self.notes.append(trouble)
 
+    def idle(self):
+        self.notes.append("idle")
+
     def subscribed(self, count):
         self.notes.append(count)
 

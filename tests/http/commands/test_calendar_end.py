@@ -5,12 +5,13 @@ from datetime import date, datetime
 import pytest
 import trio
 
+from onebroker.actors.health.calendar_problems import calendar_until
 from onebroker.actors.kernel.events import Events
 from onebroker.config.calendars import JoinedCalendar, always_open, calendar_from_documents
 from onebroker.config.clock import IST, Clock
 from onebroker.config.events import CalendarEnds
 from onebroker.config.exchange_documents import exchange_documents
-from onebroker.http.commands.calendar_end import calendar_until, tell_calendar_ends
+from onebroker.http.commands.calendar_end import tell_calendar_ends
 
 pytestmark = pytest.mark.unit
 DOCUMENTED = calendar_from_documents(exchange_documents())

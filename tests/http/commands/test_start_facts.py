@@ -70,7 +70,7 @@ def test_each_fact_is_a_line(tmp_path):
     event = attrs.evolve(
         started(house, ADDRESS, settings(tmp_path, api_key="key-1", api_secret="secret-1"), None), version="1"
     )
-    assert start_lines(event, ADDRESS, login_kinds(house)) == (
+    assert start_lines(event, ADDRESS, login_kinds(house), "known until 2026-12-31") == (
         "onebroker 1 is running at http://127.0.0.1:8000/api/",
         "  brokers      zerodha, dhan, groww",
         "  no login     zerodha, dhan",
@@ -83,7 +83,7 @@ def test_each_fact_is_a_line(tmp_path):
 
 def test_brokers_that_all_have_a_login_need_no_person(tmp_path):
     house = tree(always_open(), zerodha=LoginState.LIVE)
-    lines = start_lines(started(house, ADDRESS, settings(tmp_path), None), ADDRESS, login_kinds(house))
+    lines = start_lines(started(house, ADDRESS, settings(tmp_path), None), ADDRESS, login_kinds(house), "always open")
     assert "  no login     none: every broker has a login" in lines
     assert "  calendar     always open" in lines
     assert not any("person" in line for line in lines)
