@@ -131,6 +131,49 @@ def test_only_years_whose_holidays_are_known_are_covered() -> None:
     assert not documented.covers("mcx", "equity", date(2026, 1, 1))
 
 
+def test_a_day_of_a_year_without_a_list_is_unknown_unless_it_is_certainly_closed() -> None:
+    documented = calendar_from_documents(exchange_documents())
+    states = {
+        date(2026, 11, 25): "trading",
+        date(2026, 12, 25): "closed",
+        date(2027, 1, 26): "closed",  # Republic Day
+        date(2027, 3, 26): "closed",  # Good Friday
+        date(2027, 4, 14): "closed",
+        date(2027, 1, 9): "closed",  # a Saturday
+        date(2027, 1, 11): "unknown",
+    }
+    assert {day: documented.day_state("nse", "equity", day) for day in states} == states
+    assert documented.day_state("mcx", "commodity", date(2027, 4, 14)) == "unknown"
+    assert [name for name, *_ in _parts(documented, date(2027, 4, 14))] == ["evening"]
+    assert documented.is_open("nse", "equity", datetime(2027, 1, 11, 10, 0, tzinfo=IST)), (
+        "an exit must be able to leave"
+    )
+    assert documented.known_until("nse") == date(2026, 12, 31)
+    assert documented.day_state("mcx", "equity", date(2026, 11, 25)) == "closed"
+    joined = JoinedCalendar(documented, date(2026, 6, 1), always_open())
+    assert joined.day_state("nse", "equity", date(2027, 1, 11)) == "trading"
+    assert joined.day_state("nse", "equity", date(2024, 11, 25)) == "unknown"
+
+
+def _parts(calendar: Calendar, day: date) -> list[tuple[str, datetime]]:
+    return [(session.name, session.opens) for session in calendar.sessions("mcx", "commodity", day)]
+
+
+def test_the_list_of_a_year_replaces_its_certain_holidays() -> None:
+    documents = exchange_documents()
+    documents[0]["holidays"]["equity"].append({"date": "2027-12-24", "closed": "all", "name": "a day"})
+    imported = calendar_from_documents(documents)
+    assert imported.day_state("nse", "equity", date(2027, 1, 26)) == "trading", "the list does not name it"
+    assert imported.known_until("nse") == date(2026, 12, 31), "currency and commodity are still of 2026"
+    assert imported.day_state("nse", "currency", date(2027, 1, 26)) == "closed"
+
+
+def test_a_market_is_an_exchange_with_a_calendar_that_it_trades() -> None:
+    assert set(always_open().markets()) == set(PAIRS)
+    assert ("mcx", "equity") not in always_open().markets()
+    assert not always_open().trades("ncdex", "currency")
+
+
 def test_the_pre_open_belongs_to_equity_and_is_no_session() -> None:
     pre_open = REAL.pre_open("nse", date(2026, 11, 20))
     assert pre_open is not None

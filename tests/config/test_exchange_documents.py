@@ -50,6 +50,15 @@ def test_holidays_fall_on_weekdays(document: dict[str, Any]) -> None:
     assert {date.fromisoformat(row["date"]).weekday() for row in rows} <= {0, 1, 2, 3, 4}
 
 
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_certain_holidays_are_weekdays_of_a_year_whose_list_is_not_out(document: dict[str, Any]) -> None:
+    assert set(document["certain_holidays"]) == set(document["holidays"])
+    for rows in document["certain_holidays"].values():
+        assert [row["date"] for row in rows] == ["2027-01-26", "2027-03-26", "2027-04-14"]
+        assert {date.fromisoformat(row["date"]).weekday() for row in rows} <= {0, 1, 2, 3, 4}
+    assert 2027 not in document["calendar_years"]
+
+
 def test_a_holiday_of_the_equity_calendar_is_one_of_the_currency_calendar_too() -> None:
     equity = {row["date"] for row in DOCUMENTS["nse"]["holidays"]["equity"]}
     assert equity <= {row["date"] for row in DOCUMENTS["nse"]["holidays"]["currency"]}

@@ -7,8 +7,10 @@ import pytest
 from quart import Request
 from quart.wrappers import Response
 
+from onebroker.actors.health.problem import Problem, ProblemKind, Standing
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.store.interface import StoreError
+from onebroker.config.clock import from_epoch, local_text
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.app import MOST_BODY_BYTES, build_app
@@ -258,16 +260,27 @@ async def test_the_full_health_tells_actors_store_and_what_others_add(house, tok
     assert body["store"] == {"reachable": True}
     assert body["brokers"] == {"zerodha": "ok"}
 
-    at_risk = build_app(attrs.evolve(services, orders_at_risk=lambda: True)).test_client()
-    body = await (await at_risk.get("/api/health", headers={"access-token": token})).get_json()
-    assert (body["status"], body["store"]) == ("degraded", {"reachable": True})
-
-    full = build_app(attrs.evolve(services, disk_has_room=lambda: False)).test_client()
-    assert (await (await full.get("/api/health", headers={"access-token": token})).get_json())["status"] == "degraded"
+    assert body["problems"] == []
 
     house.store.fail_with(StoreError("away"))
     body = await (await client.get("/api/health", headers={"access-token": token})).get_json()
-    assert (body["status"], body["store"]) == ("degraded", {"reachable": False})
+    assert (body["status"], body["store"]) == ("ok", {"reachable": False}), "only a problem degrades the status"
+
+
+async def test_the_status_is_degraded_exactly_while_there_is_a_problem(services: Services, token: str):
+    problem = Problem(kind=ProblemKind.LOGIN, broker="zerodha", what="no login", do="onebroker login zerodha")
+    standing = [Standing(problem=problem, since=services.clock.epoch())]
+    client = build_app(attrs.evolve(services, problems=lambda: tuple(standing))).test_client()
+    body = await (await client.get("/api/health", headers={"access-token": token})).get_json()
+    since = local_text(from_epoch(standing[0].since))
+    assert body["status"] == "degraded"
+    assert body["problems"] == [
+        {"what": "no login", "broker": "zerodha", "since": since, "do": "onebroker login zerodha", "kind": "login",
+         "subject": None}
+    ]  # fmt: skip
+    standing.clear()
+    body = await (await client.get("/api/health", headers={"access-token": token})).get_json()
+    assert (body["status"], body["problems"]) == ("ok", [])
 
 
 @pytest.mark.parametrize("header", ["Bearer metrics-1", "bearer metrics-1"])
