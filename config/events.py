@@ -104,7 +104,7 @@ class CatalogueBuilt(Event):
 
 @attrs.frozen(kw_only=True)
 class ProblemBegan(Event):
-    """Something is wrong from now on: `/api/health` is `degraded` until all problems are over."""
+    """Something has been wrong for 2 s: `/api/health` is `degraded` until all problems are over. docs/health.md lists the kinds."""
 
     name: ClassVar[str] = "problem"
     level: ClassVar[int] = logging.WARNING
@@ -122,7 +122,7 @@ class ProblemBegan(Event):
 
 @attrs.frozen(kw_only=True)
 class ProblemOver(Event):
-    """The problem of this kind, broker and subject is over."""
+    """The problem of this kind, broker and subject is over, and has not come back within 2 s."""
 
     name: ClassVar[str] = "problem.over"
 

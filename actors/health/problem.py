@@ -38,7 +38,7 @@ class ProblemKind(StrEnum):
     CALENDAR = "calendar"
     """The last year whose holidays are known ends within 30 days, or today is a day that the calendar does not know.
 
-    Subject: an exchange, or `unknown day`. Do: import exchange documents with the next year's holidays."""
+    Subject: the last known day, or `unknown day`. Do: import exchange documents with the next year's holidays."""
     ACTOR = "actor"
     """A part of the service is down or restarting.
 

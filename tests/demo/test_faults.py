@@ -170,6 +170,28 @@ def net(demo, share):
     return sum(row["quantity"] for row in rows if row["instrument_id"] == share["instrument_id"])
 
 
+@pytest.mark.parametrize(
+    ("kind", "problem", "more"),
+    [("http_500", "data", {}), ("drop_stream", "feed", {}), ("wrong_date", "clock", {"delay_seconds": 60})],
+)
+def test_a_fault_degrades_the_health_and_its_end_restores_it(demo, kind, problem, more):
+    health = lambda: demo.read("/api/health")  # noqa: E731
+    demo.until(lambda: health()["status"] == "ok", lambda: f"no problem: {health()['problems']}")
+    demo.fault("zerodha", kind, **more)
+
+    def shown():
+        body = health()
+        found = [each for each in body["problems"] if each["kind"] == problem]
+        assert (body["status"] == "degraded") == bool(body["problems"])
+        return found
+
+    (first, *_) = demo.until(shown, f"a problem {problem}")
+    assert set(first) == {"what", "broker", "since", "do", "kind", "subject"}
+    assert first["broker"] == (None if problem == "clock" else "zerodha")
+    demo.heal()
+    demo.until(lambda: health()["status"] == "ok", lambda: f"the end of {health()['problems']}", 75)
+
+
 def test_no_order_was_sent_twice_and_no_actor_crashed(demo):
     demo.assert_sent_once()
     assert demo.read("/api/health")["crashes"] == []
