@@ -121,7 +121,7 @@ async def _without_service(settings: Settings, wanted: Sequence[str]) -> tuple[R
     clock = Clock()
     results: dict[str, Sequence[Step]] = dict.fromkeys(wanted or services, ())
     with DataDirectory(settings.service.data_dir) as directory:
-        calendar = await _stored_calendar(settings, directory.path)
+        calendar = await stored_calendar(settings, directory.path)
         store, child = open_store(settings, directory.path)
         egresses = {code: service.egress for code, service in services.items()}
         async with open_transports(clock, egresses) as transports, open_supervisor(CrashLog(clock)) as supervisor:
@@ -136,14 +136,14 @@ async def _without_service(settings: Settings, wanted: Sequence[str]) -> tuple[R
     return results, calendar_line(calendar, clock.today())
 
 
-async def _stored_calendar(settings: Settings, data_dir: Path) -> Calendar:
+async def stored_calendar(settings: Settings, data_dir: Path) -> Calendar:
     """Return the calendar that a service on this data directory would have: of the imported documents, if there are such."""
     calendar = document_calendar(settings)
     if calendar is None:
         return always_open()
     if (data_dir / DURABLE_FILE).exists():
         stored = await SqliteDurable(data_dir / DURABLE_FILE).documents("exchanges")
-        if stored:
+        if stored:  # as the reference actor does it in a service
             calendar.follow(msgspec.json.decode(document, type=dict[str, Any]) for document in stored)
     return calendar
 

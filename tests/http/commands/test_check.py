@@ -5,9 +5,17 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from datetime import date
 
+import msgspec
 import pytest
 
+from onebroker.actors.health.calendar_problems import calendar_until
+from onebroker.actors.store.durable import SqliteDurable
+from onebroker.config.exchange_documents import exchange_documents
+from onebroker.config.settings import build_settings
+from onebroker.http.commands.check import stored_calendar
+from onebroker.http.commands.service_process import DURABLE_FILE
 from tests.support.patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
@@ -79,6 +87,7 @@ def test_every_step_of_every_broker_is_tried_and_no_order_is_sent(config, simula
         assert list(steps) == STEPS
         assert all(step["ok"] for step in steps.values()), steps
     assert status == 0
+    assert run(path, "check", "zerodha").stdout.endswith("calendar: always open\n")
     assert orders_sent(simulator) == before
 
 
@@ -124,6 +133,19 @@ def test_each_broker_is_told_by_which_address_its_orders_leave_and_what_its_docu
     )
     said = run(path, "check", "zerodha").stdout
     assert "zerodha address: source address 127.0.0.2; to 127.0.0.1 by 127.0.0.2" in said  # though it is no failure
+    assert said.endswith("calendar: always open\n")
+
+
+async def test_without_a_service_the_calendar_is_that_of_the_imported_documents(tmp_path):
+    settings = build_settings({"service": {"data_dir": str(tmp_path)}}, known_brokers={}, second_hosts={})
+    assert calendar_until(await stored_calendar(settings, tmp_path)) == date(2026, 12, 31)
+    documents = exchange_documents()
+    for document in documents:
+        for rows in document["holidays"].values():
+            rows.append({"date": "2027-12-24", "closed": "all", "name": "a day"})
+    durable = SqliteDurable(tmp_path / DURABLE_FILE)
+    await durable.replace_documents("exchanges", [msgspec.json.encode(document) for document in documents])
+    assert calendar_until(await stored_calendar(settings, tmp_path)) == date(2027, 12, 31)
 
 
 @pytest.mark.long
