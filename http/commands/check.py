@@ -7,10 +7,8 @@ something does not, 4 when no broker answered at all.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -45,16 +43,11 @@ from onebroker.brokers.transport.network import open_transports
 from onebroker.config.calendars import Calendar, always_open
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import calendar_of
-from onebroker.config.settings import Settings, load_settings
+from onebroker.config.settings import Settings
+from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
-from onebroker.http.commands.service_process import (
-    DURABLE_FILE,
-    document_calendar,
-    known_brokers,
-    open_store,
-    second_hosts,
-)
+from onebroker.http.commands.service_process import DURABLE_FILE, document_calendar, open_store
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SOME_FAILED = 1
@@ -62,15 +55,6 @@ LOGIN_SECONDS = 30.0
 MOST_WAITING = 20
 
 Results = Mapping[str, Sequence[Step]]
-
-
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("check", help="try out every configured broker; sends no order")
-    parser.add_argument("broker", nargs="*", metavar="CODE", help="broker codes; all configured ones when absent")
-    parser.add_argument("--config", type=Path, help="settings file (TOML)")
-    parser.add_argument("--data-dir", type=Path, help="ask the service that runs on this data directory")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -87,7 +71,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 async def _check(parsed: argparse.Namespace) -> tuple[Results, str]:
     """Return the steps of each broker, and what is known of the trading calendar."""
-    settings = _settings(parsed)
+    settings = read_settings(parsed.config)
     data_dir = parsed.data_dir or settings.service.data_dir
     try:
         path = data_dir / SOCKET_NAME
@@ -101,13 +85,6 @@ async def _check(parsed: argparse.Namespace) -> tuple[Results, str]:
         return await _without_service(settings, parsed.broker)
     results = {code: [msgspec.convert(step, Step) for step in steps] for code, steps in answered.items()}
     return results, str(calendar["line"])
-
-
-def _settings(parsed: argparse.Namespace) -> Settings:
-    registry = build_registry()
-    return load_settings(
-        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
-    )
 
 
 async def _without_service(settings: Settings, wanted: Sequence[str]) -> tuple[Results, str]:

@@ -12,16 +12,8 @@ from typing import Any
 
 from onebroker.actors.engine.intake.desk_fields import FLATTEN_WORD
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
-from onebroker.http.commands.running_service import NOT_ALL_DONE, add_options, ask, say
+from onebroker.http.commands.running_service import NOT_ALL_DONE, ask, say
 from onebroker.http.control import desk_commands
-
-
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("flatten", help="cancel every order and close every position at every broker")
-    parser.add_argument("--dry-run", action="store_true", help="list what would be cancelled and closed; send nothing")
-    parser.add_argument("--yes", metavar=FLATTEN_WORD, help=f"the word {FLATTEN_WORD}: do not ask for it")
-    add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:

@@ -7,24 +7,10 @@ for wrong use, 4 when no service runs, or when the service says why it is not ha
 import argparse
 
 from onebroker.actors.engine.intake.desk_fields import HALT_WORD, halt_reason
-from onebroker.actors.store.durable import HaltMode
 from onebroker.config.refusal import Refusal
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
-from onebroker.http.commands.running_service import NOT_ALL_DONE, add_options, ask, say
+from onebroker.http.commands.running_service import NOT_ALL_DONE, ask, say
 from onebroker.http.control import desk_commands
-
-
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("halt", help="stop trading until `onebroker resume`; works without the access token")
-    parser.add_argument(
-        "--mode",
-        choices=[mode.value for mode in HaltMode],
-        default=HaltMode.REDUCE_ONLY.value,
-        help="what still leaves: exits and cancels (reduce_only, the default), or only cancels (nothing)",
-    )
-    parser.add_argument("--reason", required=True, metavar="TEXT", help="why; refused orders repeat it")
-    add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:

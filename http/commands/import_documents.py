@@ -7,7 +7,6 @@ them within a minute.)
 """
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import BinaryIO
@@ -16,16 +15,15 @@ import msgspec
 import trio
 
 from onebroker.actors.reference.import_checks import MOST_FILE_BYTES, Document, encode, prepare
-from onebroker.actors.reference.state import COLLECTIONS
 from onebroker.actors.store.durable import Collection, DurableBusy, DurableError, SqliteDurable
 from onebroker.brokers.codec.display_names import display_names
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock
 from onebroker.config.converters import StructureError
-from onebroker.config.settings import load_settings
 from onebroker.config.timetables import CALENDARS_OF_EXCHANGE
+from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, STORE_BUSY, WRONG_USE, CommandFailed
-from onebroker.http.commands.service_process import DURABLE_FILE, known_brokers, second_hosts
+from onebroker.http.commands.service_process import DURABLE_FILE
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SERVICE_SECONDS = 30.0
@@ -34,16 +32,6 @@ SERVICE_SECONDS = 30.0
 _SERVED = "the running service serves them now"
 _NO_SERVICE = "no service is running on this data directory; its next start serves them"
 _LATER = "the running service did not take them up at once and will within a minute"
-
-
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("import", help="replace the users', brokers' or exchanges' documents")
-    parser.add_argument("collection", choices=COLLECTIONS)
-    parser.add_argument("file", metavar="FILE", help="JSON array of documents; - for standard input")
-    parser.add_argument("--config", type=Path, help="settings file (TOML)")
-    parser.add_argument("--data-dir", type=Path, help="data directory, in place of that of the settings")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -77,10 +65,7 @@ def _data_dir(parsed: argparse.Namespace) -> Path:
     given: Path | None = parsed.data_dir
     if given is not None and parsed.config is None:
         return given.expanduser()
-    registry = build_registry()
-    settings = load_settings(
-        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
-    )
+    settings = read_settings(parsed.config)
     return settings.service.data_dir if given is None else given.expanduser()
 
 

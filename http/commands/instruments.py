@@ -7,7 +7,6 @@ when nothing was built or no service runs.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +15,8 @@ import msgspec
 import trio
 
 from onebroker.actors.catalogue.report import BrokerReport, BuildReport
-from onebroker.brokers.registry import build_registry
-from onebroker.config.settings import load_settings
-from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
-from onebroker.http.commands.service_process import known_brokers, second_hosts
+from onebroker.http.commands.command_settings import data_dir_of
+from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, CommandFailed
 from onebroker.http.commands.sync_display import Display
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
@@ -29,24 +26,8 @@ INTERRUPTED = 130
 MOST_EXAMPLES = 2
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("instruments", help="the instrument catalogue: `instruments sync` builds it now")
-    parser.set_defaults(run=lambda parsed: _help(parser))
-    inner = parser.add_subparsers(metavar="ACTION")
-    sync = inner.add_parser("sync", help="fetch the brokers' instrument files and build today's catalogue now")
-    sync.add_argument("--config", type=Path, help="settings file (TOML)")
-    sync.add_argument("--data-dir", type=Path, help="ask the service that runs on this data directory")
-    sync.add_argument("--json", action="store_true", help="print the build's report as JSON, and no progress")
-    sync.set_defaults(run=run)
-
-
-def _help(parser: argparse.ArgumentParser) -> int:
-    parser.print_help(sys.stderr)
-    return WRONG_USE
-
-
 def run(parsed: argparse.Namespace) -> int:
-    data_dir = _data_dir(parsed)
+    data_dir = data_dir_of(parsed)
     display = None if parsed.json else Display(sys.stdout)
     try:
         report = trio.run(_sync, data_dir, display, strict_exception_groups=True)
@@ -56,18 +37,6 @@ def run(parsed: argparse.Namespace) -> int:
     text = msgspec.json.encode(report).decode() if parsed.json else "\n".join(table(report))
     sys.stdout.write(f"{text}\n")
     return SOMETHING_MISSING if report.lost or report.missing else DONE
-
-
-def _data_dir(parsed: argparse.Namespace) -> Path:
-    """Return the data directory; the settings are read only if the options do not give it."""
-    given: Path | None = parsed.data_dir
-    if given is not None:
-        return given.expanduser()
-    registry = build_registry()
-    settings = load_settings(
-        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
-    )
-    return settings.service.data_dir
 
 
 async def _sync(data_dir: Path, display: Display | None) -> BuildReport:

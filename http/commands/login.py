@@ -5,11 +5,9 @@ does so now."""
 import argparse
 import contextlib
 import hmac
-import os
 import secrets
 import sys
 from functools import partial
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
@@ -28,10 +26,11 @@ from onebroker.brokers.requests import BrokerError
 from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock
-from onebroker.config.settings import Settings, load_settings
+from onebroker.config.settings import Settings
+from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
-from onebroker.http.commands.service_process import known_brokers, open_store, second_hosts
+from onebroker.http.commands.service_process import open_store
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
 
 CALL_SECONDS = 30.0
@@ -46,24 +45,9 @@ _NO_PAGE = (
 )
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser(
-        "login", help="log in to a broker: with a person where it needs one, at once where it does not"
-    )
-    parser.add_argument("broker", metavar="CODE", help="broker code")
-    parser.add_argument("--config", type=Path, help="settings file (TOML)")
-    parser.add_argument("--redirect", metavar="URL", help="the address you were sent back to; asked for when absent")
-    parser.add_argument("--listen", type=int, metavar="PORT", help="catch the redirect on this loopback port")
-    parser.add_argument("--other-account", action="store_true", help="let it be of another account than the last login")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.set_defaults(run=run)
-
-
 def run(parsed: argparse.Namespace) -> int:
     registry = build_registry()
-    settings = load_settings(
-        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
-    )
+    settings = read_settings(parsed.config)
     services = brokers_in_service(registry, settings.brokers, exit_share=settings.engine.exit_share, day_limits=True)
     service = services.get(parsed.broker)
     if service is None:

@@ -6,14 +6,8 @@ Exit code 0 when trading goes on, 2 for wrong use, 4 when no service runs, or wh
 import argparse
 
 from onebroker.http.commands.exit_codes import DONE
-from onebroker.http.commands.running_service import add_options, ask, say
+from onebroker.http.commands.running_service import ask, say
 from onebroker.http.control import desk_commands
-
-
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("resume", help="let trading go on after `onebroker halt`")
-    add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:

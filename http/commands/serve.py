@@ -1,9 +1,7 @@
 """`onebroker serve`: runs the service over the brokers of a settings file."""
 
 import argparse
-import os
 import sys
-from pathlib import Path
 
 import trio
 
@@ -17,24 +15,17 @@ from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock, awake_seconds
 from onebroker.config.events import Started
 from onebroker.config.network_exposure import exposures
-from onebroker.config.settings import Settings, SettingsError, load_settings
+from onebroker.config.settings import Settings, SettingsError
 from onebroker.config.unserved_settings import unserved_values
+from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE
-from onebroker.http.commands.service_process import ServiceOptions, known_brokers, run_service, second_hosts
+from onebroker.http.commands.service_process import ServiceOptions, run_service
 from onebroker.http.commands.start_facts import login_kinds, start_lines
-
-
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("serve", help="run the service")
-    parser.add_argument("--config", type=Path, help="settings file (TOML); environment variables beat it")
-    parser.set_defaults(run=run, usual_log_level="info", log_beside=True)
 
 
 def run(parsed: argparse.Namespace) -> int:
     registry = build_registry()
-    settings = load_settings(
-        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
-    )
+    settings = read_settings(parsed.config)
     if refused := [*unserved_values(settings), *exposures(settings.service)]:
         raise SettingsError(*refused)
     require_credentials(registry, settings.brokers)

@@ -2,14 +2,8 @@
 
 import argparse
 
-from onebroker.brokers.simulator.__main__ import add_arguments, read_options, run_to_end
+from onebroker.brokers.simulator.__main__ import read_options, run_to_end
 from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed
-
-
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("simulator", help="run the simulated brokers alone")
-    add_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:

@@ -26,7 +26,8 @@ BROKERS = "the rooms of brokers"
 SIMULATOR = "the rooms of the simulator"
 SHARED = "the simulator shares nothing with the codecs"
 HTTP = "the rooms of http"
-NAMES = (LAYERS, ACTORS, ENGINE, BROKERS, SIMULATOR, SHARED, HTTP, ASKS, REDIS, DUCK, PROMETHEUS, WEB)
+PARSERS = "the parsers of commands import nothing of the product"
+NAMES = (LAYERS, ACTORS, ENGINE, BROKERS, SIMULATOR, SHARED, HTTP, PARSERS, ASKS, REDIS, DUCK, PROMETHEUS, WEB)
 
 PLANTED = [
     ("actors/kernel/planted.py", "from onebroker.http.listener import host_names", LAYERS),
@@ -58,6 +59,8 @@ PLANTED = [
     ("brokers/simulator/dialects/dhan/planted.py", "from onebroker.brokers.codec.refusals import Refusals", SHARED),
     ("brokers/simulator/dialects/shoonya/planted.py", "from onebroker.brokers.shoonya import values", SHARED),
     ("http/bodies/planted.py", "from onebroker.http.routes import quotes", HTTP),
+    ("http/commands/parsers/planted.py", "from onebroker.config.clock import Clock", PARSERS),
+    ("http/commands/parsers/planted.py", "from onebroker.http.commands import halt", PARSERS),
 ]
 """Where, what, and the contract that it breaks; nothing is imported where the room itself has no place in the contract."""
 

@@ -25,6 +25,7 @@ from onebroker.http.commands.demo.past import keep_past
 from onebroker.http.commands.demo.simulator_child import Simulated, end_with_simulator, keep_logged_in, simulator_child
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
 from onebroker.http.commands.log_lines import write_events_from
+from onebroker.http.commands.parsers.words import DEMO_SECRET
 from onebroker.http.commands.service_process import (
     DURABLE_FILE,
     ServiceOptions,
@@ -33,8 +34,6 @@ from onebroker.http.commands.service_process import (
     second_hosts,
 )
 
-DEFAULT_KEY = "demo-key"
-DEFAULT_SECRET = "demo-secret"
 SIMULATOR_FOLDER = "simulator"
 SETTLE_SECONDS = 15.0
 """The banner is printed after at most this many seconds, even if the demo has not settled."""
@@ -59,26 +58,6 @@ class DemoOptions:
     day_limits: bool
     past: bool
     """Whether to load the time before the first start, once."""
-
-
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("demo", help="run the service over simulated brokers; needs no settings")
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--api-key", default=DEFAULT_KEY)
-    parser.add_argument("--api-secret", default=DEFAULT_SECRET)
-    parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="continues where it stopped")
-    parser.add_argument("--instruments", type=int, default=2000, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, metavar="S")
-    parser.add_argument("--market-hours", choices=("always", "real"), default="always")
-    parser.add_argument("--now", metavar="T", help="start at this moment, such as 2026-11-23T09:10:00+05:30")
-    parser.add_argument("--day-limits", action="store_true", help="keep to the brokers' day limits")
-    parser.add_argument("--no-past", action="store_true", help="begin without candles and ticks of the past")
-    parser.set_defaults(run=run, log_beside=True)
-
-
-def default_data_dir() -> Path:
-    return Path.home() / ".local" / "share" / "onebroker" / "demo"
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -219,7 +198,7 @@ def banner(address: str, options: DemoOptions, simulated: Simulated) -> str:
             f"onebroker demo is running at {address}/api/",
             f"  brokers      {', '.join(simulated.lines)} (simulated)",
             f"  api-key      {options.api_key}",
-            f"  api-secret   {options.api_secret if options.api_secret == DEFAULT_SECRET else '(as given)'}",
+            f"  api-secret   {options.api_secret if options.api_secret == DEMO_SECRET else '(as given)'}",
             f"  documents    {address}/docs",
             f"  control      {simulated.control_url} (moves the market, switches faults, shows the ledger)",
             f"  data         {options.data_dir}",

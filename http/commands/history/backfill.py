@@ -9,8 +9,6 @@ asked.
 
 import argparse
 import sys
-import uuid
-from datetime import date, datetime
 from pathlib import Path
 
 import msgspec
@@ -18,66 +16,15 @@ import trio
 
 from onebroker.actors.history.backfill_job import BackfillOrder, Summary
 from onebroker.actors.history.selection import Selection
-from onebroker.brokers.registry import build_registry
-from onebroker.config.instruments import SEGMENTS, TRADING_EXCHANGES, bare_segment
-from onebroker.config.intervals import DAY, INTERVALS
+from onebroker.config.instruments import SEGMENTS, bare_segment
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.history.backfill_display import BackfillDisplay
-from onebroker.http.commands.history.load_report import SOME_REFUSED, add_places, places_of
+from onebroker.http.commands.history.load_report import SOME_REFUSED, places_of
 from onebroker.http.control import backfill_commands
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 INTERRUPTED = 130
 AGAIN = "run the same command again: it goes on where it stopped"
-
-
-def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = verbs.add_parser("backfill", help="read candles from the brokers, over the running service")
-    parser.add_argument(
-        "--interval", default=DAY, choices=tuple(INTERVALS), metavar="INTERVAL", help="day (the default), 1minute ..."
-    )
-    parser.add_argument(
-        "--from", dest="first", required=True, type=_day, metavar="DAY", help="first day, such as 2024-01-01"
-    )
-    parser.add_argument("--to", dest="last", type=_day, metavar="DAY", help="last day; up to now when not given")
-    parser.add_argument("--broker", choices=tuple(build_registry()), metavar="CODE", help="ask this broker only")
-    parser.add_argument(
-        "--exchange", choices=tuple(map(str, TRADING_EXCHANGES)), metavar="EXCHANGE", help="all of this exchange"
-    )
-    parser.add_argument("--segment", type=_segment, metavar="SEGMENT", help="all of this segment, such as equities")
-    parser.add_argument(
-        "--symbol",
-        action="append",
-        default=[],
-        metavar="SYMBOL",
-        help="of these only this symbol or underlying; may be repeated",
-    )
-    parser.add_argument(
-        "--instrument-id", action="append", default=[], type=_id, metavar="ID", help="this instrument; may be repeated"
-    )
-    add_places(parser)
-    parser.set_defaults(run=run)  # fmt: skip
-
-
-def _day(text: str) -> date:
-    try:
-        return datetime.strptime(text, "%Y-%m-%d").date()  # noqa: DTZ007  # a day, not a moment
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is not a day such as 2024-01-01") from None
-
-
-def _segment(text: str) -> str:
-    bare = bare_segment(text.lower())
-    if bare not in SEGMENTS:
-        raise argparse.ArgumentTypeError(f"{text} is not one of {', '.join(SEGMENTS)}")
-    return bare
-
-
-def _id(text: str) -> str:
-    try:
-        return str(uuid.UUID(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is not a UUID") from None
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -103,10 +50,17 @@ def _order(parsed: argparse.Namespace) -> BackfillOrder:
         selection=Selection(
             ids=tuple(dict.fromkeys(parsed.instrument_id)),
             exchange=parsed.exchange,
-            segment=parsed.segment,
+            segment=None if parsed.segment is None else _segment(parsed.segment),
             symbols=tuple(dict.fromkeys(symbol.upper() for symbol in parsed.symbol)),
         ),
     )
+
+
+def _segment(text: str) -> str:
+    bare = bare_segment(text.lower())
+    if bare not in SEGMENTS:
+        raise CommandFailed(f"--segment: {text} is not one of {', '.join(SEGMENTS)}", WRONG_USE)
+    return bare
 
 
 async def _fill(data_dir: Path, order: BackfillOrder, display: BackfillDisplay | None) -> Summary:

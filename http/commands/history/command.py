@@ -17,10 +17,10 @@ from onebroker.actors.store.durable import SqliteDurable
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock
 from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed
-from onebroker.http.commands.history import backfill, load_report, plot, rename
+from onebroker.http.commands.history import load_report
 from onebroker.http.commands.history.file_load import Load, Staged, Tell
 from onebroker.http.commands.history.formats import OPTIONS, recognised
-from onebroker.http.commands.history.load_report import Loaded, add_places, places_of
+from onebroker.http.commands.history.load_report import Loaded, places_of
 from onebroker.http.commands.history.repeated_rows import Repeats
 from onebroker.http.commands.history.row_calendar import stored_calendar
 from onebroker.http.commands.history.row_instruments import NAMES, Instruments
@@ -31,26 +31,6 @@ from onebroker.http.control.history_commands import Kind
 
 FORM = 2
 """Version of the staged form of rows. A load interrupted under another version starts from the beginning."""
-
-
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser(
-        "history", help="load candles and ticks, read them from the brokers, and look through them"
-    )
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-    load = verbs.add_parser("load", help="load candles or ticks from CSV or Parquet files")
-    load.add_argument("file", nargs="+", type=Path, metavar="FILE", help="CSV with a header, or Parquet")
-    load.add_argument("--create", action="store_true", help="enter instruments that are not known")
-    for name in OPTIONS:
-        load.add_argument(f"--{name.replace('_', '-')}", help=f"the {name} of all rows, for files that do not say it")
-    add_places(load)
-    load.set_defaults(run=run_load)
-    check = verbs.add_parser("check", help="list gaps, duplicate bars and jumps that no factor explains")
-    add_places(check)
-    check.set_defaults(run=run_check)
-    rename.add_parser(verbs)
-    backfill.add_parser(verbs)
-    plot.add_parser(verbs)
 
 
 def run_check(parsed: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from onebroker.config.messages import history as sentences
 from onebroker.config.messages import shared
 from onebroker.http.commands.history import load_report
 from onebroker.http.commands.history.file_load import Load, Staged, Tell
-from onebroker.http.commands.history.load_report import Loaded, add_places, places_of
+from onebroker.http.commands.history.load_report import Loaded, places_of
 from onebroker.http.commands.history.row_instruments import Instruments
 from onebroker.http.commands.history.store_access import Taker, open_taker
 from onebroker.http.commands.history.text_tables import TextTable, digest, open_table, refusals, require
@@ -27,16 +27,6 @@ NEEDS = ("ex_date", "kind", "price_factor", "volume_factor", "source")
 
 _NUMBER = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
 """A decimal number as people and programs write it: of any length, also with an exponent."""
-
-
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("factors", help="load adjustment factors of corporate actions")
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-    load = verbs.add_parser("load", help="load factors from a CSV or Parquet file")
-    load.add_argument("file", type=Path, metavar="FILE", help="CSV with a header, or Parquet")
-    load.add_argument("--create", action="store_true", help="enter instruments that are not known")
-    add_places(load)
-    load.set_defaults(run=run_load)
 
 
 def run_load(parsed: argparse.Namespace) -> int:

@@ -1,7 +1,6 @@
 """The output of `history load` and `factors load` (progress, counts, reasons of refused rows, exit code) and the places where they work."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +9,11 @@ import attrs
 import msgspec
 import polars as pl
 
-from onebroker.brokers.registry import build_registry
 from onebroker.config.sections import HistorySettings
-from onebroker.config.settings import load_settings
+from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE
 from onebroker.http.commands.history.file_load import Progress, Tell
 from onebroker.http.commands.history.store_access import Checked
-from onebroker.http.commands.service_process import known_brokers, second_hosts
 
 SOME_REFUSED = 1
 MOST_FINDINGS = 50
@@ -55,21 +52,12 @@ class Loaded:
         }
 
 
-def add_places(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", type=Path, help="settings file (TOML)")
-    parser.add_argument("--data-dir", type=Path, help="data directory, in place of that of the settings")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
 def places_of(parsed: argparse.Namespace) -> Places:
     """Return where to work; the settings are read only if the options do not give the place, or name a settings file."""
     given: Path | None = parsed.data_dir
     if given is not None and parsed.config is None:
         return Places(given.expanduser(), HistorySettings())
-    registry = build_registry()
-    settings = load_settings(
-        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
-    )
+    settings = read_settings(parsed.config)
     data_dir = settings.service.data_dir if given is None else given.expanduser()
     return Places(data_dir, settings.history)
 

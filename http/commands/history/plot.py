@@ -1,46 +1,30 @@
 """`onebroker history plot`: draws an instrument's candles, which it reads from the running service as any client does."""
 
 import argparse
-import os
 import sys
 import urllib.error
 import urllib.request
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 
-from onebroker.brokers.registry import build_registry
-from onebroker.config.settings import Settings, load_settings
+from onebroker.config.settings import Settings
+from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.history.chart import chart
-from onebroker.http.commands.service_process import known_brokers, second_hosts
 from onebroker.http.history import query
 from onebroker.http.instruments import instrument_names
 
 ASK_SECONDS = 60.0
-_ASKED = (*instrument_names.PARAMETERS, *query.RANGE_PARAMETERS)
-
-
-def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = verbs.add_parser("plot", help="draw candles of the running service as an SVG file")
-    for parameter in _ASKED:
-        parser.add_argument(
-            f"--{parameter.name.replace('_', '-')}", dest=f"ask_{parameter.name}", metavar="VALUE", help=parameter.doc
-        )
-    parser.set_defaults(ask_interval="day")
-    parser.add_argument("--output", type=Path, default=Path("chart.svg"), metavar="FILE")
-    parser.add_argument("--url", help="address of the service, in place of that of the settings")
-    parser.add_argument("--config", type=Path, help="settings file (TOML); key and secret of the API come from it")
-    parser.set_defaults(run=run)
+ASKED = (*instrument_names.PARAMETERS, *query.RANGE_PARAMETERS)
 
 
 def run(parsed: argparse.Namespace) -> int:
     asked = {
-        parameter.name: text for parameter in _ASKED if (text := getattr(parsed, f"ask_{parameter.name}")) is not None
+        parameter.name: text for parameter in ASKED if (text := getattr(parsed, f"ask_{parameter.name}")) is not None
     }
-    settings = _settings(parsed)
+    settings = read_settings(parsed.config)
     scheme = "http" if settings.service.tls_certificate is None else "https"
     url = parsed.url or f"{scheme}://{settings.service.host}:{settings.service.port}"
     answer = _call(f"{url}/api/instruments/prices?{urlencode(asked)}", {"access-token": _token(url, settings)})
@@ -52,13 +36,6 @@ def run(parsed: argparse.Namespace) -> int:
         raise CommandFailed(f"{parsed.output} cannot be written: {error.strerror}", WRONG_USE) from None
     sys.stdout.write(f"{len(answer['candles'])} candles: {parsed.output}\n")
     return DONE
-
-
-def _settings(parsed: argparse.Namespace) -> Settings:
-    registry = build_registry()
-    return load_settings(
-        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
-    )
 
 
 def _token(url: str, settings: Settings) -> str:

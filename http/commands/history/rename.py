@@ -15,7 +15,7 @@ from onebroker.actors.store.durable_history import Rename
 from onebroker.config.instruments import Identity
 from onebroker.config.refusal import Refusal
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
-from onebroker.http.commands.history.load_report import add_places, places_of
+from onebroker.http.commands.history.load_report import places_of
 from onebroker.http.commands.history.row_instruments import Identities
 from onebroker.http.commands.history.store_access import open_taker
 from onebroker.http.commands.service_process import DURABLE_FILE
@@ -23,20 +23,6 @@ from onebroker.http.instruments import instrument_names
 
 SOURCE = "history rename"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-
-
-def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = verbs.add_parser("rename", help="read the history of a renamed instrument through under its new name")
-    parser.add_argument("old", metavar="OLD", help="symbol, or instrument_id, of before")
-    parser.add_argument("new", metavar="NEW", help="symbol, or instrument_id, since")
-    parser.add_argument(
-        "--from", dest="from_day", required=True, metavar="DAY", help="first day under the new name, YYYY-MM-DD"
-    )
-    parser.add_argument("--exchange", default="nse", help="of the symbols (nse)")
-    parser.add_argument("--segment", default="equities", help="of the symbols (equities)")
-    parser.add_argument("--forget", action="store_true", help="take it back")
-    add_places(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
