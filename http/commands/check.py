@@ -9,6 +9,7 @@ something does not, 4 when no broker answered at all.
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -47,6 +48,7 @@ from onebroker.config.settings import Settings
 from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
+from onebroker.http.commands.screen import Block, Table, write, write_json
 from onebroker.http.commands.service_process import DURABLE_FILE, document_calendar, open_store
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
@@ -59,8 +61,10 @@ Results = Mapping[str, Sequence[Step]]
 
 def run(parsed: argparse.Namespace) -> int:
     results, calendar = trio.run(_check, parsed, strict_exception_groups=True)
-    text = msgspec.json.encode(_plain(results)).decode() if parsed.json else table(results)
-    sys.stdout.write(f"{text}\n")
+    if parsed.json:
+        write_json(sys.stdout, _plain(results))
+    else:
+        write(sys.stdout, shown(results))
     # Not in the JSON, which maps brokers to their steps.
     (sys.stderr if parsed.json else sys.stdout).write(f"calendar: {printable(calendar)}\n")
     every = [step for steps in results.values() for step in steps]
@@ -173,20 +177,18 @@ def _plain(results: Results) -> dict[str, list[dict[str, Any]]]:
     return {code: [attrs.asdict(step) for step in steps] for code, steps in results.items()}
 
 
-def table(results: Results) -> str:
+def shown(results: Results) -> Block:
     """Return the results for people: one row per broker with `ok` or `FAILED` per step. The lines below give the
     address by which each broker's orders leave, and the reason of each failure."""
     names = list(dict.fromkeys(step.name for steps in results.values() for step in steps))
-    rows = [["broker", *names]]
+    rows = []
     for code, steps in results.items():
-        shown = {step.name: "ok" if step.ok else "FAILED" for step in steps}
-        rows.append([code, *(shown.get(name, "-") for name in names)])
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        outcomes = {step.name: "ok" if step.ok else "FAILED" for step in steps}
+        rows.append([code, *(outcomes.get(name, "-") for name in names)])
     reasons = [
-        f"{code} {step.name}: {printable(step.detail)}"
+        f"{code} {step.name}: {step.detail}"
         for code, steps in results.items()
         for step in steps
         if not step.ok or step.name == ADDRESS
     ]
-    return "\n".join([*lines, *([""] if reasons else []), *reasons])
+    return [Table(head=["broker", *names], rows=rows), *([""] if reasons else []), *reasons]

@@ -8,7 +8,6 @@ when nothing was built or no service runs.
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,6 +16,7 @@ import trio
 from onebroker.actors.catalogue.report import BrokerReport, BuildReport
 from onebroker.http.commands.command_settings import data_dir_of
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, CommandFailed
+from onebroker.http.commands.screen import Bar, Block, Table, write, write_json
 from onebroker.http.commands.sync_display import Display
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
@@ -34,8 +34,10 @@ def run(parsed: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("\nno longer watching; the service goes on with the build\n")
         return INTERRUPTED
-    text = msgspec.json.encode(report).decode() if parsed.json else "\n".join(table(report))
-    sys.stdout.write(f"{text}\n")
+    if parsed.json:
+        write_json(sys.stdout, report)
+    else:
+        write(sys.stdout, shown(report))
     return SOMETHING_MISSING if report.lost or report.missing else DONE
 
 
@@ -59,15 +61,22 @@ async def _sync(data_dir: Path, display: Display | None) -> BuildReport:
 # The result
 
 
-def table(report: BuildReport) -> list[str]:
-    """Return the report for people, as lines."""
-    rows = [["broker", "listings", "refused", "ambiguous", "uncategorised", "missing files"]]
-    rows += [_row(code, broker) for code, broker in report.brokers.items()]
-    lines = ["", *_aligned(rows), "", *_aligned(_segments(report)), "", f"{report.rows} instruments are mapped"]
+def shown(report: BuildReport) -> Block:
+    """Return the report for people."""
+    lines: list[str | Table | Bar] = [
+        "", _brokers(report), "", _segments(report), "", f"{report.rows} instruments are mapped",
+    ]  # fmt: skip
     if report.unlisted is not None and report.unlisted.rows:
         grown = report.unlisted
         lines.append(f"{grown.rows} are no longer listed: {grown.added} of them since the last mapping")
     return [*lines, *_remarks(report)]
+
+
+def _brokers(report: BuildReport) -> Table:
+    head = ["broker", "listings", "refused", "ambiguous", "uncategorised", "missing files"]
+    return Table(
+        head=head, rows=[_row(code, broker) for code, broker in report.brokers.items()], right=frozenset(head[1:])
+    )
 
 
 def _row(code: str, broker: BrokerReport) -> list[str]:
@@ -77,12 +86,12 @@ def _row(code: str, broker: BrokerReport) -> list[str]:
     return [code, *map(str, figures), str(len(broker.missing))]
 
 
-def _segments(report: BuildReport) -> list[list[str]]:
+def _segments(report: BuildReport) -> Table:
     """Return one row per stored segment, with each broker's number of listings in it."""
     codes = [code for code, broker in report.brokers.items() if broker.error is None]
     names = sorted({name for code in codes for name in report.brokers[code].segments})
-    shown = [[name, *(str(report.brokers[code].segments.get(name, "-")) for code in codes)] for name in names]
-    return [["segment", *codes], *shown]
+    rows = [[name, *(str(report.brokers[code].segments.get(name, "-")) for code in codes)] for name in names]
+    return Table(head=["segment", *codes], rows=rows, right=frozenset(codes))
 
 
 def _remarks(report: BuildReport) -> list[str]:
@@ -98,14 +107,3 @@ def _remarks(report: BuildReport) -> list[str]:
     if report.unlisted is not None and report.unlisted.trouble is not None:
         remarks.append(f"instruments no longer listed: {report.unlisted.trouble}")
     return ["", *remarks] if remarks else []
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

@@ -7,6 +7,7 @@ import contextlib
 import hmac
 import secrets
 import sys
+from collections.abc import Sequence
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
@@ -31,6 +32,7 @@ from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
 from onebroker.http.commands.service_process import open_store
+from onebroker.http.commands.start_facts import NO_FILE
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
 
 CALL_SECONDS = 30.0
@@ -51,7 +53,7 @@ def run(parsed: argparse.Namespace) -> int:
     services = brokers_in_service(registry, settings.brokers, exit_share=settings.engine.exit_share, day_limits=True)
     service = services.get(parsed.broker)
     if service is None:
-        raise CommandFailed(f"CODE must be one of {', '.join(services) or 'the brokers of the settings'}", WRONG_USE)
+        raise CommandFailed(_no_such_broker(parsed, tuple(services)), WRONG_USE)
     done = trio.run(_login, parsed, settings, service, strict_exception_groups=True)
     _say(
         msgspec.json.encode(done).decode()
@@ -59,6 +61,14 @@ def run(parsed: argparse.Namespace) -> int:
         else f"logged in as {done['user_id']} until {done['expires_at']}"
     )
     return DONE
+
+
+def _no_such_broker(parsed: argparse.Namespace, codes: Sequence[str]) -> str:
+    if codes:
+        return f"CODE must be one of the brokers of the settings: {', '.join(codes)}"
+    if parsed.config is None:
+        return f"there is no broker to log in to: {NO_FILE}"
+    return f"there is no broker to log in to: {parsed.config} has no section [brokers.CODE] (docs/brokers.md)"
 
 
 async def _login(parsed: argparse.Namespace, settings: Settings, service: InService) -> dict[str, str]:

@@ -37,6 +37,7 @@ from onebroker.http.commands.calendar_end import tell_calendar_ends
 from onebroker.http.commands.start_facts import started, wait_for_stored_logins
 from onebroker.http.composition import build_services, start_live
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlContext, serve_control
+from onebroker.http.control.reading_commands import Readings
 from onebroker.http.listener.accept_loop import TlsFiles, serve
 from onebroker.http.listener.connection_limits import Connections, raise_file_limit
 from onebroker.http.listener.connection_problems import connection_problems
@@ -44,6 +45,7 @@ from onebroker.http.listener.gc_pauses import settle_collector
 from onebroker.http.listener.minute_log import flush_held
 from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.metrics.registry import Metrics
+from onebroker.http.routes.health import health_document
 
 _log = logging.getLogger("onebroker.service")
 
@@ -162,7 +164,15 @@ async def run_service(options: ServiceOptions) -> None:
                 collector=tree.collector,
                 backfill=tree.backfill,
                 desk=tree.desk,
-                calendar=tree.calendar,
+                readings=Readings(
+                    health=lambda: health_document(services),
+                    documents=tree.documents,
+                    store=store,
+                    token_actor=tree.token_actor,
+                    calendar=tree.calendar,
+                    has_credentials=service.api_key is not None and service.api_secret is not None,
+                    clock=options.clock,
+                ),
                 clock=options.clock,
                 data_dir=options.data_directory.path,
             )

@@ -17,6 +17,7 @@ from onebroker.config.sections import ServiceSettings
 
 LOGIN_SECONDS = 2.0
 """Seconds that a start waits for the stored logins, at most."""
+NO_FILE = "no settings file was given (--config FILE), so only ONEBROKER_ variables of the environment count"
 STORE_AWAY = "not known: the store has not answered yet"
 
 
@@ -61,6 +62,13 @@ def start_lines(event: Started, address: str, logins: Mapping[str, LoginKind], c
         f"  store        {event.durability}",
         f"  calendar     {calendar}",
     )
+
+
+def no_file_lines(event: Started, *, has_file: bool) -> tuple[str, ...]:
+    """Return the line for a start without a settings file, which looks like success if no broker or no key is set."""
+    if has_file or (event.brokers and event.key):
+        return ()
+    return (f"  settings     {NO_FILE}; `onebroker config init` writes a file",)
 
 
 def _login_lines(event: Started, logins: Mapping[str, LoginKind]) -> tuple[str, ...]:

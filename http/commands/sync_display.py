@@ -1,15 +1,13 @@
 """How `onebroker instruments sync` shows a running build: on a terminal a block that is rewritten in place, elsewhere plain lines."""
 
-import shutil
 from collections.abc import Mapping
 from typing import Any, TextIO
 
 import msgspec
 
 from onebroker.actors.catalogue.progress import BuildProgress, FetchState, Stage
+from onebroker.http.commands.screen import MovingBlock, is_terminal
 
-_UP_AND_CLEAR = "\x1b[1A\x1b[2K"
-"""Move one line up and empty it."""
 _STAGES = {
     Stage.IDLE: "waiting for the build",
     Stage.FETCHING: "fetching the brokers' files",
@@ -23,28 +21,21 @@ class Display:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._live = out.isatty()
-        self._drawn = 0
-        """Lines of the block on the terminal."""
+        self._live = MovingBlock(out) if is_terminal(out) else None
         self._said: set[str] = set()
 
     def show(self, progress: Mapping[str, Any]) -> None:
         """Show a `BuildProgress` as the control socket delivers it."""
         step = msgspec.convert(progress, BuildProgress)
-        if self._live:
-            self._redraw(_block(step))
+        if self._live is not None:
+            self._live.show(_block(step))
         else:
             self._say(step)
 
     def close(self) -> None:
         """Leave the last block on the screen."""
-        self._drawn = 0
-        self._out.flush()
-
-    def _redraw(self, lines: list[str]) -> None:
-        width = shutil.get_terminal_size().columns - 1  # a line that wraps would need two steps up
-        self._out.write(_UP_AND_CLEAR * self._drawn + "".join(f"{line[:width]}\n" for line in lines))
-        self._drawn = len(lines)
+        if self._live is not None:
+            self._live.close()
         self._out.flush()
 
     def _say(self, step: BuildProgress) -> None:

@@ -10,10 +10,12 @@ Each request and each answer is one JSON object on one line. The requests are:
   `{"command": "rename_history", "rename": JSON}` (`history_commands`);
 - `{"command": "backfill", "order": JSON}` (`backfill_commands`);
 - `{"command": "halt", ...}`, `{"command": "resume"}` and `{"command": "flatten", ...}`, which need no access token (`desk_commands`);
+- `{"command": "health"}`, `{"command": "orders", ...}` and `{"command": "token"}`, which need no access token either (`reading_commands`);
 - `{"command": "reload"}`, when the durable store holds newly imported documents.
 
 Answers are `{"done": {...}}` or `{"error": sentence}`. While a build of the catalogue or a backfill runs, lines
-`{"progress": {...}}` come before the answer. A client that disconnects ends nothing except its own backfill. No secret is sent.
+`{"progress": {...}}` come before the answer. A client that disconnects ends nothing except its own backfill. The only secret that is sent is the
+access token, to `token`.
 """
 
 import os
@@ -31,7 +33,6 @@ from onebroker.actors.catalogue.messages import BuildNow, CatalogueMessage
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.engine.desk.messages import DeskMessage
-from onebroker.actors.health.calendar_problems import calendar_line
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.messages import CollectorMessage, HistoryMessage
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
@@ -41,10 +42,9 @@ from onebroker.actors.sessions.check import Step
 from onebroker.actors.sessions.messages import Check, ExchangeRedirect
 from onebroker.brokers.broker import Login
 from onebroker.brokers.requests import BrokerError
-from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.refusal import Refusal
-from onebroker.http.control import backfill_commands, desk_commands, history_commands
+from onebroker.http.control import backfill_commands, desk_commands, history_commands, reading_commands
 from onebroker.http.listener.fault_isolation import contained
 
 SOCKET_NAME = "control.sock"
@@ -64,7 +64,8 @@ PROGRESS_SECONDS = 0.2
 """Least time between two lines of progress."""
 SEND_SECONDS = 10.0
 MOST_LINE_BYTES = 64 * 1024
-MOST_ANSWER_BYTES = 1024 * 1024
+MOST_ANSWER_BYTES = 64 * 1024 * 1024
+"""A day's orders at ten brokers can be some megabytes."""
 
 
 class ControlFailed(Exception):
@@ -87,7 +88,7 @@ class ControlContext:
     collector: Address[CollectorMessage]
     backfill: Published[BackfillProgress | None]
     desk: Address[DeskMessage]
-    calendar: Calendar
+    readings: reading_commands.Readings
     clock: Clock
     data_dir: Path
 
@@ -156,8 +157,6 @@ async def _work(request: Mapping[str, str], context: ControlContext, stream: tri
             return await _log_in(request, context.sessions)
         case "check":
             return await _check(request, context.sessions)
-        case "calendar":
-            return {"done": {"line": calendar_line(context.calendar, context.clock.today())}}
         case "instruments":
             return await _build_instruments(context, stream)
         case history_commands.COMMAND:
@@ -172,12 +171,14 @@ async def _work(request: Mapping[str, str], context: ControlContext, stream: tri
             )
         case desk_commands.HALT | desk_commands.RESUME | desk_commands.FLATTEN:
             return await desk_commands.answer(request, context.desk, context.clock)
+        case command if command in reading_commands.COMMANDS:
+            return await reading_commands.answer(request, context.readings)
         case "reload":
             return await _reload(context.reference)
         case _:
             return {
                 "error": "the commands are login, check, calendar, instruments, take, check_history, rename_history, backfill, halt, "
-                "resume, flatten and reload"
+                "resume, flatten, health, orders, token and reload"
             }
 
 
@@ -298,11 +299,12 @@ class _Lines:
 
     def __init__(self, stream: trio.abc.ReceiveStream) -> None:
         self._stream = stream
-        self._rest = b""
+        self._rest = bytearray()
 
     async def next_answer(self) -> dict[str, Any]:
         """Return the next line as an object. Raises ControlFailed if the service ended without sending one."""
-        while b"\n" not in self._rest and len(self._rest) <= MOST_ANSWER_BYTES:
+        chunk: bytes | bytearray = self._rest
+        while b"\n" not in chunk and len(self._rest) <= MOST_ANSWER_BYTES:
             try:
                 chunk = await self._stream.receive_some(65536)
             except trio.BrokenResourceError:

@@ -116,7 +116,7 @@ class _Bound:
 
 
 async def _listen(host: str, port: int, tls: TlsFiles | None) -> _Bound:
-    context = _tls_context(tls) if tls is not None else None
+    context = tls_context(tls) if tls is not None else None
     try:
         plain = await trio.open_tcp_listeners(port, host=host)
     except OSError as error:
@@ -127,7 +127,8 @@ async def _listen(host: str, port: int, tls: TlsFiles | None) -> _Bound:
     return _Bound(secure, [_address("https", listener) for listener in plain])
 
 
-def _tls_context(tls: TlsFiles) -> ssl.SSLContext:
+def tls_context(tls: TlsFiles) -> ssl.SSLContext:
+    """Return the context of a listener with TLS. Raises ListenError for files that cannot be used."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])  # HTTP/2 measured no gain (architecture 12)

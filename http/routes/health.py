@@ -17,6 +17,11 @@ async def liveness(request: Request, services: Services) -> Response:
 
 
 async def health(request: Request, services: Services) -> Response:
+    return render.json_answer(health_document(services))
+
+
+def health_document(services: Services) -> dict[str, object]:
+    """Return the health as `GET /api/health` and `onebroker status` show it."""
     problems = services.problems()
     body: dict[str, object] = {
         "status": "degraded" if problems else "ok",
@@ -36,7 +41,7 @@ async def health(request: Request, services: Services) -> Response:
         "store": {"reachable": services.store_reachable()},
     }
     body.update((key, source()) for key, source in services.health_sources.items())
-    return render.json_answer(body)
+    return body
 
 
 def shown(standing: Standing) -> dict[str, object]:

@@ -1,16 +1,12 @@
 """How `onebroker history backfill` shows its progress: on a terminal a block that is rewritten in place, elsewhere a line at each tenth."""
 
-import shutil
 from collections.abc import Mapping
 from typing import Any, TextIO
 
 import msgspec
 
 from onebroker.actors.history.backfill_job import BackfillProgress
-
-_UP_AND_CLEAR = "\x1b[1A\x1b[2K"
-"""Move one line up and empty it."""
-_BAR = 30
+from onebroker.http.commands.screen import Bar, MovingBlock, is_terminal
 
 
 class BackfillDisplay:
@@ -18,17 +14,15 @@ class BackfillDisplay:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._live = out.isatty()
-        self._drawn = 0
-        """Lines of the block on the terminal."""
+        self._live = MovingBlock(out) if is_terminal(out) else None
         self._said = 0
         """Tenths that were already written."""
 
     def show(self, progress: Mapping[str, Any]) -> None:
         """Show a `BackfillProgress` as the control socket delivers it."""
         step = msgspec.convert(progress, BackfillProgress)
-        if self._live:
-            self._redraw([_bar(step), *_brokers(step)])
+        if self._live is not None:
+            self._live.show([Bar(done=step.done, total=step.instruments, text=_figures(step)), *_brokers(step)])
         elif step.instruments and (tenths := 10 * step.done // step.instruments) > self._said:
             self._said = tenths
             self._out.write(f"{_figures(step)}\n")
@@ -36,19 +30,9 @@ class BackfillDisplay:
 
     def close(self) -> None:
         """Leave the last block on the screen."""
-        self._drawn = 0
+        if self._live is not None:
+            self._live.close()
         self._out.flush()
-
-    def _redraw(self, lines: list[str]) -> None:
-        width = shutil.get_terminal_size().columns - 1  # a line that wraps would need two steps up
-        self._out.write(_UP_AND_CLEAR * self._drawn + "".join(f"{line[:width]}\n" for line in lines))
-        self._drawn = len(lines)
-        self._out.flush()
-
-
-def _bar(step: BackfillProgress) -> str:
-    share = step.done / step.instruments if step.instruments else 0.0
-    return f"[{'#' * int(share * _BAR):<{_BAR}}] {share:4.0%} {_figures(step)}"
 
 
 def _figures(step: BackfillProgress) -> str:

@@ -14,6 +14,7 @@ from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE
 from onebroker.http.commands.history.file_load import Progress, Tell
 from onebroker.http.commands.history.store_access import Checked
+from onebroker.http.commands.screen import Bar, MovingBlock, is_terminal
 
 SOME_REFUSED = 1
 MOST_FINDINGS = 50
@@ -64,16 +65,15 @@ def places_of(parsed: argparse.Namespace) -> Places:
 
 def progress_line(path: Path, *, shown: bool) -> Tell:
     """Return the function that shows a person at a terminal the progress of a file."""
-    if not shown or not sys.stderr.isatty():
+    if not shown or not is_terminal(sys.stderr):
         return lambda progress, share: None
+    line = MovingBlock(sys.stderr)
 
     def tell(progress: Progress, share: float) -> None:
-        bar = "#" * int(share * 30)
-        sys.stderr.write(
-            f"\r{path.name} [{bar:<30}] {share:4.0%} {progress.rows:,} rows, {progress.refused:,} refused "
-            + ("\n" if share >= 1 else "")
-        )
-        sys.stderr.flush()
+        text = f"{path.name}: {progress.rows:,} rows, {progress.refused:,} refused"
+        line.show([Bar(done=round(share * 1000), total=1000, text=text)])
+        if share >= 1:
+            line.close()
 
     return tell
 

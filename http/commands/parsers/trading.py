@@ -100,7 +100,7 @@ def _add_token(commands: "Commands[argparse.ArgumentParser]") -> None:
         about="""Print the access token alone on standard output: TOKEN=$(onebroker token --config onebroker.toml). How long it is valid is said on
         standard error. The token is the token that connect gives: all programs share it, and no program's token ends.""",
         example="onebroker token --config onebroker.toml",
-        runs="token:run",
+        runs="access_token:run",
     )
     add_config(parser)
     add_data_dir(parser)

@@ -1,0 +1,143 @@
+"""`onebroker support-bundle`: one tar.gz file with what a helper needs, and without secrets.
+
+It holds the health (of a running service), versions, the settings that differ from their defaults, the log's last lines, the durable store's version
+and the sizes of the data directory's files. Each text is searched for the secrets of the settings and for the access token, which become `***`.
+"""
+
+import argparse
+import io
+import os
+import platform
+import sqlite3
+import sys
+import tarfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from importlib.metadata import distributions
+from pathlib import Path
+
+import msgspec
+import trio
+
+from onebroker.actors.store.durable import MIGRATIONS
+from onebroker.config.clock import Clock
+from onebroker.config.settings import Settings
+from onebroker.config.shown_settings import HIDDEN, secret_texts, shown_settings
+from onebroker.http.commands.command_settings import read_settings
+from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
+from onebroker.http.commands.screen import write
+from onebroker.http.commands.service_process import DURABLE_FILE
+from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+from onebroker.http.control.reading_commands import HEALTH
+
+MOST_LOG_BYTES = 2_000_000
+ASK_SECONDS = 10.0
+NO_LOG = "No log file was given (--log FILE). The service writes its log to standard error: under systemd `journalctl -u UNIT` shows it.\n"
+
+
+def run(parsed: argparse.Namespace) -> int:
+    settings = read_settings(parsed.config)
+    data_dir = settings.service.data_dir if parsed.data_dir is None else parsed.data_dir.expanduser()
+    parts = {
+        "health.json": trio.run(_health, data_dir, strict_exception_groups=True),
+        "versions.txt": _versions(),
+        "settings.txt": _settings(settings),
+        "log.txt": NO_LOG if parsed.log is None else _last_lines(parsed.log),
+        "store.txt": _durable_version(data_dir / DURABLE_FILE),
+        "files.txt": _sizes(data_dir),
+    }
+    secrets = [*secret_texts(settings), *_access_token(data_dir / DURABLE_FILE)]
+    _pack(parsed.file, {name: without(secrets, text) for name, text in parts.items()})
+    write(sys.stdout, [f"{parsed.file} is written: {', '.join(parts)}", "read it before you send it"])
+    return DONE
+
+
+def without(secrets: Sequence[str], text: str) -> str:
+    """Return the text with `***` in place of each secret, also where JSON has written it in its own way."""
+    spellings = {spelling for secret in secrets for spelling in (secret, msgspec.json.encode(secret).decode()[1:-1])}
+    for spelling in sorted(spellings, key=len, reverse=True):  # a secret may be a part of another secret
+        text = text.replace(spelling, HIDDEN)
+    return text
+
+
+async def _health(data_dir: Path) -> str:
+    """Return the health document with its crashes, or the sentence why there is none."""
+    try:
+        with trio.fail_after(ASK_SECONDS):
+            health = await ask_service(data_dir / SOCKET_NAME, {"command": HEALTH})
+    except (NoService, ControlFailed, trio.TooSlowError) as error:
+        health = {"error": str(error) or f"the service did not answer within {ASK_SECONDS:g} s"}
+    return msgspec.json.format(msgspec.json.encode(health)).decode() + "\n"
+
+
+def _versions() -> str:
+    packages = sorted({f"{found.name} {found.version}" for found in distributions()}, key=str.lower)
+    machine = [f"made {Clock().now().isoformat(timespec='seconds')}", f"python {sys.version}", platform.platform()]
+    return "\n".join([*machine, "", *packages]) + "\n"
+
+
+def _settings(settings: Settings) -> str:
+    return "".join(f"{name} = {text}\n" for name, text in shown_settings(settings))
+
+
+def _last_lines(log: Path) -> str:
+    """Return the end of a log, from the beginning of a line on. Raises CommandFailed."""
+    try:
+        with log.open("rb") as opened:
+            size = opened.seek(0, os.SEEK_END)
+            opened.seek(max(size - MOST_LOG_BYTES, 0))
+            text = opened.read().decode(errors="replace")
+    except OSError as error:
+        raise CommandFailed(f"{log} cannot be read: {error.strerror}", WRONG_USE) from None
+    return text if size <= MOST_LOG_BYTES else text.partition("\n")[2]
+
+
+def _durable_version(file: Path) -> str:
+    known = f"this version of onebroker knows {len(MIGRATIONS)}"
+    try:
+        with closing(_open(file)) as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.Error as error:
+        return f"{file.name}: {error}; {known}\n"
+    return f"{file.name}: version {version}; {known}\n"
+
+
+def _access_token(file: Path) -> list[str]:
+    """Return the access token, so that it can be left out; nothing where there is none."""
+    try:
+        with closing(_open(file)) as connection:
+            return [row[0] for row in connection.execute("SELECT token FROM access_token") if row[0]]
+    except sqlite3.Error:  # there is no store, or it has never been written
+        return []
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    """Open the durable store for reading; it is never made and never migrated."""
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0)
+
+
+def _sizes(data_dir: Path) -> str:
+    lines = []
+    for folder, _, names in os.walk(data_dir):
+        for name in names:
+            path = Path(folder) / name
+            try:
+                lines.append(f"{path.lstat().st_size:>14,}  {path.relative_to(data_dir)}")
+            except OSError:  # removed meanwhile
+                continue
+    return "\n".join([f"bytes of the files in {data_dir}", *sorted(lines, key=lambda line: line[16:])]) + "\n"
+
+
+def _pack(file: Path, parts: Mapping[str, str]) -> None:
+    """Write the file, for its owner only. Raises CommandFailed, also for a file that is there already."""
+    try:
+        with file.open("xb") as opened, tarfile.open(fileobj=opened, mode="w:gz") as bundle:
+            for name, text in parts.items():
+                body = text.encode(errors="replace")
+                entry = tarfile.TarInfo(f"onebroker-support/{name}")
+                entry.size, entry.mode, entry.mtime = len(body), 0o600, Clock().epoch()
+                bundle.addfile(entry, io.BytesIO(body))
+    except FileExistsError:
+        raise CommandFailed(f"{file} is there already and was not changed", WRONG_USE) from None
+    except OSError as error:
+        raise CommandFailed(f"{file} cannot be written: {error.strerror}", WRONG_USE) from None
