@@ -8,6 +8,7 @@ import argparse
 import io
 import os
 import platform
+import re
 import sqlite3
 import sys
 import tarfile
@@ -32,7 +33,8 @@ from onebroker.http.control.reading_commands import HEALTH
 
 MOST_LOG_BYTES = 2_000_000
 ASK_SECONDS = 10.0
-NO_LOG = "No log file was given (--log FILE). The service writes its log to standard error: under systemd `journalctl -u UNIT` shows it.\n"
+LEAST_INSIDE = 8
+NO_LOG = "No log file was given (--service-log FILE). The service writes its log to standard error: under systemd `journalctl -u UNIT` shows it.\n"
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -42,7 +44,7 @@ def run(parsed: argparse.Namespace) -> int:
         "health.json": trio.run(_health, data_dir, strict_exception_groups=True),
         "versions.txt": _versions(),
         "settings.txt": _settings(settings),
-        "log.txt": NO_LOG if parsed.log is None else _last_lines(parsed.log),
+        "log.txt": NO_LOG if parsed.service_log is None else _last_lines(parsed.service_log),
         "store.txt": _durable_version(data_dir / DURABLE_FILE),
         "files.txt": _sizes(data_dir),
     }
@@ -53,10 +55,17 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def without(secrets: Sequence[str], text: str) -> str:
-    """Return the text with `***` in place of each secret, also where JSON has written it in its own way."""
+    """Return the text with `***` in place of each secret, also where JSON has written it in its own way.
+
+    A secret of fewer than `LEAST_INSIDE` characters, such as a PIN, is found as a whole word only: inside of words and numbers it would be found
+    by chance, everywhere.
+    """
     spellings = {spelling for secret in secrets for spelling in (secret, msgspec.json.encode(secret).decode()[1:-1])}
     for spelling in sorted(spellings, key=len, reverse=True):  # a secret may be a part of another secret
-        text = text.replace(spelling, HIDDEN)
+        if len(spelling) < LEAST_INSIDE:
+            text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(spelling)}(?![A-Za-z0-9])", HIDDEN, text)
+        else:
+            text = text.replace(spelling, HIDDEN)
     return text
 
 

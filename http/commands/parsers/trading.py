@@ -179,7 +179,7 @@ def add_support_bundle(commands: "Commands[argparse.ArgumentParser]") -> None:
     add_config(parser)
     add_data_dir(parser, "data directory of the service")
     parser.add_argument(
-        "--log",
+        "--service-log",
         type=Path,
         metavar="LOG",
         help="file with the service's log (default: none; the log goes to standard error)",

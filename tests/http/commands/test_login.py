@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from onebroker.http.__main__ import main
 from tests.support.held_port import held_port
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -215,3 +216,18 @@ def test_a_broker_that_is_not_configured_is_wrong_use(config):
     )
     assert done.returncode == 2
     assert "zerodha" in done.stderr
+
+
+def test_a_login_without_brokers_says_where_they_are_looked_for(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert main(["login", "nosuch"]) == 2
+    assert capsys.readouterr().err == (
+        "there is no broker to log in to: no settings file was given (--config FILE), so only ONEBROKER_ variables of the "
+        "environment count\n"
+    )
+    path = tmp_path / "onebroker.toml"
+    path.write_text("[service]\nport = 1\n")
+    assert main(["login", "nosuch", "--config", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"there is no broker to log in to: {path} has no section [brokers.CODE] (docs/brokers.md)\n"
+    )

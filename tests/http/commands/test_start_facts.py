@@ -19,6 +19,7 @@ from onebroker.http.commands.start_facts import (
     LOGIN_SECONDS,
     STORE_AWAY,
     login_kinds,
+    no_file_lines,
     start_lines,
     started,
     wait_for_stored_logins,
@@ -87,6 +88,16 @@ def test_brokers_that_all_have_a_login_need_no_person(tmp_path):
     assert "  no login     none: every broker has a login" in lines
     assert "  calendar     always open" in lines
     assert not any("person" in line for line in lines)
+
+
+def test_a_start_without_a_settings_file_says_so_where_a_broker_or_the_key_is_missing(tmp_path):
+    bare = started(tree(always_open()), ADDRESS, settings(tmp_path), None)
+    (line,) = no_file_lines(bare, has_file=False)
+    assert line.startswith("  settings     no settings file was given (--config FILE)")
+    assert no_file_lines(bare, has_file=True) == ()
+    whole = settings(tmp_path, api_key="key-1", api_secret="secret-1")
+    house = tree(always_open(), zerodha=LoginState.LIVE)
+    assert no_file_lines(started(house, ADDRESS, whole, None), has_file=False) == ()
 
 
 async def test_a_start_waits_for_the_stored_logins_but_not_for_long(autojump_clock):

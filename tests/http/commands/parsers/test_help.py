@@ -76,6 +76,14 @@ def test_each_option_is_explained_and_says_what_holds_without_it(command: Comman
             assert "(default: " in text, name
 
 
+def test_no_option_is_the_beginning_of_an_option_of_onebroker_itself():
+    """argparse reads such an option as an abbreviation before it looks at the command."""
+    own, *others = ALL
+    names = [name for action in own.parser._actions for name in action.option_strings if name not in ("-h", "--help")]
+    given = {name for command in others for action in command.parser._actions for name in action.option_strings}
+    assert [name for name in given if any(long.startswith(name) for long in names)] == []
+
+
 def test_every_command_names_a_function_that_runs_it():
     for command in runnable():
         module, _, function = command.parser.get_default("runs").partition(":")
