@@ -1,6 +1,7 @@
 """What `/api/health` shows of the engine, of a halt by hand, of candles and of the charges tables."""
 
 from datetime import date, datetime, timedelta
+from types import SimpleNamespace
 
 from onebroker.actors.engine.context.messages import EngineStatus
 from onebroker.actors.history.backfill_job import BackfillProgress
@@ -10,9 +11,18 @@ from onebroker.actors.history.messages import LastLoad
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import Halt, HaltMode
 from onebroker.actors.store.merge_result import Merged
+from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.clock import IST
-from onebroker.http.composition import charges_health, engine_health, halt_health, history_health
+from onebroker.config.exchange_documents import exchange_documents
+from onebroker.http.composition import (
+    charges_health,
+    engine_health,
+    halt_health,
+    history_health,
+    market_health,
+    part_health,
+)
 
 RUNNING = EngineStatus(running=True, reason="", trouble="no open order acts until …")
 EVENING = datetime(2026, 11, 20, 16, 15, tzinfo=IST).timestamp()
@@ -103,3 +113,20 @@ def test_loads_are_shown_by_market_with_what_failed_and_when_the_next_is_due():
 def test_health_tells_when_they_were_compared_and_what_is_wrong():
     assert charges_health(built_in_charges(), CHECKED) == {"checked": CHECKED.isoformat(), "problem": None}
     assert str(CHECKED) in str(charges_health(built_in_charges(), OLD)["problem"])
+
+
+def test_the_market_shows_only_calendars_that_an_exchange_trades():
+    calendar = calendar_from_documents(exchange_documents())
+    market = market_health(calendar, datetime(2026, 11, 25, 11, 0, tzinfo=IST))
+    assert market["nse equity"] == {"today": "trading", "open": True, "known_until": "2026-12-31"}
+    assert [name for name in market if name.startswith("mcx")] == ["mcx commodity"]
+    night = market_health(calendar, datetime(2026, 11, 25, 3, 0, tzinfo=IST))
+    assert night["nse equity"]["open"] is False
+
+
+def test_a_broker_shows_when_it_was_last_seen_in_each_document():
+    reads = (SimpleNamespace(broker="dhan", as_of="2026-11-25T09:15:00"), SimpleNamespace(broker="groww", as_of=None))
+    documents = {"funds": Published(SimpleNamespace(reads=reads)), "trades": Published(None)}
+    assert part_health("dhan", documents) == {"funds": "2026-11-25T09:15:00"}
+    assert part_health("groww", documents) == {"funds": None}
+    assert part_health("upstox", documents) == {"funds": None}
