@@ -1,5 +1,6 @@
 """`onebroker`: reads the command and runs it. Only this module and `commands/` know both the actor tree and the application."""
 
+import argparse
 import importlib
 import os
 import sys
@@ -18,15 +19,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed.print_help(sys.stderr)
         return WRONG_USE
     from onebroker.http.commands.exit_codes import run_to_exit_code
-    from onebroker.http.commands.log_lines import log_to_stderr
 
     os.umask(0o077)  # the files that a command writes hold tokens, orders and logins
+    if getattr(parsed, "has_log", True):
+        _open_log(parsed)
+    return run_to_exit_code(lambda: _function(parsed.runs)(parsed))
+
+
+def _open_log(parsed: argparse.Namespace) -> None:
+    from onebroker.http.commands.log_lines import log_to_stderr
+
     log_to_stderr(
         parsed.log_level or getattr(parsed, "usual_log_level", "warning"),
         parsed.log_format,
         beside=getattr(parsed, "log_beside", False),
     )
-    return run_to_exit_code(lambda: _function(parsed.runs)(parsed))
 
 
 def _function(named: str) -> Callable[[Any], int]:

@@ -3,14 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from onebroker.actors.store.data_directory import DataDirectoryBusy
-from onebroker.actors.store.durable import DurableBusy, DurableError
-from onebroker.actors.store.embedded import NoServerBinary
-from onebroker.actors.store.interface import StoreError
-from onebroker.actors.store.server_address import StoreRefused
-from onebroker.config.settings import SettingsError
 from onebroker.http.commands.printable import printable
-from onebroker.http.listener.accept_loop import ListenError
 
 DONE = 0
 WRONG_USE = 2
@@ -26,37 +19,55 @@ class CommandFailed(Exception):
         self.code = code
 
 
-_CODES: dict[type[Exception], int] = {
-    SettingsError: WRONG_USE,
-    NoServerBinary: WRONG_USE,
-    StoreRefused: WRONG_USE,
-    DataDirectoryBusy: STORE_BUSY,
-    DurableBusy: STORE_BUSY,
-    DurableError: NOTHING_REACHABLE,
-    ListenError: NOTHING_REACHABLE,
-    StoreError: NOTHING_REACHABLE,
-}
+def _codes() -> dict[type[Exception], int]:
+    """Return error -> exit code. The errors are imported only when a command fails, so that light commands stay light."""
+    from onebroker.actors.store.data_directory import DataDirectoryBusy
+    from onebroker.actors.store.durable import DurableBusy, DurableError
+    from onebroker.actors.store.embedded import NoServerBinary
+    from onebroker.actors.store.interface import StoreError
+    from onebroker.actors.store.server_address import StoreRefused
+    from onebroker.config.settings import SettingsError
+    from onebroker.http.listener.accept_loop import ListenError
+
+    return {
+        SettingsError: WRONG_USE,
+        NoServerBinary: WRONG_USE,
+        StoreRefused: WRONG_USE,
+        DataDirectoryBusy: STORE_BUSY,
+        DurableBusy: STORE_BUSY,
+        DurableError: NOTHING_REACHABLE,
+        ListenError: NOTHING_REACHABLE,
+        StoreError: NOTHING_REACHABLE,
+    }
 
 
 def run_to_exit_code(command: Callable[[], int]) -> int:
     """Run a command. Errors that a person can fix become a sentence and their exit code; all other errors pass through."""
-    expected: tuple[type[Exception], ...] = (CommandFailed, *_CODES)
     try:
         return command()
-    except expected as error:
-        return _say(error)
-    except BaseExceptionGroup as group:
-        known, other = group.split(expected)
-        if known is None or other is not None:
+    except CommandFailed as error:
+        return _say(error, error.code)
+    except (Exception, BaseExceptionGroup) as error:
+        codes = _codes()
+        fixable = _fixable(error, (CommandFailed, *codes))
+        if fixable is None:
             raise
-        return _say(_first(known))
+        if isinstance(fixable, CommandFailed):
+            return _say(fixable, fixable.code)
+        return _say(fixable, next(code for kind, code in codes.items() if isinstance(fixable, kind)))
 
 
-def _say(error: BaseException) -> int:
+def _fixable(error: BaseException, expected: tuple[type[Exception], ...]) -> BaseException | None:
+    """Return the expected error; the first of a group that holds no other errors; None for any other error."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error if isinstance(error, expected) else None
+    known, other = error.split(expected)
+    return None if known is None or other is not None else _first(known)
+
+
+def _say(error: BaseException, code: int) -> int:
     sys.stderr.write("".join(f"{printable(line)}\n" for line in str(error).split("\n")))
-    if isinstance(error, CommandFailed):
-        return error.code
-    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), WRONG_USE)
+    return code
 
 
 def _first(error: BaseException) -> BaseException:

@@ -92,13 +92,19 @@ def _broker(code: str, broker: Mapping[str, Any]) -> list[str]:
     return [
         code,
         broker["login"],
-        _feed(broker["market_feed"]),
+        _market_feed(broker["market_feed"]),
         _feed(broker["order_feed"]),
         _oldest(broker.get("parts", {})),
         "no limit" if room and room["entry_room"] is None else _text(room.get("entry_room")),
         _text(sent) if cap is None else f"{_text(sent)} of {cap}",
         _last_error(broker),
     ]
+
+
+def _market_feed(feed: Mapping[str, Any]) -> str:
+    """Return the state of a market feed; a feed that no instrument needs is idle."""
+    needed = feed["subscribed"] or feed["trouble"]
+    return _feed(feed) if feed["connected"] or needed else "idle"
 
 
 def _feed(feed: Mapping[str, Any] | None) -> str:

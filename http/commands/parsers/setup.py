@@ -73,3 +73,4 @@ def _add_completion(commands: "Commands[argparse.ArgumentParser]") -> None:
         runs="completion:run",
     )
     parser.add_argument("shell", choices=("bash", "zsh"), help="the shell that reads the script")
+    parser.set_defaults(has_log=False)  # nothing to log, and the log is not imported

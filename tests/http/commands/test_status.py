@@ -11,7 +11,7 @@ from onebroker.http.commands.screen import plain
 
 pytestmark = pytest.mark.unit
 
-FEED = {"connected": True, "trouble": None}
+FEED = {"connected": True, "trouble": None, "subscribed": 3}
 BROKER = {
     "login": "live",
     "trouble": None,
@@ -37,7 +37,7 @@ HEALTH = {
     "brokers": {
         "zerodha": BROKER,
         "dhan": {**BROKER, "login": "needed", "trouble": "the login has ended", "parts": {"funds": None},
-                 "market_feed": {"connected": False}, "room": None, "read_errors": {"funds": "no login"}},
+                 "market_feed": {**FEED, "connected": False}, "room": None, "read_errors": {"funds": "no login"}},
     },
     "documents": {"funds": "2026-11-25T09:14:58", "trades": None},
 }  # fmt: skip
@@ -87,6 +87,12 @@ def test_a_service_that_names_no_problems_shows_those_of_its_orders():
     lines = plain(health_block(health | {"order_problems": [order, {**order, "message": "over", "ended": True}]}))
     assert any(line.startswith("20 units without a stop") for line in lines)
     assert not any(line.startswith("over") for line in lines)
+
+
+def test_a_market_feed_that_nothing_needs_is_idle_and_not_down():
+    idle = {**BROKER, "market_feed": {"connected": False, "trouble": None, "subscribed": 0}}
+    lines = plain(health_block(HEALTH | {"brokers": {"groww": idle}}))
+    assert words_of(lines, "groww")[2] == "idle"
 
 
 def test_a_service_without_brokers_is_shown_too():

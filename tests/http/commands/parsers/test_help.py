@@ -24,7 +24,7 @@ from tests.support.patience import PATIENCE_SECONDS
 pytestmark = pytest.mark.unit
 
 ALL = commands()
-HEAVY = ("polars", "redis", "quart", "duckdb", "trio", "asks", "rich", "shtab", "onebroker.actors", "onebroker.brokers")
+HEAVY = ("polars", "redis", "quart", "duckdb", "trio", "asks", "rich", "onebroker.actors", "onebroker.brokers")
 
 _LOADED = """
 import contextlib, io, json, sys
@@ -40,6 +40,7 @@ print(json.dumps(said))
 
 def test_help_and_version_import_nothing_of_the_product():
     asked = [[*command.name.split(), "--help"] for command in ALL] + [["--version"]]
+    asked.append(["completion", "bash"])
     done = subprocess.run(
         [sys.executable, "-c", _LOADED],
         input=json.dumps(asked),
