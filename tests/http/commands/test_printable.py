@@ -10,6 +10,7 @@ import pytest
 
 from onebroker.http.commands.exit_codes import CommandFailed, run_to_exit_code
 from onebroker.http.commands.printable import PrintableFormatter, printable
+from tests.support.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.unit
 
@@ -55,10 +56,12 @@ def test_a_sentence_of_a_command_moves_no_cursor(capsys) -> None:
 
 def test_what_a_command_writes_is_its_owners_alone_and_headers_are_logged_at_no_level(tmp_path) -> None:
     program = (
-        "import logging, onebroker.http.__main__ as m\n"
-        "m.run_to_exit_code = lambda run: open('written', 'w').close() or 0\n"
-        "m.main(['--log-level', 'debug', 'simulator'])\n"
+        "import logging\n"
+        "from onebroker.http.__main__ import main\n"
+        "from onebroker.http.commands import exit_codes\n"
+        "exit_codes.run_to_exit_code = lambda run: open('written', 'w').close() or 0\n"
+        "main(['--log-level', 'debug', 'simulator'])\n"
         "assert not any(logging.getLogger(name).isEnabledFor(logging.INFO) for name in ('hpack', 'hpack.hpack', 'h2'))\n"
     )
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, umask=0o022, check=True)
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, umask=0o022, check=True, timeout=PATIENCE_SECONDS)
     assert stat.S_IMODE((tmp_path / "written").stat().st_mode) == 0o600
