@@ -1,5 +1,5 @@
-"""Every event that the service tells: name, level, fields. An event is a transition, never a repeated state. The log writes
-one line for each event.
+"""Every event that the service tells: name, level, fields. An event is a transition, never a repeated state. The log writes one line for each event
+of its level, the audit (`actors/audit/`) one line for each event.
 
 This is the only place that names events and their fields; `docs/events.md` is made from it. No field holds a secret: no access token, no key, no
 PIN. Prices are rupees as decimal text, quantities units, `parent`, `leg` and `intent` ids, `broker` a code.
@@ -148,6 +148,61 @@ class ClientRefused(Event):
     count: int
 
 
+@attrs.frozen(kw_only=True)
+class SettingsUsed(Event):
+    """The settings that differ from their defaults. Told once, at the start."""
+
+    name: ClassVar[str] = "settings.used"
+    level: ClassVar[int] = logging.DEBUG
+
+    values: tuple[str, ...]
+    """`section.name=value`; a secret is `***`, and an address has no user and no password."""
+
+
+# --- requests -----------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class RequestAsked(Event):
+    """A request that can change something was admitted. Told before it is acted on."""
+
+    name: ClassVar[str] = "request.asked"
+    level: ClassVar[int] = logging.DEBUG
+
+    request: str
+    """Short id of the request; its `request.answered` has the same."""
+    who: str
+    """`token`: the access token. `api key`: the API key and secret (connect). `control socket`: a command of this machine."""
+    address: str | None
+    """Of the client. For the control socket its user and process, where the system tells them."""
+    method: str
+    """HTTP's method; `COMMAND` for the control socket."""
+    path: str
+    """The path with its query; for the control socket the command's name."""
+    body: str | None = None
+    """The body as it came, at most 256 KiB of it. Secrets in it are `***`."""
+    body_bytes: int | None = None
+    """Bytes of the whole body."""
+
+
+@attrs.frozen(kw_only=True)
+class RequestAnswered(Event):
+    """The answer to a `request.asked`."""
+
+    name: ClassVar[str] = "request.answered"
+    level: ClassVar[int] = logging.DEBUG
+
+    request: str
+    status: int | None
+    """HTTP's status. None for the control socket, and where the client left or the service stopped before there was an answer."""
+    error: str | None = None
+    """The sentence of a refusal; of a list the first one."""
+    parents: tuple[str, ...] | None = None
+    """The parents that the answer names."""
+    intents: tuple[str, ...] | None = None
+    """The intents that the answer names."""
+
+
 # --- brokers ------------------------------------------------------------------------------------------------------------
 
 
@@ -267,6 +322,26 @@ class BudgetFull(Event):
 
 
 # --- orders -------------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class OrderDecided(Event):
+    """The engine has chosen the broker of an order, or found that no broker can take it."""
+
+    name: ClassVar[str] = "order.decided"
+    level: ClassVar[int] = logging.DEBUG
+
+    intent: str
+    parent: str | None = None
+    """None for an order that was refused before it became a parent."""
+    leg: str | None = None
+    """None where no broker can take the order."""
+    broker: str | None = None
+    """None: no broker can take the order."""
+    skipped: tuple[str, ...] = ()
+    """The brokers that were passed over: `code: why`."""
+    words: str | None = None
+    """Why no broker gets the order."""
 
 
 @attrs.frozen(kw_only=True)
@@ -481,11 +556,54 @@ class HaltOff(Event):
     level: ClassVar[int] = logging.WARNING
 
 
+# --- the audit ----------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class AuditDay(Event):
+    """The audit has begun a new day's file. The figures of the file before it are an anchor: lines that are cut off that file later are missed by
+    them."""
+
+    name: ClassVar[str] = "audit.day"
+
+    day: str
+    """The day of the file before, YYYY-MM-DD."""
+    lines: int
+    """The running number of its last line."""
+    last_hash: str
+    """The hash of its last line."""
+
+
+@attrs.frozen(kw_only=True)
+class AuditTorn(Event):
+    """The audit ended in the middle of a line, after a kill or a full disk. The bytes stay, and the audit goes on after them."""
+
+    name: ClassVar[str] = "audit.torn"
+    level: ClassVar[int] = logging.WARNING
+
+    file: str
+    bytes: int
+    """How many bytes of the line are there."""
+    torn_hash: str
+    """SHA-256 of these bytes."""
+
+
+@attrs.frozen(kw_only=True)
+class AuditLost(Event):
+    """Events found no room in the audit, because its file could not be written for too long. They are not in the audit."""
+
+    name: ClassVar[str] = "audit.lost"
+    level: ClassVar[int] = logging.WARNING
+
+    count: int
+
+
 ALL: tuple[type[Event], ...] = (
     Started, Stopped, ClockStepped, CalendarEnds, CatalogueBuilt, ProblemBegan, ProblemOver, ClientRefused,
+    SettingsUsed, RequestAsked, RequestAnswered,
     LoginDone, LoginNeeded, LoginRefused, FeedUp, FeedDown, FeedMute, ReadFailing, ReadOk, BudgetFull,
-    OrderSent, OrderAnswered, OrderUnknown, OrderSettled, OrderRejected, OrderFilled, ParentMoved, ExposureUnprotected,
-    ExposureProtected, ParentTrouble, ParentTroubleOver, LossLock, HaltOn, HaltOff,
+    OrderDecided, OrderSent, OrderAnswered, OrderUnknown, OrderSettled, OrderRejected, OrderFilled, ParentMoved, ExposureUnprotected,
+    ExposureProtected, ParentTrouble, ParentTroubleOver, LossLock, HaltOn, HaltOff, AuditDay, AuditTorn, AuditLost,
 )  # fmt: skip
 """Every kind of event, in the order of the page."""
 
@@ -495,7 +613,7 @@ _WORD = re.compile(r"[^\s\"=\\]+")
 
 def as_text(event: Event) -> str:
     """Return an event as one line: its name, then `field=value`, each value plain where it is one word, else as a JSON text."""
-    return " ".join((event.name, *(f"{name}={_shown(value)}" for name, value in event.fields.items())))
+    return " ".join((event.name, *(f"{name}={shown(value)}" for name, value in event.fields.items())))
 
 
 def as_json(event: Event) -> dict[str, object]:
@@ -509,10 +627,11 @@ def _json_value(value: Value) -> object:
     return encodable(str(value)) if isinstance(value, str | Decimal) else value
 
 
-def _shown(value: Value) -> str:
+def shown(value: object) -> str:
+    """Return a value as the log writes it: plain where it is one word, else a JSON text; a list is words with commas."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    text = ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     return text if _WORD.fullmatch(text) else msgspec.json.encode(encodable(text)).decode()
 
 

@@ -388,6 +388,12 @@ class ChargesSettings:
 
 
 @attrs.frozen(kw_only=True)
+class AuditSettings:
+    keep_days: int = attrs.field(default=1826, validator=_positive)
+    """Days for which the files of the audit are kept: five years."""
+
+
+@attrs.frozen(kw_only=True)
 class Settings:
     service: ServiceSettings
     redis: RedisSettings = RedisSettings()
@@ -396,3 +402,4 @@ class Settings:
     brokers: Mapping[str, BrokerSettings] = attrs.field(factory=dict)
     """By broker code, in the given order; only brokers that the settings name."""
     charges: ChargesSettings = ChargesSettings()
+    audit: AuditSettings = AuditSettings()

@@ -27,6 +27,7 @@ from onebroker.config.converters import (
     unknown_key,
 )
 from onebroker.config.sections import (
+    AuditSettings,
     BrokerSettings,
     CadenceOverrides,
     ChargesSettings,
@@ -44,6 +45,7 @@ from onebroker.config.sections import (
 __all__ = [
     "BROKER_ADDRESSES",
     "BROKER_SECTION_FIELDS",
+    "AuditSettings",
     "BrokerSettings",
     "CadenceOverrides",
     "ChargesSettings",
@@ -74,6 +76,7 @@ SECTIONS: dict[str, type] = {
     "history": HistorySettings,
     "engine": EngineSettings,
     "charges": ChargesSettings,
+    "audit": AuditSettings,
 }
 """Section of the file -> its class; `brokers` is beside them."""
 _SECRETS = {"service": ("api_key", "api_secret", "metrics_token")}

@@ -15,6 +15,7 @@ from quart_trio import QuartTrio
 
 from onebroker.config.refusal import Refusal
 from onebroker.http import auth, refusals
+from onebroker.http.audited_requests import answer_audited
 from onebroker.http.listener.host_names import HostNames
 from onebroker.http.metrics.request_counts import RequestCounts
 from onebroker.http.route import Route
@@ -60,6 +61,8 @@ def _view(route: Route, services: Services) -> Callable[..., Awaitable[Response]
         """The framework passes the path's variables here too; handlers read them from `request.view_args`."""
         current: Request = request
         await auth.check_rule(route.token, current, services)
+        if route.is_audited:
+            return await answer_audited(route, current, services)
         return await route.handler(current, services)
 
     return view

@@ -26,7 +26,10 @@ async def check_rule(rule: TokenRule, request: Request, services: Services) -> N
     """Raise Refusal if `rule` does not admit the request."""
     if rule is TokenRule.OPEN or (rule is TokenRule.METRICS and await _may_read_metrics(request, services)):
         return
-    check_token(request, services)
+    if rule is TokenRule.CREDENTIALS:
+        await check_credentials(request, services)
+    else:
+        check_token(request, services)
 
 
 def check_token(request: Request, services: Services) -> None:

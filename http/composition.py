@@ -6,6 +6,7 @@ from datetime import date, datetime
 import attrs
 import trio
 
+from onebroker.actors.audit.open_audit import Audit, AuditFigures
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.clock_doubt import clock_doubt
@@ -17,6 +18,7 @@ from onebroker.actors.engine.desk.halts import halt_body
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.messages import LastLoad
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.portfolio.assembler import DocumentState
@@ -43,7 +45,14 @@ from onebroker.http.live.open_streams import Streams
 from onebroker.http.live.quote_board import QuoteBoard
 from onebroker.http.metrics.registry import Metrics
 from onebroker.http.metrics.sources import add_own_sources, add_sources
-from onebroker.http.services import HistoryServices, InstrumentServices, LiveServices, OrderServices, Services
+from onebroker.http.services import (
+    AuditServices,
+    HistoryServices,
+    InstrumentServices,
+    LiveServices,
+    OrderServices,
+    Services,
+)
 
 
 async def start_live(tree: Tree, clock: Clock, store: Store) -> LiveServices:
@@ -84,8 +93,10 @@ def build_services(
     connections: Connections,
     refused_clients: RefusedClients,
     metrics: Metrics,
+    events: Events,
+    audit: Audit,
 ) -> Services:
-    """Return what the routes need: from `tree`, from the streams, and from the listener's connections. `metrics` reads all of it from now on."""
+    """Return what the routes need: from `tree`, from the streams, from the listener's connections, and from the audit. `metrics` reads all of it from now on."""
     add_sources(
         metrics,
         tree,
@@ -100,11 +111,13 @@ def build_services(
         settings=settings.service,
         token=tree.token,
         token_actor=tree.token_actor,
+        events=events,
         refused_clients=refused_clients,
-        actors=tree.supervisor.states,
-        crashes=tree.crashes.records,
+        actors=lambda: {**tree.supervisor.states(), **audit.actors()},
+        crashes=lambda: (*tree.crashes.records(), *audit.crashes()),
         problems=tree.problems.look,
         store_reachable=lambda: store.reachable,
+        audit=AuditServices(folder=audit.folder),
         health_sources={
             "brokers": lambda: {
                 code: {**broker_health(handle), "parts": part_health(code, tree.documents)}
@@ -123,6 +136,7 @@ def build_services(
             "reference": lambda: _reference_health(tree),
             "history": lambda: history_health(tree.last_load.value, tree.collected.value, tree.backfill.value),
             "disk": lambda: disk_health(tree.room.value),
+            "audit": lambda: audit_health(audit.figures()),
             "streams": lambda: attrs.asdict(live.streams.figures()),
             "connections": lambda: attrs.asdict(connections.figures()),
         },
@@ -195,6 +209,11 @@ def part_health(broker: str, documents: Mapping[Resource, Published[DocumentStat
         for resource, published in documents.items()
         if (state := published.value) is not None
     }
+
+
+def audit_health(figures: AuditFigures) -> dict[str, object]:
+    """Return what `/api/health` shows of the audit: lines written and events lost since the start, events that wait, and what is wrong now."""
+    return {**attrs.asdict(figures), "synced_at": _moment(figures.synced_at)}
 
 
 def unknown_orders(strangers: Mapping[tuple[str, str], OrderRow]) -> list[dict[str, object]]:

@@ -11,6 +11,7 @@ from onebroker.http.route import Answer, Parameter, Route, TokenRule
 
 _SECURITY: dict[TokenRule, list[dict[str, list[str]]]] = {
     TokenRule.OPEN: [],
+    TokenRule.CREDENTIALS: [{"apiKey": [], "apiSecret": []}],
     TokenRule.REQUIRED: [{"accessToken": []}],
     TokenRule.METRICS: [{"accessToken": []}, {"metricsToken": []}],
 }
@@ -39,6 +40,8 @@ def openapi_document(routes: tuple[Route, ...]) -> dict[str, object]:
         "components": {
             "securitySchemes": {
                 "accessToken": {"type": "apiKey", "in": "header", "name": "access-token"},
+                "apiKey": {"type": "apiKey", "in": "header", "name": "api-key"},
+                "apiSecret": {"type": "apiKey", "in": "header", "name": "api-secret"},
                 "metricsToken": {"type": "http", "scheme": "bearer"},
             },
             "schemas": {
@@ -107,7 +110,7 @@ def _schema(row: Parameter) -> dict[str, object]:
 
 
 def _responses(route: Route) -> dict[str, object]:
-    token = () if route.token is TokenRule.OPEN else (_TOKEN_REFUSED,)
+    token = () if route.token in (TokenRule.OPEN, TokenRule.CREDENTIALS) else (_TOKEN_REFUSED,)
     answers = (*route.answers, *token, _OTHER_NAME)
     responses: dict[str, object] = {}
     for status in sorted({answer.status for answer in answers}):

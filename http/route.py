@@ -23,6 +23,8 @@ class TokenRule(Enum):
     OPEN = "open"
     REQUIRED = "required"
     """Needs the access token."""
+    CREDENTIALS = "credentials"
+    """Needs the API key and the API secret of the settings."""
     METRICS = "metrics"
     """Needs the access token, or `Authorization: Bearer` with the metrics token of the settings."""
 
@@ -78,7 +80,14 @@ class Route:
     not inside it. If the array names no other items, its items are the body of the single form."""
     only_these_keys: bool = False
     """Whether a body with any other key is refused (`http.bodies.body_keys`)."""
+    reads_only: bool = False
+    """Whether the route changes nothing though its method is not GET: the list form of a read."""
     answers: tuple[Answer, ...]
+
+    @property
+    def is_audited(self) -> bool:
+        """Whether its requests can change something, so that each of them and its answer is a line of the audit (`http.audited_requests`)."""
+        return self.method != "GET" and not self.reads_only
 
     @property
     def endpoint(self) -> str:

@@ -19,6 +19,7 @@ How to add an area (http/routes/session.py is a finished example):
 from onebroker.http.route import Route
 from onebroker.http.routes import (
     api_pages,
+    audit,
     catalogue,
     health,
     history,
@@ -55,6 +56,7 @@ _AREAS: tuple[Route, ...] = (
     *orders_parents.ROUTES,
     *orders_flatten.ROUTES,
     *orders_halt.ROUTES,
+    *audit.ROUTES,
     *stream.ROUTES,
 )
 

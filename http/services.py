@@ -7,6 +7,7 @@ and `attrs.evolve` it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import attrs
 import trio
@@ -18,6 +19,7 @@ from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.health.problem import Standing
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.history.messages import HistoryMessage
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import CrashRecord
@@ -84,6 +86,15 @@ class HistoryServices:
 
 
 @attrs.frozen(kw_only=True)
+class AuditServices:
+    """The audit's files, which are read in worker threads."""
+
+    folder: Path
+    readers: trio.CapacityLimiter = attrs.field(factory=lambda: trio.CapacityLimiter(2))
+    """At most so many are read at the same time."""
+
+
+@attrs.frozen(kw_only=True)
 class LiveServices:
     """The stream of live data (`/stream`)."""
 
@@ -107,6 +118,8 @@ class Services:
     token: Published[HeldToken | None]
     """None until the token actor has read the stored token."""
     token_actor: Address[TokenMessage]
+    events: Events = attrs.field(factory=Events)
+    """Where requests that can change something are told; the default tells nobody (tests)."""
     refused_clients: RefusedClients = attrs.field(factory=RefusedClients)
     """Tells the clients that are refused; the default tells nobody (tests)."""
     connects: ConnectGuard = attrs.field(default=attrs.Factory(_connect_guard, takes_self=True))
@@ -138,6 +151,15 @@ class Services:
 
     history: HistoryServices | None = None
     """What candles and ticks need; None without such routes (tests of other areas)."""
+
+    audit: AuditServices | None = None
+    """What the audit's route needs; None where there is no audit (tests of other areas)."""
+
+    def required_audit(self) -> AuditServices:
+        """Return `audit`. Without it the composition keeps no audit, so a call is a fault of ours (LookupError)."""
+        if self.audit is None:
+            raise LookupError("no audit services")
+        return self.audit
 
     def required_history(self) -> HistoryServices:
         """Return `history`. Without it the composition has no such routes, so a call is a fault of ours (LookupError)."""

@@ -22,10 +22,12 @@ from onebroker.actors.engine.orders.record_events import state_event
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parents import Parents
+from onebroker.actors.engine.placing.message_events import passed_over
 from onebroker.actors.engine.plan.stored_tree import encode_plan
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import AlreadyThere, FencedOut, Set, SetAdd, StoreError, StreamAdd
+from onebroker.config.events import OrderDecided
 from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
@@ -145,6 +147,10 @@ class Admission:
             choice = choose(placed_order(place.order), self._context)
             if not choice.candidates:
                 refusal = none_left(choice, choice.skipped)
+                decided = OrderDecided(
+                    intent=place.intent_id, skipped=passed_over(choice.skipped), words=refusal.body.get("error")
+                )
+                self._context.events.tell(decided)
                 self._answer_unplaced(place, attrs.evolve(refusal, body={**refusal.body, "intent_id": place.intent_id}))
                 return None
         record = self._new_parent(place)

@@ -47,6 +47,10 @@ class ProblemKind(StrEnum):
     """A part of the service crashed within the last 10 minutes. It runs again, or it is tried again.
 
     Subject: the part. Do: read the log, and report the error."""
+    AUDIT = "audit"
+    """The audit cannot be written, or has lost events.
+
+    Subject: empty or `lost`. Do: look at the disk and the rights of the folder `audit`."""
     ORDER_UNKNOWN = "order_unknown"
     """For over a minute it is not known whether a broker has an order.
 

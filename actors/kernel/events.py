@@ -1,4 +1,5 @@
-"""Hands events (`config/events.py`) to the listeners that the composition chose. The log is one (`write_to_log`).
+"""Hands events (`config/events.py`) to the listeners that the composition chose. The log is one (`write_to_log`), the audit is
+another (`actors/audit/`).
 
 Telling never waits and never raises: it happens in the middle of an order. A listener that has more to do than to count keeps the event and
 does its work in a task of its own.
@@ -32,4 +33,5 @@ class Events:
 
 def write_to_log(event: Event) -> None:
     """Write an event as one line of the log; the event itself goes along for other forms of the line."""
-    _log.log(event.level, "%s", as_text(event), extra={"event": event})
+    if _log.isEnabledFor(event.level):  # the text of a large request takes time
+        _log.log(event.level, "%s", as_text(event), extra={"event": event})

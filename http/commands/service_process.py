@@ -10,6 +10,10 @@ from pathlib import Path
 import attrs
 import trio
 
+from onebroker.actors.audit.day_files import FOLDER as AUDIT_FOLDER
+from onebroker.actors.audit.open_audit import Audit, open_audit
+from onebroker.actors.audit.problems import audit_problems
+from onebroker.actors.audit.writer import AuditPlace
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.builder import ProcessBuilder
 from onebroker.actors.history.duck import open_history
@@ -29,9 +33,10 @@ from onebroker.config.calendars import Calendar, DocumentCalendar, JoinedCalenda
 from onebroker.config.charges.load import age_warning, built_in_charges
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
-from onebroker.config.events import Started, Stopped
+from onebroker.config.events import SettingsUsed, Started, Stopped
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.settings import Settings
+from onebroker.config.shown_settings import shown_settings
 from onebroker.http.app import build_app
 from onebroker.http.commands.calendar_end import tell_calendar_ends
 from onebroker.http.commands.start_facts import started, wait_for_stored_logins
@@ -116,10 +121,18 @@ async def run_service(options: ServiceOptions) -> None:
 
     Raises ListenError, StoreRefused, StoreError, NoServerBinary (in groups).
     """
-    service = options.settings.service
     raise_file_limit()
     metrics = Metrics()
-    events = Events(write_to_log, metrics.hear)
+    log = Events(write_to_log)
+    place = AuditPlace(folder=options.data_directory.path / AUDIT_FOLDER, keep_days=options.settings.audit.keep_days)
+    async with open_audit(place, options.clock, log) as audit:  # it ends last, so that `stop` is a line of it too
+        events = Events(write_to_log, metrics.hear, audit.hear)
+        events.tell(SettingsUsed(values=tuple(f"{name}={text}" for name, text in shown_settings(options.settings))))
+        await _run(options, events, metrics, audit)
+
+
+async def _run(options: ServiceOptions, events: Events, metrics: Metrics, audit: Audit) -> None:
+    service = options.settings.service
     refused_clients = RefusedClients(events)
     connections = Connections(clients=refused_clients)
     tls = None
@@ -133,8 +146,9 @@ async def run_service(options: ServiceOptions) -> None:
         async with _running_tree(options, events) as (tree, store), trio.open_nursery() as serving:
             live = await start_live(tree, options.clock, store)
             tree.problems.add(lambda: connection_problems(connections))
+            tree.problems.add(lambda: audit_problems(audit.figures()))
             services = build_services(
-                tree, options.settings, options.clock, store, live, connections, refused_clients, metrics
+                tree, options.settings, options.clock, store, live, connections, refused_clients, metrics, events, audit
             )
             await tree.supervisor.start(Child(name="loop lag", build=lambda: metrics.loop_lag, policy=FOREVER))
             app = build_app(services)
@@ -175,6 +189,7 @@ async def run_service(options: ServiceOptions) -> None:
                 ),
                 clock=options.clock,
                 data_dir=options.data_directory.path,
+                events=events,
             )
             await serving.start(serve_control, options.data_directory.path / SOCKET_NAME, context)
             addresses = await serving.start(listen)

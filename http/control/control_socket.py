@@ -19,6 +19,8 @@ access token, to `token`.
 """
 
 import os
+import socket
+import struct
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -35,6 +37,7 @@ from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.messages import CollectorMessage, HistoryMessage
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.reference.messages import ReferenceMessage, Reload
@@ -44,6 +47,7 @@ from onebroker.brokers.broker import Login
 from onebroker.brokers.requests import BrokerError
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.refusal import Refusal
+from onebroker.http import request_events
 from onebroker.http.control import backfill_commands, desk_commands, history_commands, reading_commands
 from onebroker.http.listener.fault_isolation import contained
 
@@ -91,6 +95,8 @@ class ControlContext:
     readings: reading_commands.Readings
     clock: Clock
     data_dir: Path
+    events: Events = attrs.field(factory=Events)
+    """Where commands are told."""
 
 
 async def serve_control(
@@ -131,7 +137,7 @@ async def _answer_one(stream: trio.SocketStream, context: ControlContext) -> Non
                 request = _read(await _read_line(stream))
                 if (seconds := _LONG.get(request.get("command", ""))) is not None:
                     scope.deadline = trio.current_time() + seconds + SEND_SECONDS
-                await _send(stream, await _work(request, context, stream))
+                await _send(stream, await _told_work(request, context, stream))
         except (trio.BrokenResourceError, trio.TooSlowError):
             return  # the client has left
 
@@ -147,6 +153,33 @@ def _read(line: bytes) -> Mapping[str, str]:
         return msgspec.json.decode(line, type=dict[str, str])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
+
+
+async def _told_work(request: Mapping[str, str], context: ControlContext, stream: trio.SocketStream) -> dict[str, Any]:
+    """Do a command between its two events (`http.request_events`)."""
+    request_id = request_events.new_request_id()
+    context.events.tell(request_events.command_asked(request_id, request, _peer(stream)))
+    told = request_events.answered(request_id, None, _NO_ANSWER)
+    try:
+        answer = await _work(request, context, stream)
+        told = request_events.answered(request_id, None, msgspec.json.encode(answer))
+    finally:
+        context.events.tell(told)
+    return answer
+
+
+_NO_ANSWER = b'{"error":"no answer: the client left, or the service stopped"}'
+_CREDENTIALS = struct.Struct("3i")
+"""Process, user and group of a socket's other end, as Linux gives them."""
+
+
+def _peer(stream: trio.SocketStream) -> str | None:
+    """Return who runs the command; None where the system does not tell."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return None
+    process, user, _ = _CREDENTIALS.unpack(stream.socket.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size))
+    return f"user {user}, process {process}"
 
 
 async def _work(request: Mapping[str, str], context: ControlContext, stream: trio.SocketStream) -> dict[str, Any]:

@@ -29,6 +29,7 @@ CONTENT_SECURITY_POLICY = (
 
 _RULES = {
     TokenRule.OPEN: "no token",
+    TokenRule.CREDENTIALS: "API key and secret",
     TokenRule.REQUIRED: "access token",
     TokenRule.METRICS: "access token or metrics token",
 }

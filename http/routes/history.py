@@ -210,6 +210,7 @@ ROUTES = (
     ),
     Route(
         method="POST",
+        reads_only=True,
         path="/api/instruments/prices",
         handler=many_prices,
         tag="history",
@@ -249,6 +250,7 @@ ROUTES = (
     ),
     Route(
         method="POST",
+        reads_only=True,
         path="/api/instruments/ticks",
         handler=many_ticks,
         tag="history",

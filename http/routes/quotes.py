@@ -92,6 +92,7 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
         ),
         Route(
             method="POST",
+            reads_only=True,
             path=path,
             handler=_of_many(build),
             tag="quotes",

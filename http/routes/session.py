@@ -22,7 +22,6 @@ async def welcome(request: Request, services: Services) -> Response:
 
 
 async def connect(request: Request, services: Services) -> Response:
-    await auth.check_credentials(request, services)
     row: AccessToken = await services.token_actor.ask(lambda reply: Connect(reply=reply), ASK_SECONDS)
     return render.json_answer({"access-token": row.token, "expires_at": row.expires_at})
 
@@ -54,7 +53,7 @@ ROUTES = (
         method="POST",
         path="/api/session/connect",
         handler=connect,
-        token=TokenRule.OPEN,
+        token=TokenRule.CREDENTIALS,
         tag="session",
         summary="Open the day's session, or join the one that is open",
         parameters=(API_KEY, API_SECRET),

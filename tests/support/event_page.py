@@ -22,8 +22,8 @@ _HEAD = """# Events
 
 <!-- written by tests/support/event_page.py from config/events.py -->
 
-An event is a change in the service: an order leaves, a login ends, a feed falls silent. It is told once, when it happens, and it is one line of the
-log. In plain text the line is the event's name, then `field=value`. A value that is not one word stands in quotes, as a JSON text:
+An event is a change in the service: an order leaves, a login ends, a feed falls silent. It is told once, when it happens. It is one line of the
+[audit](audit.md), and one line of the log if the log's level shows it. In plain text the line is the event's name, then `field=value`. A value that is not one word stands in quotes, as a JSON text:
 
 ```
 2026-11-25T09:15:00.123+05:30 INFO onebroker.events: order.answered broker=zerodha verb=place outcome=rejected words="RMS: margin exceeds"
@@ -90,6 +90,19 @@ _EXAMPLES: Mapping[str, Value] = {
     "do": "log in: onebroker login zerodha",
     "mode": "reduce_only",
     "reason": "the strategy is wrong",
+    "values": ("service.port=9000", "service.api_key=***"),
+    "request": "4f1c09a2b7d3",
+    "who": "token",
+    "method": "DELETE",
+    "path": "/api/orders/cancel?order_id=251125000012345",
+    "status": 200,
+    "intent": "0b6f4d7e-58a1-4a0e-8c22-5f1f0f4c7a11",
+    "skipped": ("dhan: the rate budget is full",),
+    "lines": 48213,
+    "last_hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "file": "2026-11-25.jsonl",
+    "bytes": 181,
+    "torn_hash": "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
 }
 """Field -> its value in the example lines."""
 
@@ -106,6 +119,8 @@ _OWN: Mapping[str, Mapping[str, Value]] = {
     "read.ok": {"seconds": 21.4},
     "budget.full": {"why": "10 orders in a second"},
     "order.answered": {"words": None},
+    "request.asked": {"address": "127.0.0.1"},
+    "audit.day": {"day": "2026-11-24"},
     "order.unknown": {"words": "no answer within 10 s"},
     "order.settled": {"state": "open"},
     "order.rejected": {"words": "RMS: margin exceeds"},

@@ -22,6 +22,7 @@ from onebroker.actors.engine.parent.first_answer import ANSWER_BEFORE_DEADLINE_S
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.parent.work import WorkTroubles
 from onebroker.actors.engine.placing.margin_choice import choose_asking
+from onebroker.actors.engine.placing.message_events import decided_event
 from onebroker.actors.engine.placing.seats import ROOM_BEFORE_DEADLINE_SECONDS, Planned, Seat, take_room
 from onebroker.actors.engine.placing.send_once import send_ahead
 from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, session_day
@@ -88,7 +89,13 @@ class SimpleWork:
         skipped = by_code((*choice.skipped, *passed))
         self._skip(skipped)
         if planned is None:
-            self._parent.first_answer.refuse(place, none_left(choice, skipped))
+            refusal = none_left(choice, skipped)
+            words = refusal.body.get("error")
+            self._context.events.tell(decided_event(self._record, None, None, skipped, words))
+            self._parent.first_answer.refuse(place, refusal)
+        else:
+            leg = planned.leg
+            self._context.events.tell(decided_event(self._record, leg.leg_id, leg.broker, skipped))
         return planned
 
     def _skip(self, skipped: tuple[Skipped, ...]) -> None:

@@ -1,8 +1,11 @@
-"""The event that is told when an order message leaves (`order.sent`), for each kind of message. Pure."""
+"""The events of a broker's choice (`order.decided`), and of an order message that leaves (`order.sent`), for each kind of message. Pure."""
 
+from collections.abc import Iterable
+
+from onebroker.actors.engine.choice.broker_checks import Skipped
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
 from onebroker.brokers.records import OrderRow
-from onebroker.config.events import OrderSent
+from onebroker.config.events import OrderDecided, OrderSent
 
 
 def place_event(record: ParentRecord, leg: LegRecord, instrument_id: str) -> OrderSent:
@@ -22,6 +25,25 @@ def place_event(record: ParentRecord, leg: LegRecord, instrument_id: str) -> Ord
         price=leg.price,
         trigger_price=leg.trigger_price,
     )
+
+
+def decided_event(
+    record: ParentRecord, leg_id: str | None, broker: str | None, skipped: Iterable[Skipped], words: object = None
+) -> OrderDecided:
+    """Return the event of the choice of a broker; `words` say why there is none."""
+    return OrderDecided(
+        intent=record.intent_id,
+        parent=record.parent_order_id,
+        leg=leg_id,
+        broker=broker,
+        skipped=passed_over(skipped),
+        words=None if words is None else str(words),
+    )
+
+
+def passed_over(skipped: Iterable[Skipped]) -> tuple[str, ...]:
+    """Return the brokers that were passed over, each with its reason."""
+    return tuple(f"{skip.broker}: {skip.reason}" for skip in skipped)
 
 
 def cancel_event(broker: str, row: OrderRow, parent_id: str | None = None, leg_id: str | None = None) -> OrderSent:

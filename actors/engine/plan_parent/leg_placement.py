@@ -25,6 +25,7 @@ from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import leg_sent
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.placing.margin_choice import choose_asking
+from onebroker.actors.engine.placing.message_events import decided_event
 from onebroker.actors.engine.placing.seats import Planned, Seat, take_room
 from onebroker.actors.engine.placing.send_once import send_ahead
 from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, session_day
@@ -36,6 +37,7 @@ from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.sessions.messages import Origin, Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, Set, StoreError
+from onebroker.config.events import OrderDecided
 from onebroker.config.messages import orders as texts
 from onebroker.config.messages import references as reference_texts
 from onebroker.config.messages import unknown_orders as unknown_texts
@@ -90,6 +92,8 @@ class Placing:
         self._waiting = waiting
         self._under_way = looks.under_way
         self._number = next_number(leg.leg_id for leg in parent.record.legs)
+        self._undecided: dict[str, OrderDecided] = {}
+        """Part -> what was told last of its order, while no broker can take it."""
 
     async def place(self, new: NewLeg, deadline: float | None, origin: Origin | None) -> Placed | NotPlaced | Dropped:
         """Place one leg. `deadline` in monotonic seconds for the first legs, whose caller waits; else None. `origin`: what made the look that
@@ -126,6 +130,7 @@ class Placing:
             resting = attrs.evolve(new, validity=Validity.DAY)
             choice = await choose_asking(order_of(resting, instrument, closes=closes, prefer=prefer), self._context)
         if choice.refusal is not None:
+            self._tell_no_broker(record, new.part, choice.skipped, choice.refusal)
             return NotPlaced(choice.refusal, passes=runs and choice.refusal.status == 503)
         number = max(self._number, next_number(leg.leg_id for leg in self._recorder.record.legs))
         self._number = number + 1
@@ -145,13 +150,25 @@ class Placing:
             rows = tuple({"broker": skip.broker, "reason": skip.reason} for skip in skipped)
             self._recorder.change(attrs.evolve(self._recorder.record, skipped=rows))
         if planned is not None:
+            self._undecided.pop(new.part, None)
+            leg = planned.leg
+            self._context.events.tell(decided_event(record, leg.leg_id, leg.broker, skipped))
             return planned
+        refusal = none_left(choice, skipped)
+        self._tell_no_broker(record, new.part, skipped, refusal)
         if self._number == number + 1:
             self._number = number  # else hours of waiting use up the numbers by which a lost order is found (K19)
         passing = PASSES if runs else {Why.RATE}
-        return NotPlaced(
-            _reason(none_left(choice, skipped), skipped), passes=any(skip.why in passing for skip in skipped)
-        )
+        return NotPlaced(_reason(refusal, skipped), passes=any(skip.why in passing for skip in skipped))
+
+    def _tell_no_broker(
+        self, record: ParentRecord, part: str, skipped: tuple[Skipped, ...], refusal: EngineAnswer
+    ) -> None:
+        """Tell that no broker can take the part's order now; the same reasons again, at a later try, are no new event."""
+        event = decided_event(record, None, None, skipped, refusal.body.get("error"))
+        if self._undecided.get(part) != event:
+            self._undecided[part] = event
+            self._context.events.tell(event)
 
     def _earlier_broker(self, new: NewLeg, instrument: Instrument) -> str | None:
         """Return the broker of the part's first order, else of the parent's first order in the instrument, so that all is in one place

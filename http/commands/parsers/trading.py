@@ -1,10 +1,19 @@
-"""Parsers of the commands about the running service: `login`, `check`, `status`, `orders`, `token`, `halt`, `resume`, `flatten`."""
+"""Parsers of the commands about the running service: `login`, `check`, `status`, `orders`, `token`, `halt`, `resume`, `flatten`,
+`audit`."""
 
 import argparse
 from pathlib import Path
 
 from onebroker.http.commands.parsers import words
-from onebroker.http.commands.parsers.form import Commands, add_command, add_config, add_data_dir, add_json, add_service
+from onebroker.http.commands.parsers.form import (
+    Commands,
+    add_command,
+    add_config,
+    add_data_dir,
+    add_group,
+    add_json,
+    add_service,
+)
 
 
 def add_parsers(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -16,6 +25,7 @@ def add_parsers(commands: "Commands[argparse.ArgumentParser]") -> None:
     _add_halt(commands)
     _add_resume(commands)
     _add_flatten(commands)
+    _add_audit(commands)
 
 
 def _add_login(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -160,6 +170,38 @@ def _add_flatten(commands: "Commands[argparse.ArgumentParser]") -> None:
         help=f"the word {words.FLATTEN_WORD}, so that it is not asked for (default: asked for on a terminal)",
     )
     add_service(parser)
+
+
+def _add_audit(commands: "Commands[argparse.ArgumentParser]") -> None:
+    verbs = add_group(
+        commands,
+        "audit",
+        summary="check the audit, or show the lines of a parent",
+        about="The audit of the service: every order, answer, fill, request and login, one line each. Both verbs read its files, with a running "
+        "service and without.",
+        example="onebroker audit verify --config onebroker.toml",
+    )
+    verify = add_command(
+        verbs,
+        "verify",
+        summary="find out whether a line was changed, removed, inserted or moved",
+        about="Follow the chain of hashes through all files. Exit code 0 when the audit is whole, 1 when it is not, 4 when a file cannot be read.",
+        example="onebroker audit verify --config onebroker.toml",
+        runs="audit:run_verify",
+    )
+    show = add_command(
+        verbs,
+        "show",
+        summary="print every line of a parent, of its legs and of its requests, oldest first",
+        about="Print what the audit holds of a parent. Exit code 1 when there is no line of it, 4 when a file cannot be read.",
+        example="onebroker audit show 7f3a1c52-0d5e-4c0b-9a53-3f0f1d8f6f10 --config onebroker.toml",
+        runs="audit:run_show",
+    )
+    show.add_argument("parent", metavar="PARENT", help="the parent_id of an answer")
+    add_json(show, "print the lines as they are in the file")
+    for verb in (verify, show):
+        add_config(verb)
+        add_data_dir(verb, "the data directory whose audit is read")
 
 
 def add_support_bundle(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -1,0 +1,77 @@
+"""What is shown of the settings: all that differs from its default, and no secret."""
+
+from onebroker.config.settings import build_settings
+from onebroker.config.shown_settings import shown_settings, without_password
+from tests.support.every_case import every_case
+
+SECRET = "s3cr3t-of-the-test"
+KNOWN = {"zerodha": frozenset({"api_key", "totp"}), "dhan": frozenset({"access_token"})}
+HOSTS = {"zerodha": frozenset({"order_url"})}
+
+
+def shown(**values):
+    return shown_settings(build_settings(values, known_brokers=KNOWN, second_hosts=HOSTS))
+
+
+def test_only_what_has_no_default_is_shown_of_settings_that_are_not_set():
+    assert shown(service={"data_dir": "/data"}) == [("service.data_dir", "/data")]
+
+
+def test_what_differs_is_shown_by_its_name_in_the_file():
+    rows = shown(
+        service={"data_dir": "/data", "port": 9000, "host_names": ["a.example", "b.example"], "plain_text": True},
+        history={"record": "all"},
+        engine={
+            "daily_loss_limit": 5000,
+            "freeze_quantities": {"NIFTY": 1800},
+            "square_off": {"equity": "15:00"},
+            "protection_bands": {"shares": [{"percent": 3}]},
+        },
+        brokers={"dhan": {"enabled": False, "rate": {"orders": {"second": 5}}}},
+        audit={"keep_days": 30},
+    )
+    assert dict(rows) == {
+        "service.data_dir": "/data",
+        "service.port": "9000",
+        "service.host_names": '["a.example","b.example"]',
+        "service.plain_text": "true",
+        "history.record.scope": "all",
+        "engine.daily_loss_limit": "5000",
+        "engine.freeze_quantities.NIFTY": "1800",
+        "engine.square_off.equity": "15:00:00",
+        "engine.protection_bands.shares": '[{"below":null,"percent":"3"}]',
+        "brokers.dhan.enabled": "false",
+        "brokers.dhan.rate.orders.second": "5",
+        "audit.keep_days": "30",
+    }
+
+
+def test_no_secret_is_shown():
+    address = f"http://user:{SECRET}@127.0.0.1:1/path?token={SECRET}"
+    urls = ("rest_url", "login_url", "stream_url", "order_stream_url", "instruments_url", "order_url")
+    rows = shown(
+        service={"data_dir": "/data", **dict.fromkeys(("api_key", "api_secret", "metrics_token"), SECRET)},
+        redis={"url": f"redis://:{SECRET}@127.0.0.1:6379/0?password={SECRET}"},
+        brokers={"zerodha": {"api_key": SECRET, "totp": SECRET, **dict.fromkeys(urls, address)}},
+    )
+    assert SECRET not in str(rows)
+    by_name = dict(rows)
+    assert by_name["service.api_key"] == by_name["brokers.zerodha.totp"] == "***"
+    assert by_name["redis.url"] == "redis://***@127.0.0.1:6379/0?***"
+    assert (
+        by_name["brokers.zerodha.rest_url"] == by_name["brokers.zerodha.order_url"] == "http://***@127.0.0.1:1/path?***"
+    )
+
+
+@every_case(
+    ("text", "expected"),
+    [
+        ("held", "held"),
+        ("https://a.example/x", "https://a.example/x"),
+        ("https://token@a.example", "https://***@a.example"),
+        ("redis+sentinel://:p@a:1,b:2/0", "redis+sentinel://***@a:1,b:2/0"),
+        ("https://[a@b", "***"),
+    ],
+)
+def test_an_address_is_shown_without_user_and_password(text: str, expected: str):
+    assert without_password(text) == expected
