@@ -3,32 +3,26 @@
 import errno
 import gzip
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import msgspec
 import pytest
 import trio
 
 from onebroker.actors.audit.day_files import days_of, packed, plain
 from onebroker.actors.audit.open_audit import Audit, open_audit
-from onebroker.actors.audit.reading import BEGIN, lines_from
 from onebroker.actors.audit.verify import verify
 from onebroker.actors.audit.waiting_events import WaitingEvents
 from onebroker.actors.audit.writer import AuditPlace
 from onebroker.actors.kernel.events import Events
 from onebroker.config.clock import IST, Clock
 from onebroker.config.events import Event, FeedUp, HaltOff, HaltOn, RequestAsked
+from tests.support.audited import at_once, audited
 
 NIGHT = datetime(2026, 11, 25, 23, 0, tzinfo=IST)
 HOUR = 3600.0
-
-
-async def at_once(work):
-    await trio.lowlevel.checkpoint()
-    return work()
 
 
 class Disk:
@@ -62,8 +56,8 @@ class House:
         async with open_audit(place, self.clock, Events(self.beside.append)) as audit:
             yield audit
 
-    def lines(self) -> list[dict[str, object]]:
-        return [msgspec.json.decode(raw) for _, raw, line in lines_from(self.folder, BEGIN) if line is not None]
+    def lines(self) -> list[Mapping[str, object]]:
+        return audited(self.folder)
 
     def names(self) -> list[str]:
         return [str(line["event"]) for line in self.lines()]
