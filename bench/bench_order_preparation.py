@@ -6,10 +6,12 @@ the store in memory, and once over an embedded Redis server in a temporary folde
 SQLite. Orders rest below the market. They are paced below the brokers' limits, so no figure includes waiting for room. The simulated market moves
 twice a second on the same loop. So the slowest figures include its steps too, and a service by itself is a little faster than these figures.
 
+Each is measured without the audit and with it (its writer on a real disk, as in the service).
+
 In the same run, Zerodha's official SDK places the same kind of order at the simulator in another process (`sdk_place_driver.py`). Measured are the
 time from its call to its first bytes leaving, and its whole call. The SDK checks nothing, chooses no broker, keeps no limit and writes nothing down.
 
-    python -m bench.bench_order_preparation [--orders 200]
+    python -m bench.bench_order_preparation [--orders 200] [--without-sdk]
 """
 
 import argparse
@@ -23,11 +25,15 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from decimal import Decimal
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import trio
 
+from onebroker.actors.audit.open_audit import open_audit
+from onebroker.actors.audit.writer import AuditPlace
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
@@ -54,10 +60,15 @@ async def _redis_store(folder: Path) -> AsyncIterator[RedisStore]:
         nursery.cancel_scope.cancel()
 
 
-async def _measure(kind: str, orders: int) -> dict[str, object]:
-    """Place `orders` orders one after the other. Return the figures of their preparation."""
+async def _measure(kind: str, orders: int, *, audited: bool) -> dict[str, object]:
+    """Place `orders` orders one after the other, with every event kept by the audit if `audited`. Return the figures of their preparation."""
     async with AsyncExitStack() as stack:
         day = Day(start=Clock().now().astimezone(IST))
+        if audited:
+            audit_folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onebroker-bench-")))
+            place = AuditPlace(folder=audit_folder, keep_days=1)
+            audit = await stack.enter_async_context(open_audit(place, day.clock, Events()))
+            day.events = Events(day.heard.append, audit.hear)
         if kind == "redis":
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onebroker-bench-")))
             day.store = await stack.enter_async_context(_redis_store(folder))
@@ -66,7 +77,7 @@ async def _measure(kind: str, orders: int) -> dict[str, object]:
         await stack.enter_async_context(day.service())
         took = [await _place(day, number) for number in range(WARM_UP_ORDERS + orders)][WARM_UP_ORDERS:]
     brokers = ",".join(sorted({broker for broker, _ in took}))
-    return _row(f"ours, {kind}", brokers, [milliseconds for _, milliseconds in took])
+    return _row(f"{kind}, audit" if audited else f"ours, {kind}", brokers, [milliseconds for _, milliseconds in took])
 
 
 def _row(what: str, brokers: str, milliseconds: list[float]) -> dict[str, object]:
@@ -143,9 +154,15 @@ async def _place(day: Day, number: int) -> tuple[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--orders", type=int, default=200, help="orders over each store")
+    parser.add_argument("--without-sdk", action="store_true", help="measure only our own")
     options = parser.parse_args()
-    rows = [trio.run(_measure, kind, options.orders, strict_exception_groups=True) for kind in ("memory", "redis")]
-    rows += _sdk(options.orders)
+    rows = [
+        trio.run(partial(_measure, kind, options.orders, audited=audited), strict_exception_groups=True)
+        for kind in ("memory", "redis")
+        for audited in (False, True)
+    ]
+    if not options.without_sdk:
+        rows += _sdk(options.orders)
     print("".join(f"{name:>20}" for name in rows[0]))
     for row in rows:
         print("".join(f"{value!s:>20}" for value in row.values()))

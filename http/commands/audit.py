@@ -15,9 +15,9 @@ from onebroker.actors.audit.reading import lines_of_parent
 from onebroker.actors.audit.verify import Verdict, verify
 from onebroker.actors.store.data_directory import is_held
 from onebroker.config.events import shown
+from onebroker.http.commands.command_settings import data_dir_of
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
-from onebroker.http.commands.command_settings import data_dir_of
 
 NOT_WHOLE = NOTHING_FOUND = 1
 
