@@ -1,7 +1,7 @@
 """What is shown of the settings: all that differs from its default, and no secret."""
 
 from onebroker.config.settings import build_settings
-from onebroker.config.shown_settings import shown_settings, without_password
+from onebroker.config.shown_settings import shown_settings
 from tests.support.every_case import every_case
 
 SECRET = "s3cr3t-of-the-test"
@@ -14,7 +14,7 @@ def shown(**values):
 
 
 def test_only_what_has_no_default_is_shown_of_settings_that_are_not_set():
-    assert shown(service={"data_dir": "/data"}) == [("service.data_dir", "/data")]
+    assert shown(service={"data_dir": "/data"}) == (("service.data_dir", "/data"),)
 
 
 def test_what_differs_is_shown_by_its_name_in_the_file():
@@ -33,13 +33,13 @@ def test_what_differs_is_shown_by_its_name_in_the_file():
     assert dict(rows) == {
         "service.data_dir": "/data",
         "service.port": "9000",
-        "service.host_names": '["a.example","b.example"]',
+        "service.host_names": "a.example, b.example",
         "service.plain_text": "true",
-        "history.record.scope": "all",
+        "history.record": "all",
         "engine.daily_loss_limit": "5000",
         "engine.freeze_quantities.NIFTY": "1800",
-        "engine.square_off.equity": "15:00:00",
-        "engine.protection_bands.shares": '[{"below":null,"percent":"3"}]',
+        "engine.square_off.equity": "15:00",
+        "engine.protection_bands.shares": "percent=3",
         "brokers.dhan.enabled": "false",
         "brokers.dhan.rate.orders.second": "5",
         "audit.keep_days": "30",
@@ -57,21 +57,17 @@ def test_no_secret_is_shown():
     assert SECRET not in str(rows)
     by_name = dict(rows)
     assert by_name["service.api_key"] == by_name["brokers.zerodha.totp"] == "***"
-    assert by_name["redis.url"] == "redis://***@127.0.0.1:6379/0?***"
-    assert (
-        by_name["brokers.zerodha.rest_url"] == by_name["brokers.zerodha.order_url"] == "http://***@127.0.0.1:1/path?***"
-    )
+    assert by_name["redis.url"] == "redis://127.0.0.1:6379/0"
+    assert by_name["brokers.zerodha.rest_url"] == by_name["brokers.zerodha.order_url"] == "http://127.0.0.1:1/path"
 
 
 @every_case(
     ("text", "expected"),
     [
-        ("held", "held"),
-        ("https://a.example/x", "https://a.example/x"),
-        ("https://token@a.example", "https://***@a.example"),
-        ("redis+sentinel://:p@a:1,b:2/0", "redis+sentinel://***@a:1,b:2/0"),
-        ("https://[a@b", "***"),
+        ("redis://a.example/0", "redis://a.example/0"),
+        ("redis://token@a.example", "redis://a.example"),
+        ("redis+sentinel://:p@a:1,b:2/0", "redis+sentinel://a:1,b:2/0"),
     ],
 )
 def test_an_address_is_shown_without_user_and_password(text: str, expected: str):
-    assert without_password(text) == expected
+    assert dict(shown(service={"data_dir": "/data"}, redis={"url": text}))["redis.url"] == expected
