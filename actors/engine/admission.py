@@ -67,7 +67,7 @@ class Admission:
     async def receive(self, place: Place, nursery: trio.Nursery) -> None:
         """Take up an intent while others are being journaled; an intent with references or a plan is taken up once it is ready."""
         self._context.in_hand.add(place.intent_id)
-        if is_ready(place.order):
+        if is_ready(place.order, self._context):
             await self._room.acquire()
             nursery.start_soon(self._take_up, place, nursery, self._next_turn())
         else:

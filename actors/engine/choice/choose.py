@@ -1,6 +1,7 @@
 """The whole choice: what refuses the order outright, the candidates in order, the skipped brokers, and the answer when no broker is left
 (order-engine 4, 4.1)."""
 
+import itertools
 import logging
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -15,7 +16,7 @@ from onebroker.actors.engine.choice.expected_price import expected_price, market
 from onebroker.actors.engine.choice.intraday_cutoffs import intraday_closed
 from onebroker.actors.engine.choice.leg_order import LegOrder
 from onebroker.actors.engine.choice.market_protection import needs_stand_in, stand_in, tick_of
-from onebroker.actors.engine.choice.ranking import is_holder, ranked, reduces, sold_out_today
+from onebroker.actors.engine.choice.ranking import is_holder, passes_lock, ranked, sold_out_today
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.context.trading_gate import Passage
@@ -58,18 +59,18 @@ class _Facts:
 def choose(order: LegOrder, context: EngineContext) -> Choice:
     """Check every broker, or only the pinned one, in its present state. First come the checks that refuse the order as a whole, then each broker.
 
-    While the day is locked, only brokers remain whose position the whole order reduces (order-engine 4.7).
+    While entries are locked out, only brokers remain at which the whole order reduces a position (order-engine 4.7, 4.10).
     """
     size = contract_size(order.instrument)
     now, price = context.clock.now(), expected_price(order, context.quotes)
     levies = levies_of(order, price, context.charges, now.date())
     facts = _Facts(order=order, now=now, price=price, levies=levies, size=size)
     candidates = list(_candidates(facts, context))
-    locked = None if order.exit else context.entry_lock()
+    locked = None if order.exit and order.own_units is None else context.entry_lock()
     stopped = context.gate.refusal(Passage.EXIT)  # not even orders that reduce a position pass; exits wait
     if stopped is not None:
         return Choice(order=order, refusal=stopped if order.closes else locked or stopped)
-    if locked is not None and not any(map(reduces, candidates)):
+    if locked is not None and not any(map(passes_lock, candidates)):
         return Choice(order=order, refusal=locked)
     if (refusal := _size_refusal(order, size)) is not None:
         return Choice(order=order, refusal=refusal)
@@ -146,22 +147,41 @@ def _candidates(facts: _Facts, context: EngineContext) -> Iterator[Candidate]:
                 unanswered=context.failures.unanswered(code, context.clock.monotonic()),
                 intraday_closed=intraday_closed(order, cutoff, facts.now),
                 size=facts.size,
-                in_flight=_in_flight(order, code, context),
+                in_flight=in_flight(order, code, context),
                 freeze=freeze_of(order.instrument, code, context.settings.freeze_quantities),
             )
 
 
-def _in_flight(order: LegOrder, code: str, context: EngineContext) -> int:
-    """Return the units of our own orders on this side that are under way to a broker or of unknown outcome."""
+def in_flight(order: LegOrder, code: str, context: EngineContext, leg_id: str | None = None) -> int:
+    """Return the units of our own orders on this side that are under way to a broker, of unknown outcome, or not in its book yet. With `leg_id`,
+    the order's own leg: only of the orders before it."""
     listing = order.instrument.listings.get(code)
     if listing is None:
         return 0
     wanted = (code, listing.broker_token, order.product, order.transaction_type)
+    shown = context.sessions[code].view.value
+    before = itertools.takewhile(lambda leg: leg.leg_id != leg_id, context.legs.unfinished)
     return sum(
-        leg.quantity
-        for leg in context.legs.unsettled
+        leg.quantity - leg.filled_quantity
+        for leg in before
         if (leg.broker, leg.instrument_token, leg.product, leg.transaction_type) == wanted
+        and not leg.given_up
+        and leg.order_id not in shown.orders
+        and leg.order_id not in shown.unseen
     )
+
+
+def still_passes(candidate: Candidate, leg_id: str, context: EngineContext) -> bool:
+    """Whether an order that passed the lock when its broker was chosen still passes now, when its leg is written and the message is about to
+    leave. Of orders that would reduce one position at the same time, the first legs pass."""
+    code = candidate.broker.code
+    now = Candidate(
+        broker=candidate.broker,
+        view=context.sessions[code].view.value,
+        order=candidate.order,
+        in_flight=in_flight(candidate.order, code, context, leg_id),
+    )
+    return passes_lock(now, leg_id)
 
 
 def _as_sent(order: LegOrder, handle: SessionHandle, context: EngineContext) -> LegOrder:
@@ -176,7 +196,7 @@ def _as_sent(order: LegOrder, handle: SessionHandle, context: EngineContext) -> 
 
 
 def _locked_out(candidate: Candidate, locked: EngineAnswer | None) -> Skipped | None:
-    if locked is None or reduces(candidate):
+    if locked is None or passes_lock(candidate):
         return None
     return Skipped(candidate.broker.code, str(locked.body["error"]))
 

@@ -1,5 +1,6 @@
 """One broker order that needs a broker: from a place request, or a leg of a plan (order-engine 4)."""
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import attrs
@@ -33,6 +34,9 @@ class LegOrder:
     exit: bool = False
     """An exit of a running plan, a position close or flatten: the engine itself knows that it closes. Not a caller's flag; the loss lockout lets
     it through (4.7)."""
+    own_units: Callable[[str, str | None], int] | None = attrs.field(default=None, eq=False, repr=False)
+    """For an exit of what its own plan has filled: (broker, leg id) -> the units that the plan holds there and that the exit may close. The leg
+    id is the exit's own once it has a leg. None for any other order."""
 
     @property
     def segment(self) -> str:

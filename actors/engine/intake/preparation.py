@@ -10,13 +10,14 @@ import attrs
 import trio
 
 from onebroker.actors.engine.choice.choose import choose
-from onebroker.actors.engine.choice.leg_order import LegOrder
+from onebroker.actors.engine.choice.leg_order import LegOrder, placed_order
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.messages import EngineAnswer, PlaceBody
 from onebroker.actors.engine.intake.intake_context import Today
 from onebroker.actors.engine.intake.open_positions import fresh_positions, shown_positions
 from onebroker.actors.engine.intake.reference_resolution import resolve
 from onebroker.actors.engine.intake.synthetic import completed, defaults_of, settled
+from onebroker.actors.engine.placing.settled_positions import is_settled, settle
 from onebroker.actors.engine.plan.machine.advance import Outcome, advance
 from onebroker.actors.engine.plan.machine.conditions import undirected
 from onebroker.actors.engine.plan.machine.look import Inputs
@@ -42,9 +43,9 @@ PAST = timedelta(days=30)
 """The last trading days are searched for within this period."""
 
 
-def is_ready(order: PlaceBody) -> bool:
-    """Whether an order can be journaled as it is: a simple order without references."""
-    return order.references is None and order.plan is None
+def is_ready(order: PlaceBody, context: EngineContext) -> bool:
+    """Whether an order can be journaled as it is: a simple order without references, for which no position has to be read again."""
+    return order.references is None and order.plan is None and is_settled(placed_order(order), context)
 
 
 async def ready(order: PlaceBody, context: EngineContext) -> PlaceBody:
@@ -66,6 +67,7 @@ async def _ready(order: PlaceBody, context: EngineContext) -> PlaceBody:
     order = completed(order, world)
     root = order.plan
     if root is None:
+        await settle(placed_order(order), context)
         return order
     preset = None if order.routed_from is None else PRESETS[order.routed_from]
     body = Body(defaults=defaults_of(order), world=world)
@@ -84,7 +86,7 @@ async def _ready(order: PlaceBody, context: EngineContext) -> PlaceBody:
         if preset is not None and preset.check_market is not None:
             preset.check_market(order.preset, body, PlanMarket(context, ()))
     _check_directions(root, context)
-    _check_lockout(root, context)
+    await _check_lockout(root, context)
     return attrs.evolve(order, plan=root)
 
 
@@ -155,15 +157,17 @@ def _check_directions(root: Part, context: EngineContext) -> None:
             raise Refusal(503, life_texts.NO_QUOTE_FOR_CONDITION if refused is None else refused.sentence)
 
 
-def _check_lockout(root: Part, context: EngineContext) -> None:
+async def _check_lockout(root: Part, context: EngineContext) -> None:
     """Refuse an order if the day's loss stops every order that it begins with, as a simple order is refused: it would only wait to be refused
     (4.7)."""
     locked = context.entry_lock()
-    if locked is not None and all(_is_stopped(part, locked, context) for part in first_orders_of(root)):
+    if locked is None:
+        return
+    if all([await _is_stopped(part, locked, context) for part in first_orders_of(root)]):
         raise Refusal(locked.status, str(locked.body["error"]))
 
 
-def _is_stopped(part: OrderPart, locked: EngineAnswer, context: EngineContext) -> bool:
+async def _is_stopped(part: OrderPart, locked: EngineAnswer, context: EngineContext) -> bool:
     """Whether the day's loss stops an entry, given the present positions. An exit, or an order that is sized later, is judged when it is due."""
     latest = context.catalogue.value.latest
     instrument = None if latest is None else latest.instrument(part.instrument_id)
@@ -178,6 +182,7 @@ def _is_stopped(part: OrderPart, locked: EngineAnswer, context: EngineContext) -
         quantity=units,
         broker=part.broker,
     )
+    await settle(order, context)
     return choose(order, context).refusal == locked
 
 

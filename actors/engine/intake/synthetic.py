@@ -13,11 +13,12 @@ import msgspec
 from onebroker.actors.engine.context.messages import PlaceBody
 from onebroker.actors.engine.orders.reference_values import QuantityKind
 from onebroker.actors.engine.plan.parts import FromPosition, Part, TogetherPart
+from onebroker.actors.engine.plan.reading.exit_marks import marked
 from onebroker.actors.engine.plan.reading.json_fields import WORKING_VALUES, Fields
 from onebroker.actors.engine.plan.reading.presets import held
 from onebroker.actors.engine.plan.reading.reading_context import Defaults, World
 from onebroker.actors.engine.plan.reading.tree import read_plan
-from onebroker.actors.engine.plan.reading.tree_checks import check_tree, marked
+from onebroker.actors.engine.plan.reading.tree_checks import check_tree
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.part_builders import body_price
 from onebroker.actors.engine.presets.part_builders import order as one_order

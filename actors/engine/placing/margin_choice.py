@@ -15,6 +15,7 @@ from onebroker.actors.engine.choice.fund_checks import by_margin, margin_figure
 from onebroker.actors.engine.choice.leg_order import LegOrder
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.placing.seats import ticket
+from onebroker.actors.engine.placing.settled_positions import settle
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.messages import AskMargin
 
@@ -25,7 +26,9 @@ FRESH_SECONDS = 60.0
 
 
 async def choose_asking(order: LegOrder, context: EngineContext) -> Choice:
-    """Choose as `choose` does, with the margin figures that brokers give for the order."""
+    """Choose as `choose` does, with the margin figures that brokers give for the order. While entries are locked out, wait a moment for positions
+    that show the last fills."""
+    await settle(order, context)
     choice = choose(order, context)
     if not by_margin(order):
         return choice

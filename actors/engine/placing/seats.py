@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import attrs
 
 from onebroker.actors.engine.choice.broker_checks import Candidate, Skipped, Why
-from onebroker.actors.engine.choice.ranking import is_holder, reduces
+from onebroker.actors.engine.choice.choose import still_passes
+from onebroker.actors.engine.choice.ranking import is_holder, passes_lock
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.leg_tokens import leg_token
@@ -19,7 +20,6 @@ from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable
 from onebroker.brokers.transport.priorities import Priority
-from onebroker.config.clock import Clock
 from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import OrderStatus
 
@@ -61,7 +61,7 @@ class Seat:
     """What makes the order."""
 
 
-def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
+def _build(seat: Seat, candidate: Candidate, context: EngineContext) -> Built | Skipped:
     broker, order, listing = candidate.broker, candidate.order, candidate.listing
     access = candidate.view.access
     if listing is None or access is None:
@@ -86,12 +86,13 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
     )
     sent = ticket(candidate, token)
     try:
-        request = broker.orders.place_request(access, sent, clock.now())
+        request = broker.orders.place_request(access, sent, context.clock.now())
     except NotSendable as error:
         return Skipped(broker.code, str(error))
     # Brokers have their own words for after-market orders; their books give them.
     placed = placing(_as_accepted(sent), complete=not sent.after_market)
-    passage = Passage.EXIT if order.exit or reduces(candidate) else Passage.ENTRY
+    passage = Passage.EXIT if passes_lock(candidate) else Passage.ENTRY
+    sure = order.exit and order.own_units is None
     event = place_event(seat.record, leg, order.instrument.instrument_id)
     return Built(
         leg=leg,
@@ -102,6 +103,7 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
             event=event,
             passage=passage,
             origin=seat.origin,
+            still_exit=None if sure else lambda: still_passes(candidate, leg.leg_id, context),
         ),
     )
 
@@ -177,7 +179,7 @@ async def _first_of(
     skipped: list[Skipped] = []
     full: dict[str, Built] = {}
     for candidate in candidates:
-        built = _build(seat, candidate, context.clock)  # built one by one: none after the broker that gets the leg
+        built = _build(seat, candidate, context)  # built one by one: none after the broker that gets the leg
         if isinstance(built, Skipped):
             skipped.append(built)
             continue

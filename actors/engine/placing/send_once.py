@@ -45,6 +45,13 @@ class Message:
     """What it does to the risk: a halt of trading stops it or lets it pass."""
     origin: Origin | None = None
     """What made the message. None: the engine itself, when it is to be sent."""
+    still_exit: Callable[[], bool] | None = None
+    """Tells at the last moment whether an exit still only reduces a position; None where nothing can have changed that."""
+
+    def passage_now(self) -> Passage:
+        if self.passage is Passage.EXIT and self.still_exit is not None and not self.still_exit():
+            return Passage.ENTRY
+        return self.passage
 
 
 @attrs.frozen(kw_only=True)
@@ -77,7 +84,10 @@ async def send_ahead(
     except Exception:
         await handle.address.tell(ReturnRoom(permit=permit))
         raise
-    with context.gate.leaving(message.passage) as refused:
+    passage = message.passage_now()
+    with context.gate.leaving(passage) as refused:
+        if passage is not message.passage:  # an entry now, which nothing has held against the day's loss yet
+            refused = context.entry_lock()
         if refused is not None:
             await handle.address.tell(ReturnRoom(permit=permit))
             return result(Outcome.REJECTED, str(refused.body["error"]), reached=False)

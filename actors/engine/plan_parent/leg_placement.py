@@ -29,10 +29,13 @@ from onebroker.actors.engine.placing.message_events import decided_event
 from onebroker.actors.engine.placing.seats import Planned, Seat, take_room
 from onebroker.actors.engine.placing.send_once import send_ahead
 from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, session_day
-from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, NewLeg
+from onebroker.actors.engine.plan.parts import FromPosition
 from onebroker.actors.engine.plan_parent.leg_conversion import order_of
 from onebroker.actors.engine.plan_parent.looks import Looks
-from onebroker.actors.engine.plan_parent.open_plan import SENDS
+from onebroker.actors.engine.plan_parent.open_plan import SENDS, OpenPlan
+from onebroker.actors.engine.plan_parent.own_units import OwnUnits
+from onebroker.actors.engine.plan_parent.own_units import of_order as own_units_of
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.sessions.messages import Origin, Sent
 from onebroker.actors.store import keys
@@ -83,8 +86,9 @@ def next_number(leg_ids: Iterable[str]) -> int:
 class Placing:
     """Places the legs of one plan. Only the plan's actor calls it."""
 
-    def __init__(self, parent: OpenParent, looks: Looks, waiting: WaitingExits) -> None:
+    def __init__(self, parent: OpenParent, plan: OpenPlan, looks: Looks, waiting: WaitingExits) -> None:
         self._parent = parent
+        self._plan_open = plan
         self._recorder = parent.recorder
         self._context = parent.context
         self._clock = parent.clock
@@ -104,13 +108,13 @@ class Placing:
         standing = _Standing(self._under_way, new, self._clock.monotonic())
         try:
             planned = await self._plan(new, deadline, origin)
-            if isinstance(planned, NotPlaced):
+            if isinstance(planned, NotPlaced | Dropped):
                 return planned
             return await self._send(planned, new, standing, goes_again=new.is_exit and deadline is None)
         finally:
             standing.end()
 
-    async def _plan(self, new: NewLeg, deadline: float | None, origin: Origin | None) -> Planned | NotPlaced:
+    async def _plan(self, new: NewLeg, deadline: float | None, origin: Origin | None) -> Planned | NotPlaced | Dropped:
         latest = self._context.catalogue.value.latest
         instrument = None if latest is None else latest.instrument(new.instrument_id)
         runs = deadline is None  # no caller waits for the answer to an order of a running plan
@@ -121,17 +125,22 @@ class Placing:
         sized = await self._sized(new, instrument)
         if isinstance(sized, NotPlaced):
             return sized
-        new = sized
+        own_units = own_units_of(self._plan_open, sized)
+        closing = self._closing_only(sized, own_units)
+        if closing is None:
+            return Dropped()
+        new = closing
         record = self._recorder.record
         closes = record.parameters.get("closes_position") is True
         prefer = self._earlier_broker(new, instrument)
-        choice = await choose_asking(order_of(new, instrument, closes=closes, prefer=prefer), self._context)
+        order = order_of(new, instrument, closes=closes, prefer=prefer, own_units=own_units)
+        choice = await choose_asking(order, self._context)
         if not choice.candidates and new.is_strike:
-            resting = attrs.evolve(new, validity=Validity.DAY)
-            choice = await choose_asking(order_of(resting, instrument, closes=closes, prefer=prefer), self._context)
+            choice = await choose_asking(attrs.evolve(order, validity=Validity.DAY), self._context)
         if choice.refusal is not None:
             self._tell_no_broker(record, new.part, choice.skipped, choice.refusal)
-            return NotPlaced(choice.refusal, passes=runs and choice.refusal.status == 503)
+            # An exit of what was closed already waits too: what it closes may open again.
+            return NotPlaced(choice.refusal, passes=runs and (choice.refusal.status == 503 or own_units is not None))
         number = max(self._number, next_number(leg.leg_id for leg in self._recorder.record.legs))
         self._number = number + 1
         seat = Seat(
@@ -169,6 +178,16 @@ class Placing:
         if self._undecided.get(part) != event:
             self._undecided[part] = event
             self._context.events.tell(event)
+
+    def _closing_only(self, new: NewLeg, own_units: OwnUnits | None) -> NewLeg | None:
+        """Return the order; while entries are locked out, an exit at its broker no larger than what it closes. None for a reversal: the next look
+        then makes it a close."""
+        if own_units is None or self._context.entry_lock() is None:
+            return new
+        if isinstance(self._plan_open.part_at(new.part).quantity, FromPosition) and new.instance != CLOSING:
+            return None if own_units(new.broker or "", None) < new.quantity else new
+        units = new.quantity if new.broker is None else own_units(new.broker, None)
+        return attrs.evolve(new, quantity=units) if 0 < units < new.quantity else new
 
     def _earlier_broker(self, new: NewLeg, instrument: Instrument) -> str | None:
         """Return the broker of the part's first order, else of the parent's first order in the instrument, so that all is in one place

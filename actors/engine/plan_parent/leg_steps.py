@@ -10,17 +10,20 @@ from contextlib import contextmanager
 import attrs
 
 from onebroker.actors.engine.context.trading_gate import Passage
+from onebroker.actors.engine.orders.accepted_changes import Target
 from onebroker.actors.engine.orders.leg_refusals import Refusals
 from onebroker.actors.engine.orders.leg_rows import row_of
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.parent.clock_corrections import ClockPut, refusals_put_right
+from onebroker.actors.engine.parent.growth_check import passage_of
 from onebroker.actors.engine.parent.leg_cancel import NOT_SENT
 from onebroker.actors.engine.parent.leg_change import Way, priority_of_step
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.parent.parent_end import why_not_sent
 from onebroker.actors.engine.placing.retry_delays import change_seconds
 from onebroker.actors.engine.placing.write_ahead import session_day
-from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg, Leg
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, ChangeLeg, EndLeg, Leg
+from onebroker.actors.engine.plan_parent import own_units
 from onebroker.actors.engine.plan_parent.leg_conversion import leg_of
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
 from onebroker.actors.sessions.messages import Origin, Sent
@@ -142,14 +145,15 @@ class LegSteps:
                 price=action.price if action.price != leg.price else None,
                 trigger_price=action.trigger if action.trigger != leg.trigger_price else None,
             )
-            is_exit = self._plan.is_exit(leg.part)
+            is_exit = leg.instance == CLOSING or self._plan.is_exit(leg.part)
+            target = self._parent.changing.target(leg, row)
             way = Way(
                 priority=priority_of_step(change, exit=is_exit, reduces=action.reduces),
-                passage=Passage.EXIT if is_exit or action.reduces else Passage.ENTRY,
+                passage=self._passage(leg, action, change, target),
                 deadline=self._clock.monotonic() + ROOM_SECONDS,
                 origin=origin,
             )
-            target = self._parent.changing.target(leg, row)
+            self._check_gate(way)
             sent = await self._parent.changing.modify(leg, target, change, way)
             self._note_change(leg_id, action, change, sent)
         except Refusal:
@@ -158,6 +162,22 @@ class LegSteps:
             if self._left_alone.get(leg_id) == math.inf:
                 del self._left_alone[leg_id]
             self._plan.news.tell()
+
+    def _passage(self, leg: LegRecord, action: ChangeLeg, change: LegChange, target: Target) -> Passage:
+        """Return what a change does to the risk. An exit stays one as long as it closes no more than the plan holds."""
+        if action.reduces:
+            return Passage.EXIT
+        if leg.instance == CLOSING or self._plan.part_at(leg.part).known_exit:
+            units = own_units.of_leg(self._plan, leg)
+            if units is None or action.quantity - leg.filled_quantity <= units(leg.broker, leg.leg_id):
+                return Passage.EXIT
+        return passage_of(self._context, target, change)
+
+    def _check_gate(self, way: Way) -> None:
+        """Raise Refusal when a halt stops the change, so that nothing is written for it."""
+        refused = self._context.gate.refusal(way.passage)
+        if refused is not None:
+            raise Refusal(refused.status, str(refused.body["error"]))
 
     def _note_change(self, leg_id: str, action: ChangeLeg, change: LegChange, sent: Sent) -> None:
         if sent.goes_again:

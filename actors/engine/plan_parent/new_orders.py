@@ -26,7 +26,7 @@ class NewOrders:
         self._plan = plan
         self._looks = looks
         self._waiting = waiting
-        self._placing = Placing(parent, looks, waiting)
+        self._placing = Placing(parent, plan, looks, waiting)
         self.place_deadline: float | None = None
         """Monotonic seconds until which the caller of the place waits; None without one."""
         self.results: dict[str, Sent] = {}

@@ -12,7 +12,7 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import Instance, PartRecord, PartState, RowToClose
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg, ReadRows
-from onebroker.actors.engine.plan.machine.leg_changes import move_legs
+from onebroker.actors.engine.plan.machine.leg_changes import move_legs, reduce
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.part_context import Context
@@ -76,6 +76,7 @@ def _together(record: PartRecord, ends: Sequence[Verdict]) -> Verdict:
 
 def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, over: bool) -> Verdict | None:
     """Send the missing units of a row and move its resting legs. Return how the row has ended; None while it goes on."""
+    row = _not_reversed(look, part, row)
     # A leg that its broker never had does not count: the row is read again before another order leaves.
     legs = [leg for leg in look.legs(part) if leg.instance == row.key and not goes_again(part, leg)]
     verdict = _stopped(part, row, legs)
@@ -83,6 +84,7 @@ def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, 
     if verdict is None:
         if not over:
             _send(sending, row, legs)
+            _shrink(sending, legs)
         move_legs(sending, [leg for leg in legs if leg.live])
     if any(leg.live for leg in legs) or _on_the_way(look, part, row):
         return None
@@ -127,8 +129,6 @@ def _send(sending: Sending, row: RowToClose, legs: Sequence[Leg]) -> None:
         return
     if _is_old(look, part, fresh_start=not legs and not under_way):
         look.note(part, rows_again=True)
-    elif not legs and not under_way and _must_not_reverse(look, row):
-        _close_only(look, part, row)
     else:
         sending.place(missing, asked=asked)
 
@@ -139,18 +139,27 @@ def _is_old(look: Look, part: OrderPart, *, fresh_start: bool) -> bool:
     return read_at is None or (fresh_start and look.now - read_at > ROWS_SECONDS)
 
 
-def _must_not_reverse(look: Look, row: RowToClose) -> bool:
-    return row.units > abs(row.quantity) and look.market.lockout() is not None
+def _shrink(sending: Sending, legs: Sequence[Leg]) -> None:
+    """Take off a row's resting orders what is more than the row still wants: a reversal has become a close."""
+    too_much = sum(leg.committed for leg in legs) - sending.target
+    for leg in reversed(legs):
+        off = min(too_much, leg.unfilled) if leg.live else 0
+        if off > 0:
+            too_much -= off
+            if leg.changeable:
+                reduce(sending.look, leg, leg.quantity - off)
 
 
-def _close_only(look: Look, part: OrderPart, row: RowToClose) -> None:
-    """Reduce a reversal to a close: on a locked-out day it opens nothing (3.44)."""
-    why = look.market.lockout()
-    assert why is not None
+def _not_reversed(look: Look, part: OrderPart, row: RowToClose) -> RowToClose:
+    """Return the row. While entries are locked out, a reversal is only a close: it opens nothing (3.44)."""
+    why = look.market.lockout() if row.units > abs(row.quantity) else None
+    if why is None:
+        return row
     rows = look.record(part).rows or ()
     closing = attrs.evolve(row, units=abs(row.quantity))
     replaced = tuple(closing if known_row.key == row.key else known_row for known_row in rows)
     look.note(part, rows=replaced, status_message=texts.closed_not_reversed(why))
+    return closing
 
 
 # --- what was read --------------------------------------------------------------------------------------------------------

@@ -18,11 +18,12 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
 )
 from onebroker.actors.engine.plan.reading.conditions import read_lifetime, read_when
+from onebroker.actors.engine.plan.reading.exit_marks import marked
 from onebroker.actors.engine.plan.reading.json_fields import WORKING_VALUES, Fields
 from onebroker.actors.engine.plan.reading.orders import read_order
 from onebroker.actors.engine.plan.reading.presets import read_preset
 from onebroker.actors.engine.plan.reading.reading_context import Defaults, Preset, Surroundings, World
-from onebroker.actors.engine.plan.reading.tree_checks import check_tree, marked
+from onebroker.actors.engine.plan.reading.tree_checks import check_tree
 from onebroker.actors.engine.plan.reading.value_rules import choice, flag, word_of
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as texts

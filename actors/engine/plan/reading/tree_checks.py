@@ -1,10 +1,9 @@
-"""The checks that need the whole tree: sums, counts, depth, and quantities against lots, slices and the freeze quantity. Also marks
-which orders are exits (order-engine 0, 1.1, 1.3, 1.5, 4.4). Pure; raises Refusal. Trees of presets get the same checks.
+"""The checks that need the whole tree: sums, counts, depth, and quantities against lots, slices and the freeze quantity
+(order-engine 1.1, 1.3, 1.5, 4.4). Pure; raises Refusal. Trees of presets get the same checks.
 """
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from functools import partial
 
 import attrs
 
@@ -23,11 +22,9 @@ from onebroker.actors.engine.plan.execution_kinds import (
 )
 from onebroker.actors.engine.plan.market import Terms
 from onebroker.actors.engine.plan.parts import (
-    FromPosition,
     OneCancelsOthersPart,
     OrderPart,
     Part,
-    SequencePart,
     Share,
     TogetherPart,
     Units,
@@ -41,7 +38,6 @@ from onebroker.actors.engine.plan.reading.reading_context import Defaults, World
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as texts
 from onebroker.config.refusal import Refusal
-from onebroker.config.vocabulary import Side
 
 MOST_PARTS = 60
 MOST_ORDERS = 40
@@ -203,34 +199,3 @@ def _terms(instrument: Instrument) -> Terms:
 
 def _refusal(part: Part, sentence: str) -> Refusal:
     return Refusal(400, texts.at(part.path, sentence))
-
-
-# --- exits -------------------------------------------------------------------------------------------------------------------
-
-
-def marked(
-    part: Part,
-    *,
-    closes_position: bool,
-    closing: tuple[str, Side] | None = None,
-    above: frozenset[Side] = frozenset(),
-) -> Part:
-    """Return the tree with `is_exit` and `known_exit` set as section 0 says. A flag that is already set stays.
-
-    `closes_position` is the caller's word. `closing` is what the engine itself knows: the instrument whose position is closed, and the
-    closing side. A part with another instrument or the other side may open something. `above` are the sides of the order parts whose
-    links are above this part.
-    """
-    below = partial(marked, closes_position=closes_position, closing=closing)
-    match part:
-        case OrderPart():
-            side = Side(part.transaction_type)
-            link = None if part.each_fill is None else below(part.each_fill, above=above | {side})
-            told = closing == (part.instrument_id, side)
-            known = part.known_exit or told or side.opposite in above or isinstance(part.quantity, FromPosition)
-            exits = part.is_exit or closes_position or known
-            return attrs.evolve(part, is_exit=exits, known_exit=known, each_fill=link)
-        case SequencePart():
-            return attrs.evolve(part, first=below(part.first, above=above), then=below(part.then, above=above))
-        case TogetherPart() | OneCancelsOthersPart():
-            return attrs.evolve(part, children=tuple(below(child, above=above) for child in part.children))

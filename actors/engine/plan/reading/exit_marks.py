@@ -1,0 +1,75 @@
+"""Marks which order parts of a tree are exits, and of which exits the engine itself knows that they close (order-engine 0). Pure."""
+
+from decimal import Decimal
+from functools import partial
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import (
+    FromFill,
+    FromPosition,
+    OneCancelsOthersPart,
+    OrderPart,
+    Part,
+    SequencePart,
+    Share,
+    TogetherPart,
+)
+from onebroker.config.vocabulary import Side
+
+
+def marked(
+    part: Part,
+    *,
+    closes_position: bool,
+    closing: tuple[str, Side] | None = None,
+    above: tuple["_Above", ...] = (),
+) -> Part:
+    """Return the tree with `is_exit` and `known_exit` set as section 0 says. A flag that is already set stays.
+
+    `closes_position` is the caller's word. `closing` is what the engine itself knows: the instrument whose position is closed, and the
+    closing side. A part with another instrument or the other side may open something. `above` are the order parts whose links are above
+    this part, the outermost first.
+    """
+    below = partial(marked, closes_position=closes_position, closing=closing)
+    match part:
+        case OrderPart():
+            side = Side(part.transaction_type)
+            link = None if part.each_fill is None else below(part.each_fill, above=(*above, _above(part, above)))
+            told = closing == (part.instrument_id, side)
+            known = part.known_exit or told or _closes(part, above) or isinstance(part.quantity, FromPosition)
+            against = any(order.side is side.opposite for order in above)
+            exits = part.is_exit or closes_position or known or against
+            return attrs.evolve(part, is_exit=exits, known_exit=known, each_fill=link)
+        case SequencePart():
+            return attrs.evolve(part, first=below(part.first, above=above), then=below(part.then, above=above))
+        case TogetherPart() | OneCancelsOthersPart():
+            return attrs.evolve(part, children=tuple(below(child, above=above) for child in part.children))
+
+
+@attrs.frozen
+class _Above:
+    """An order part whose link is above another part."""
+
+    instrument_id: str
+    product: str
+    side: Side
+    units: Decimal
+    """For each unit of the outermost order, as far as the tree says."""
+
+
+def _above(part: OrderPart, above: tuple[_Above, ...]) -> _Above:
+    units = above[-1].units if above else Decimal(1)
+    match part.quantity:
+        case FromFill(ratio=ratio):
+            units *= ratio
+        case Share(share=share) if above:
+            units *= share
+    return _Above(part.instrument_id, part.product, Side(part.transaction_type), units)
+
+
+def _closes(part: OrderPart, above: tuple[_Above, ...]) -> bool:
+    """Whether the fills above a part leave a position that its side closes. An order in another instrument or product closes nothing of
+    them, nor does an order after an exit that has already closed it."""
+    own = [order for order in above if (order.instrument_id, order.product) == (part.instrument_id, part.product)]
+    return sum((order.side.sign * order.units for order in own), Decimal(0)) * Side(part.transaction_type).sign < 0
