@@ -69,6 +69,8 @@ class Candidate:
     """Roughly how many rupees the order needs; None = not known, or not looked at."""
     in_flight: int = 0
     """Units of our own orders on the same side that are under way and not yet in the book."""
+    alternatives: frozenset[str] = frozenset()
+    """`LegOrder.alternatives` now."""
     cost: Cost | None = None
     """None = a charge or the price is not known."""
     held: int = attrs.field()

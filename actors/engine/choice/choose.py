@@ -148,6 +148,7 @@ def _candidates(facts: _Facts, context: EngineContext) -> Iterator[Candidate]:
                 intraday_closed=intraday_closed(order, cutoff, facts.now),
                 size=facts.size,
                 in_flight=in_flight(order, code, context),
+                alternatives=order.alternatives(),
                 freeze=freeze_of(order.instrument, code, context.settings.freeze_quantities),
             )
 
@@ -160,12 +161,14 @@ def in_flight(order: LegOrder, code: str, context: EngineContext, leg_id: str | 
         return 0
     wanted = (code, listing.broker_token, order.product, order.transaction_type)
     shown = context.sessions[code].view.value
+    alternatives = order.alternatives()
     before = itertools.takewhile(lambda leg: leg.leg_id != leg_id, context.legs.unfinished)
     return sum(
         leg.quantity - leg.filled_quantity
         for leg in before
         if (leg.broker, leg.instrument_token, leg.product, leg.transaction_type) == wanted
         and not leg.given_up
+        and leg.leg_id not in alternatives
         and leg.order_id not in shown.orders
         and leg.order_id not in shown.unseen
     )
@@ -180,6 +183,7 @@ def still_passes(candidate: Candidate, leg_id: str, context: EngineContext) -> b
         view=context.sessions[code].view.value,
         order=candidate.order,
         in_flight=in_flight(candidate.order, code, context, leg_id),
+        alternatives=candidate.order.alternatives(),
     )
     return passes_lock(now, leg_id)
 

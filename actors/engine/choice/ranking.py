@@ -57,12 +57,13 @@ def is_holder(candidate: Candidate) -> bool:
 
 def reduces(candidate: Candidate) -> bool:
     """Whether the whole order would still reduce what this broker holds after every other order on the same side, open or under way, has filled.
-    Two sales of one whole position do not both reduce it."""
+    Two sales of one whole position do not both reduce it, unless one cancels the other."""
     order, listing = candidate.order, candidate.listing
     if listing is None or not is_holder(candidate):
         return False
     view = candidate.view
-    orders = [*view.orders.values(), *view.unseen.values()]
+    shown = (*view.orders.values(), *view.unseen.values())
+    orders = (row for row in shown if row.order_id not in candidate.alternatives)
     standing = standing_units(orders, listing.broker_token, order.product, order.transaction_type)
     return _takes_away(candidate, standing + candidate.in_flight)
 

@@ -109,6 +109,8 @@ class EngineContext:
     """The past volumes that shape slices which follow the market's volume."""
     gate: TradingGate = attrs.field(factory=TradingGate)
     """The halt of trading by hand."""
+    moved: dict[tuple[str, str], float] = attrs.field(factory=dict)
+    """(broker, order id) -> when a caller's move of an order that reduces a position left last (monotonic seconds)."""
     failures: OrderFailures = attrs.field(factory=OrderFailures)
     events: Events = attrs.field(factory=Events)
     troubles: Troubles = attrs.Factory(lambda self: Troubles(self.events), takes_self=True)

@@ -18,7 +18,7 @@ from onebroker.actors.engine.orders.accepted_changes import (
 )
 from onebroker.actors.engine.orders.intents import Intent, IntentKind
 from onebroker.actors.engine.orders.parent_records import LegChange
-from onebroker.actors.engine.parent.growth_check import check_growth, passage_of
+from onebroker.actors.engine.parent.growth_check import check_growth, passage_of, still_exit
 from onebroker.actors.engine.parent.leg_change import FREE_SECONDS, priority_of, refusal_of
 from onebroker.actors.engine.placing.message_events import change_event
 from onebroker.actors.engine.placing.send_once import Message
@@ -116,7 +116,7 @@ class Modifies:
         done = LegChanged(part="", row=target.row, changes=changes)
         if not changes.given():
             return done
-        check_growth(self._desk.context, target, changes)
+        await check_growth(self._desk.context, target, changes)
         try:
             request = self._request(target, changes)
             if message.dry_run:
@@ -129,6 +129,7 @@ class Modifies:
                 event=change_event(held.broker, target.row, changes, self._desk.parent_of(held)),
                 passage=passage_of(self._desk.context, target, changes),
                 origin=Origin(at=message.routed),
+                still_exit=lambda: still_exit(self._desk.context, target, changes),
             )
             sent = await self._desk.send(leaving, priority)
         except _NOT_SENT as error:

@@ -1,18 +1,25 @@
 """A halt and the day's loss limit for changes: a larger order counts as a new order (order-engine 4.7, 4.10); an order that only reduces does
 not."""
 
+import math
+from collections.abc import Iterator
+
 from onebroker.actors.engine.books.shown_positions import shown_last
-from onebroker.actors.engine.choice.ranking import standing_units
+from onebroker.actors.engine.choice.ranking import has_settled, standing_units
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.accepted_changes import Target
 from onebroker.actors.engine.orders.parent_records import LegChange
+from onebroker.actors.engine.placing.settled_positions import settle_position
+from onebroker.brokers.records import OrderRow
 from onebroker.config.refusal import Refusal
-from onebroker.config.vocabulary import Side
+from onebroker.config.vocabulary import Side, is_finished
 
 
-def check_growth(context: EngineContext, target: Target, changes: LegChange) -> None:
-    """Raise Refusal 403 or 503 when a halt, or the day's loss, keeps an order from growing, unless the whole order would only reduce a position."""
+async def check_growth(context: EngineContext, target: Target, changes: LegChange) -> None:
+    """Raise Refusal 403 or 503 when a halt, or the day's loss, keeps an order from growing, unless the whole order would only reduce a position.
+    While entries are locked out, wait a moment for positions that show the last fills."""
+    await settle_position(target.broker, target.row.instrument_token, target.row.product, context)
     refused = context.gate.refusal(passage_of(context, target, changes))
     if refused is None and _grows(context, target, changes):
         refused = context.loss.value.refusal(context.clock.monotonic())
@@ -23,9 +30,41 @@ def check_growth(context: EngineContext, target: Target, changes: LegChange) -> 
 def passage_of(context: EngineContext, target: Target, changes: LegChange) -> Passage:
     """Return what a change does to the risk. An order that grows is an entry, and so is another price or type of an order that is not against a
     position of its size: it may fill at once, and open one."""
-    moves = any(value is not None for value in (changes.price, changes.trigger_price, changes.order_type))
-    opens = moves and not _is_against(target, _net(context, target), target.row.quantity)
+    opens = _moves(changes) and not _is_against(target, _net(context, target), target.row.quantity)
     return Passage.ENTRY if opens or _grows(context, target, changes) else Passage.EXIT
+
+
+def still_exit(context: EngineContext, target: Target, changes: LegChange) -> bool:
+    """Whether a change that passed as an exit still is one when it leaves; then it is noted. Other orders that were moved since the position was
+    read may fill first, so they take their units of it."""
+    if passage_of(context, target, changes) is Passage.ENTRY:
+        return False
+    if not _moves(changes):
+        return True
+    others = sum(row.quantity - row.filled_quantity for row in _moved_lately(context, target))
+    if not _is_against(target, _net(context, target), target.row.quantity + others):
+        return False
+    context.moved[target.broker, target.row.order_id] = context.clock.monotonic()
+    return True
+
+
+def _moves(changes: LegChange) -> bool:
+    return any(value is not None for value in (changes.price, changes.trigger_price, changes.order_type))
+
+
+def _moved_lately(context: EngineContext, target: Target) -> Iterator[OrderRow]:
+    """Yield the other open orders of the same side whose last move left after the positions began to be read."""
+    own, view = target.row, context.session(target.broker).view.value
+    began = -math.inf if view.positions_read_started is None else view.positions_read_started
+    for row in view.orders.values():
+        same = (row.instrument_token, row.product, row.transaction_type) == (
+            own.instrument_token,
+            own.product,
+            own.transaction_type,
+        )
+        moved_at = context.moved.get((target.broker, row.order_id), -math.inf)
+        if same and row.order_id != own.order_id and moved_at >= began and not is_finished(row.status):
+            yield row
 
 
 def _grows(context: EngineContext, target: Target, changes: LegChange) -> bool:
@@ -35,11 +74,13 @@ def _grows(context: EngineContext, target: Target, changes: LegChange) -> bool:
 
 
 def _net(context: EngineContext, target: Target) -> int:
-    """Return the net position, in units, that the order's broker shows."""
-    row = target.row
+    """Return the net position, in units, that the order's broker shows; 0 while that may not show the last fills."""
+    row, view = target.row, context.session(target.broker).view.value
+    if not has_settled(view, row.instrument_token, row.product):
+        return 0
     return sum(
         position.quantity or 0
-        for position in shown_last(context.session(target.broker).view.value)
+        for position in shown_last(view)
         if position.view != "day"
         and position.instrument_token == row.instrument_token
         and position.product == row.product

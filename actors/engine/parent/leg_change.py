@@ -14,7 +14,7 @@ from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.orders.transitions import leg_as_shown, leg_modified
-from onebroker.actors.engine.parent.growth_check import check_growth, passage_of
+from onebroker.actors.engine.parent.growth_check import check_growth, passage_of, still_exit
 from onebroker.actors.engine.parent.leg_cancel import SENDS_NOTHING
 from onebroker.actors.engine.placing.message_events import change_event
 from onebroker.actors.engine.placing.send_once import Message, RoomBy, send_ahead
@@ -81,6 +81,8 @@ class Way:
     """Monotonic seconds until which it waits for room."""
     origin: Origin | None = None
     """What makes the change."""
+    still_exit: Callable[[], bool] | None = None
+    """As `Message.still_exit`."""
 
 
 class Changing:
@@ -135,7 +137,7 @@ class Changing:
         done = LegChanged(part=leg.part, row=target.row, changes=changes)
         if not changes.given():
             return done
-        check_growth(self._context, target, changes)
+        await check_growth(self._context, target, changes)
         if message.dry_run:
             return attrs.evolve(done, request=self._request(target, changes))
         closes = self._recorder.record.parameters.get("closes_position") is True
@@ -144,6 +146,7 @@ class Changing:
             passage=passage_of(self._context, target, changes),
             deadline=message.deadline,
             origin=Origin(at=message.routed),
+            still_exit=lambda: still_exit(self._context, target, changes),
         )
         journal = taken_up(message.intent, message.parent_id)
         return attrs.evolve(done, sent=await self.modify(leg, target, changes, way, *journal))
@@ -218,6 +221,7 @@ class Changing:
                         ),
                         passage=way.passage,
                         origin=way.origin,
+                        still_exit=way.still_exit,
                     ),
                     RoomBy(priority=way.priority, deadline=way.deadline),
                     write=write,

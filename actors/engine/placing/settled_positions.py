@@ -30,6 +30,13 @@ async def settle(order: LegOrder, context: EngineContext) -> None:
                 nursery.start_soon(_settle, handle, token, order.product, context)
 
 
+async def settle_position(broker: str, token: str, product: str, context: EngineContext) -> None:
+    """Wait for such positions of one broker, for a change of an order there."""
+    if context.entry_lock() is not None:
+        with trio.move_on_after(LONGEST_SECONDS):
+            await _settle(context.session(broker), token, product, context)
+
+
 def _asked(order: LegOrder, context: EngineContext) -> list[tuple[SessionHandle, str]]:
     """Return the brokers that may get the order, each with its token of the instrument."""
     return [

@@ -1,6 +1,6 @@
 """Converts between a plan's machine and the stored and sent records: legs for the machine, orders for the choice of a broker. Pure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.leg_order import LegOrder
@@ -50,16 +50,8 @@ def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, sett
     )
 
 
-def order_of(
-    new: NewLeg,
-    instrument: Instrument,
-    *,
-    closes: bool,
-    prefer: str | None = None,
-    own_units: Callable[[str, str | None], int] | None = None,
-) -> LegOrder:
-    """Return the machine's order in the form for choosing a broker; `prefer`: the preferred broker, which took an earlier order. `own_units` as
-    `LegOrder.own_units`."""
+def order_of(new: NewLeg, instrument: Instrument, *, closes: bool, prefer: str | None = None) -> LegOrder:
+    """Return the machine's order in the form for choosing a broker; `prefer`: the preferred broker, which took an earlier order."""
     return LegOrder(
         instrument=instrument,
         transaction_type=new.side.value,
@@ -74,7 +66,6 @@ def order_of(
         prefer=prefer,
         closes=closes or new.is_exit,
         exit=new.known_exit,
-        own_units=own_units,
     )
 
 

@@ -34,7 +34,7 @@ from onebroker.actors.engine.plan.parts import FromPosition
 from onebroker.actors.engine.plan_parent.leg_conversion import order_of
 from onebroker.actors.engine.plan_parent.looks import Looks
 from onebroker.actors.engine.plan_parent.open_plan import SENDS, OpenPlan
-from onebroker.actors.engine.plan_parent.own_units import OwnUnits
+from onebroker.actors.engine.plan_parent.own_units import OwnUnits, alternatives_of
 from onebroker.actors.engine.plan_parent.own_units import of_order as own_units_of
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.sessions.messages import Origin, Sent
@@ -133,7 +133,8 @@ class Placing:
         record = self._recorder.record
         closes = record.parameters.get("closes_position") is True
         prefer = self._earlier_broker(new, instrument)
-        order = order_of(new, instrument, closes=closes, prefer=prefer, own_units=own_units)
+        order = order_of(new, instrument, closes=closes, prefer=prefer)
+        order = attrs.evolve(order, own_units=own_units, alternatives=alternatives_of(self._plan_open, new))
         choice = await choose_asking(order, self._context)
         if not choice.candidates and new.is_strike:
             choice = await choose_asking(attrs.evolve(order, validity=Validity.DAY), self._context)

@@ -35,6 +35,16 @@ def of_leg(plan: OpenPlan, leg: LegRecord) -> OwnUnits | None:
     return _of_fills(plan, part, leg.instrument_id, leg.product, Side(leg.transaction_type), closes=closes)
 
 
+def alternatives_of(plan: OpenPlan, new: NewLeg) -> Callable[[], frozenset[str]]:
+    """Return what tells the leg ids and order ids of the orders of which one cancels the others, `new` among them."""
+
+    def alternatives() -> frozenset[str]:
+        legs = [leg for leg in plan.record.legs if _is_alternative(plan.root, new.part, leg.part)]
+        return frozenset(name for leg in legs for name in (leg.leg_id, leg.order_id) if name is not None)
+
+    return alternatives
+
+
 def _of_row(plan: OpenPlan, part: OrderPart, key: str | None) -> OwnUnits | None:
     """Return the units of a position that is closed, or reversed: a reversal is larger than the position (3.44)."""
     rows = plan.parts[part.path].rows or ()

@@ -215,3 +215,50 @@ async def test_a_caller_s_word_that_a_plan_closes_moves_no_entry(market, autojum
         assert halted.slipped() == []
         await resume(market)
         await trading.day.until(lambda: halted.left() == [("modify", "BUY")])
+
+
+async def test_both_exits_of_an_oco_that_is_placed_under_a_halt_leave(market, autojump_clock):
+    async with traded(market) as trading:
+        broker = await bought(trading)
+        await halt(market)
+        halted = Halted(market)
+        exits = {"stop_price": trading.at(-4), "stop_limit_price": trading.at(-5), "target_price": trading.at(4)}
+        answer = await trading.send(transaction_type="SELL", synthetic={"type": "oco", **exits, "hold_limits": False})
+        assert answer.status == 200, answer
+        assert halted.left() == [("place", "SELL")] * 2
+        await trading.move(5)
+        await trading.until(answer, "completed")
+        assert market.exchange.account(broker).net_quantity(trading.share.instrument_id, "MIS") == 0
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.05])
+async def test_of_two_orders_of_one_position_only_one_moves_to_the_market(market, autojump_clock, apart):
+    async with traded(market) as trading:
+        broker = await bought(trading)
+        sale = {"transaction_type": "SELL", "broker": broker, "synthetic": {"type": "simple"}, **LIMIT}
+        resting = [await trading.send(**sale, price=trading.at(percent)) for percent in (3, 4)]
+        await trio.sleep(3)
+        await halt(market)
+        halted = Halted(market)
+
+        async def move(number):
+            await trio.sleep(number * apart)
+            await market.modify(resting[number].body["order_id"], price=trading.at(-1))
+
+        async with trio.open_nursery() as nursery:
+            for number in (0, 1):
+                nursery.start_soon(move, number)
+        assert halted.slipped() == []
+        assert halted.left() == [("modify", "SELL")]
+
+
+async def test_two_flattens_at_once_close_a_position_once(market, autojump_clock):
+    async with traded(market) as trading:
+        broker = await bought(trading)
+        await halt(market)
+        halted = Halted(market)
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                nursery.start_soon(market.flatten)
+        assert halted.slipped() == []
+        assert market.exchange.account(broker).net_quantity(trading.share.instrument_id, "MIS") == 0
