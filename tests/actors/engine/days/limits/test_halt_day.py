@@ -1,28 +1,14 @@
 """A person halts trading, and lets it go on (order-engine 4.10), judged on the exchange's ledger."""
 
 import attrs
-import pytest
 import trio
 
-from onebroker.actors.engine.desk.messages import HaltTrading, ResumeTrading
 from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.actors.store.durable import DurableError, HaltMode
-from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.events import ExposureUnprotected, HaltOff, HaltOn
 from tests.actors.engine.days.plans.test_plan_orders import held_bracket, traded
 from tests.actors.engine.days.unknown.test_unknown_orders import bracket
-from tests.actors.engine.plan.trees import order
-
-REASON = "the strategy is wrong"
-SENTENCE = f"trading is halted: {REASON}"
-
-
-async def halt(day, mode=HaltMode.REDUCE_ONLY):
-    return await day.desk.ask(lambda reply: HaltTrading(mode=mode, reason=REASON, reply=reply), 30)
-
-
-async def resume(day):
-    return await day.desk.ask(lambda reply: ResumeTrading(reply=reply), 30)
+from tests.support.halts import SENTENCE, halt, resume
 
 
 def entry(trading, **more):
@@ -91,37 +77,6 @@ async def test_in_mode_nothing_an_exit_waits_is_told_and_goes_when_trading_goes_
             while not market.exchange.ledger.messages(before):
                 await trio.sleep(0.1)
         assert market.exchange.ledger.messages(before)[0].side == "SELL"
-
-
-@pytest.mark.parametrize("mode", HaltMode)
-async def test_of_a_hundred_entries_that_race_it_none_leaves_after_its_answer(market, autojump_clock, mode):
-    async with traded(market) as trading:
-        market.simulator.fault("all", FaultKind.LATENCY, seconds=3, delay_seconds=0.4)
-        statuses = []
-
-        async def place(number):
-            await trio.sleep(number * 0.02)
-            body = entry(trading, quantity=1)
-            if number % 2:
-                answer = await trading.place(
-                    order(quantity=1, price=Fixed(trading.at(-2 - number % 5))), intent_id=f"r-{number}"
-                )
-            else:
-                answer = await market.place(body, intent_id=f"r-{number}")
-            statuses.append(answer.status)
-
-        async with trio.open_nursery() as nursery:
-            for number in range(100):
-                nursery.start_soon(place, number)
-            await trio.sleep(0.9)
-            answer = await halt(market, mode)
-            assert answer.status == 200
-            assert not answer.body["entries_under_way"]
-            sent = market.exchange.ledger.next
-        await trio.sleep(60)
-        assert [one.verb for one in market.exchange.ledger.messages(sent) if one.verb == "place"] == []
-        assert statuses.count(403) > 20
-        assert len(market.messages("place")) > 5
 
 
 async def test_a_halt_that_cannot_be_stored_holds_and_says_so(market, autojump_clock):

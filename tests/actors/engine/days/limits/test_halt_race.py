@@ -88,7 +88,7 @@ class Race:
         return [(kind, parent) for kind, parent in found if parent is not None]
 
 
-MOMENTS = [(mode, moment) for moment in (0.0, 0.6, 1.1, 1.7, 2.6, 4.0) for mode in HaltMode]
+MOMENTS = [(mode, moment) for moment in (1.1, 0.0, 0.6, 1.7, 2.6, 4.0) for mode in HaltMode]
 
 
 @pytest.mark.parametrize(("mode", "moment"), spread(MOMENTS, 2))

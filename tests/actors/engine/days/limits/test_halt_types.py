@@ -7,6 +7,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.presets.registry import PRESETS
+from onebroker.config.instruments import Shape
 from tests.support.further import spread
 from tests.support.halts import SENTENCE, Halted, halt
 from tests.support.trading import Trading
@@ -17,14 +18,17 @@ CLOSERS = frozenset({
     "stop_and_reverse", "strategy_stop", "trailing_stop",
 })  # fmt: skip
 """Types that close a position which is there before; they get one."""
-CLOSED = CLOSERS | {"bracket", "cover", "scale_out", "time_stop", "two_sided_breakout"}
+CLOSED = CLOSERS | {"bracket", "cover", "scale_out", "time_stop"}
 """Types whose position is closed by their own exits on the way of the market below."""
 NOT_REFUSED = frozenset({"exposure_hedge", "opening_auction"})
 """Types whose order is sized only when it is due, and the type that this market does not have."""
-LATER = frozenset({"account_conditional", "closing_price", "cross_instrument", "exposure_hedge", "opening_auction"})
+LATER = frozenset({
+    "account_conditional", "closing_price", "cross_instrument", "exposure_hedge", "legged_spread", "opening_auction", "participation",
+    "scheduled", "trailing_entry", "volatility",
+})  # fmt: skip
 """Types that the market has not let enter before the halt."""
 ENTERS = {"two_sided_breakout": 3.5, "bracket": -2.6, "cover": -2.6, "scale_out": -2.6}
-"""Where a type's first entry fills; -3.2 for the others."""
+"""Where a type's first entry fills; -4.3 for the others."""
 WAY = (-5, -8, 0, 3, 6, 0)
 """Percent of the first price, after the halt: through every stop and every target."""
 SOONER = {
@@ -32,9 +36,13 @@ SOONER = {
     "implementation_shortfall": {"over_minutes": 1}, "time_stop": {"minutes": 1}, "twap": {"over_minutes": 1}, "vwap": {"over_minutes": 1},
 }  # fmt: skip
 """Settings in place of the example's, so that the day stays short."""
-WAIT_SECONDS = 5
-END_SECONDS = 65
-LONGER_SECONDS = {"candle_close_stop": 130}
+WAIT_SECONDS = 3
+"""At each price of the way."""
+END_SECONDS = 8
+LONGER_SECONDS = {"accumulation": 25, "candle_close_stop": 130, **dict.fromkeys(
+    ("closing_price", "good_till_time", "implementation_shortfall", "participation", "scheduled", "square_off", "time_stop", "twap", "vwap"), 65,
+)}  # fmt: skip
+"""At the end of the way: for types that act by the clock, until they have acted."""
 FIRST_COMMAND = 6
 """Of each test."""
 
@@ -70,8 +78,13 @@ class Halting(Trading):
         if self.name == "strategy_stop":
             settings["instrument_ids"] = [self.share.instrument_id]
         if example.instrument == "option":
-            option = self.day.listed("nse_equity_derivatives") or self.day.listed("nse_index_derivatives")
-            return await self.send(**{**example.body, "instrument_id": option[0].instrument_id}, synthetic=settings)
+            snapshot = self.day.snapshot
+            every = map(snapshot.at, range(snapshot.count))
+            option = next(
+                one for one in every if one.identity.shape is Shape.OPTION and set(self.day.codes) <= set(one.listings)
+            )
+            traded = {"instrument_id": option.instrument_id, "quantity": option.lot_size}
+            return await self.send(**{**example.body, **traded}, synthetic=settings)
         return await self.send(**example.body, synthetic=settings)
 
     async def go_the_way(self):
@@ -109,7 +122,7 @@ async def test_a_type_that_is_halted_in_its_life_enters_no_more_and_closes(halti
     await halting.place()
     await trio.sleep(3)
     if halting.name not in CLOSERS:
-        halting.moved(ENTERS.get(halting.name, -3.2))
+        halting.moved(ENTERS.get(halting.name, -4.3))
         await trio.sleep(6)
     assert halting.net() or halting.name in LATER
     await halt(halting.day)
