@@ -6,6 +6,7 @@ Start order is top to bottom, stop order is the reverse. The reasons for the ord
 - The order book comes before the trade book, which follows it. Both come before the sessions that feed them.
 - The engine comes after the sessions it sends through; the desk comes after the engine.
 - The candle collector comes late: it also asks the sessions, and it can wait.
+- The alerts come late: they hear events from the first moment on, and send nothing that others wait for.
 - The health watch comes last, because it looks at all others.
 Everything restarts for ever (style 4).
 """
@@ -18,6 +19,9 @@ from pathlib import Path
 
 import attrs
 
+from onebroker.actors.alerts.actor import AlertInputs, AlertsActor
+from onebroker.actors.alerts.receiver import AlertsView
+from onebroker.actors.alerts.reporter import ReporterContext
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.actor import CatalogueActor
 from onebroker.actors.catalogue.builder import Builder
@@ -88,7 +92,7 @@ from onebroker.actors.reference.state import ReferenceState
 from onebroker.actors.sessions.actor import SessionActor, SessionContext
 from onebroker.actors.sessions.brokers_in_service import InService
 from onebroker.actors.sessions.messages import SessionMessage
-from onebroker.actors.sessions.session_view import SessionView, logged_in
+from onebroker.actors.sessions.session_view import LoginState, SessionView, logged_in
 from onebroker.actors.sessions.slices import DocumentMessage
 from onebroker.actors.store.durable import Durable, Halt
 from onebroker.actors.store.interface import Store
@@ -96,11 +100,13 @@ from onebroker.actors.store.keys import RESOURCES, Resource
 from onebroker.actors.token.actor import TokenActor
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken
+from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import Calendar, DocumentCalendar
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
+from onebroker.config.instruments import Identity
 from onebroker.config.settings import Settings
 
 DOCUMENT_POLICY = RestartPolicy(restarts=None, within_seconds=30.0, most_delay_seconds=5.0)
@@ -144,6 +150,8 @@ class TreeInputs:
     """Child that runs the store, when the store needs a process (Redis)."""
     events: Events = attrs.field(factory=Events)
     """Where everything that happens is told; without a listener nobody hears it (tests)."""
+    alerts: AlertInputs | None = None
+    """Whom to tell what, in messages to people; None = nobody is told. Its inbox listens to `events`."""
     seed: int | None = None
 
 
@@ -155,6 +163,8 @@ class Tree:
     crashes: CrashLog
     problems: ProblemBook
     """What is wrong now."""
+    alerts: Published[AlertsView]
+    """The messages to people: their receivers, and what waits for them. Without receivers it stays empty."""
     token: Published[HeldToken | None]
     token_actor: Address[TokenMessage]
     documents: Mapping[Resource, Published[DocumentState | None]]
@@ -207,6 +217,7 @@ class _Planting:
         self._inputs = inputs
         self._crashes = crashes
         self._supervisor = supervisor
+        self._alerts = Published(AlertsView())
         self._token_box: Mailbox[TokenMessage] = open_mailbox("token", capacity=SMALL_MAILBOX)
         self._reference_box: Mailbox[ReferenceMessage] = open_mailbox("reference documents", capacity=SMALL_MAILBOX)
         self._reference = Published(ReferenceState())
@@ -283,6 +294,7 @@ class _Planting:
             gate=TradingGate(known=False),
         )
         self._problems = ProblemBook(tuple(problem_sources(self._watched())), inputs.clock, inputs.events)
+        self._problems.add(lambda: alerts_not_taken(self._alerts.value.stuck(inputs.clock.epoch())))
 
     def children(self) -> Iterator[Child]:
         """Yield every child in the order of starting."""
@@ -303,6 +315,8 @@ class _Planting:
         yield Child(name="engine", build=self._build_engine, policy=FOREVER, mailbox=self._engine_box)
         yield Child(name="desk", build=self._build_desk, policy=FOREVER, mailbox=self._desk_box)
         yield Child(name="candle collector", build=self._build_collector, policy=FOREVER, mailbox=self._collector_box)
+        if (alerts := self._inputs.alerts) is not None:
+            yield Child(name="alerts", build=partial(self._build_alerts, alerts), policy=FOREVER)
         yield Child(name="health watch", build=lambda: HealthWatch(self._problems), policy=FOREVER)
 
     def tree(self) -> Tree:
@@ -310,6 +324,7 @@ class _Planting:
             supervisor=self._supervisor,
             crashes=self._crashes,
             problems=self._problems,
+            alerts=self._alerts,
             token=self._token,
             token_actor=self._token_box.address,
             documents=self._documents,
@@ -528,6 +543,28 @@ class _Planting:
             calendar=self._inputs.calendar,
             events=self._inputs.events,
         )
+
+    def _build_alerts(self, alerts: AlertInputs) -> Actor:
+        inputs = self._inputs
+        context = ReporterContext(
+            clock=inputs.clock,
+            calendar=inputs.calendar,
+            names=self._identity,
+            logins_needed=lambda: tuple(
+                (code, handle.broker.login_kind is LoginKind.ASSISTED)
+                for code, handle in self._sessions.items()
+                if handle.view.value.login is LoginState.NEEDED
+            ),
+        )
+        return AlertsActor(
+            alerts, context=context, durable=inputs.durable, events=inputs.events, published=self._alerts
+        )
+
+    def _identity(self, instrument_id: str) -> Identity | None:
+        """Return what the catalogue knows of an id, without remembering it."""
+        latest = self._catalogue.value.latest
+        found = None if latest is None else latest.instrument_once(instrument_id)
+        return None if found is None else found.identity
 
     def _build_engine(self) -> Actor:
         return EngineActor(

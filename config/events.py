@@ -136,6 +136,40 @@ class ProblemOver(Event):
 
 
 @attrs.frozen(kw_only=True)
+class AlertFailed(Event):
+    """A receiver of alerts has not taken a message that it took before, or its first message. The message is sent again, with growing pauses."""
+
+    name: ClassVar[str] = "alert.failed"
+    level: ClassVar[int] = logging.WARNING
+
+    kind: str
+    """The kind of the message (`docs/alerts.md`)."""
+    receiver: int
+    """The receiver's number in `alerts.to`, from 1."""
+    scheme: str
+    """The scheme of its URL. No other part of the URL is told."""
+    words: str
+    """The receiver's words, or ours, without the parts of its URL."""
+
+
+@attrs.frozen(kw_only=True)
+class AlertGivenUp(Event):
+    """A message is not sent any more: its receiver has not taken it for a day, is no longer set, or too many messages wait."""
+
+    name: ClassVar[str] = "alert.given_up"
+    level: ClassVar[int] = logging.ERROR
+
+    kind: str
+    receiver: int | None = None
+    """None: none of the receivers that have not taken it."""
+    scheme: str | None = None
+    message: str
+    """The message's id."""
+    words: str
+    """Why."""
+
+
+@attrs.frozen(kw_only=True)
 class ClientRefused(Event):
     """A client was refused for its token, its key, its address or its behaviour. At most one a minute for each reason; `count` tells how many."""
 
@@ -536,6 +570,19 @@ class LossLock(Event):
 
 
 @attrs.frozen(kw_only=True)
+class LossLevel(Event):
+    """The day's loss has reached a level of its limit. Each level once a day; a loss that passes several at once tells the highest only."""
+
+    name: ClassVar[str] = "loss.level"
+    level: ClassVar[int] = logging.WARNING
+
+    percent: int
+    """50, 80 or 100: the level, in percent of the limit."""
+    loss: Decimal
+    limit: Decimal
+
+
+@attrs.frozen(kw_only=True)
 class HaltOn(Event):
     """A person has halted trading. Told when it holds, which is before it is stored."""
 
@@ -599,11 +646,11 @@ class AuditLost(Event):
 
 
 ALL: tuple[type[Event], ...] = (
-    Started, Stopped, ClockStepped, CalendarEnds, CatalogueBuilt, ProblemBegan, ProblemOver, ClientRefused,
-    SettingsUsed, RequestAsked, RequestAnswered,
+    Started, Stopped, ClockStepped, CalendarEnds, CatalogueBuilt, ProblemBegan, ProblemOver, AlertFailed,
+    AlertGivenUp, ClientRefused, SettingsUsed, RequestAsked, RequestAnswered,
     LoginDone, LoginNeeded, LoginRefused, FeedUp, FeedDown, FeedMute, ReadFailing, ReadOk, BudgetFull,
     OrderDecided, OrderSent, OrderAnswered, OrderUnknown, OrderSettled, OrderRejected, OrderFilled, ParentMoved, ExposureUnprotected,
-    ExposureProtected, ParentTrouble, ParentTroubleOver, LossLock, HaltOn, HaltOff, AuditDay, AuditTorn, AuditLost,
+    ExposureProtected, ParentTrouble, ParentTroubleOver, LossLock, LossLevel, HaltOn, HaltOff, AuditDay, AuditTorn, AuditLost,
 )  # fmt: skip
 """Every kind of event, in the order of the page."""
 

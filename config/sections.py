@@ -15,9 +15,11 @@ from typing import Any, Literal
 
 import attrs
 
-from onebroker.config.converters import CONVERTER, Secret, WrongFieldError, WrongValueError
+from onebroker.config.alert_kinds import CHOOSABLE, USUAL
+from onebroker.config.converters import CONVERTER, Secret, WrongFieldError, WrongValueError, nearest
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?")
+_RECEIVER = re.compile(r"[A-Za-z0-9]+://\S")
 _MEMORY_UNITS = ("KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -387,6 +389,52 @@ class ChargesSettings:
     """Rows that replace rows of the built-in charges tables; None = only the built-in rows."""
 
 
+def _receivers(_: object, field: "attrs.Attribute[Any]", value: tuple[Secret, ...]) -> None:
+    if any(_RECEIVER.match(url.reveal()) is None for url in value):
+        raise WrongFieldError(field.name, "must be URLs of receivers, such as tgram://, mailto:// or json://")
+
+
+def _alert_kinds(_: object, field: "attrs.Attribute[Any]", value: tuple[str, ...] | None) -> None:
+    for name in value or ():
+        if name not in CHOOSABLE:
+            raise WrongFieldError(
+                field.name, f"must be kinds of alerts ({', '.join(CHOOSABLE)}){nearest(name, CHOOSABLE)}"
+            )
+
+
+@attrs.frozen(kw_only=True)
+class AlertsSettings:
+    """Messages to people (`docs/alerts.md`)."""
+
+    to: tuple[Secret, ...] = attrs.field(default=(), validator=_receivers)
+    """The receivers' URLs, as Apprise writes them. Each is a secret. Empty = no alerts."""
+    on: tuple[str, ...] = attrs.field(default=(), validator=_alert_kinds)
+    """Kinds that are sent besides the usual ones."""
+    off: tuple[str, ...] = attrs.field(default=(), validator=_alert_kinds)
+    """Usual kinds that are not sent."""
+    kinds: tuple[str, ...] | None = attrs.field(default=None, validator=_alert_kinds)
+    """Exactly these kinds are sent; None = the usual ones, with `on` and without `off`."""
+    quiet_from: time | None = None
+    """From this time of day (IST) only urgent kinds are sent; the others wait until `quiet_until`."""
+    quiet_until: time | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if (self.quiet_from is None) != (self.quiet_until is None):
+            missing = "quiet_from" if self.quiet_from is None else "quiet_until"
+            raise WrongFieldError(missing, "is required: quiet_from and quiet_until are given together")
+        if self.quiet_from is not None and self.quiet_from == self.quiet_until:
+            raise WrongFieldError("quiet_until", "must differ from quiet_from")
+        if self.kinds is not None and (self.on or self.off):
+            raise WrongFieldError("kinds", "must not be given together with on or off")
+        if both := sorted({*self.on} & {*self.off}):
+            raise WrongFieldError("off", f"must not name {both[0]}, which on names")
+
+    @property
+    def sent_kinds(self) -> frozenset[str]:
+        """The names of the kinds that are sent."""
+        return frozenset(self.kinds) if self.kinds is not None else (USUAL | {*self.on}) - {*self.off}
+
+
 @attrs.frozen(kw_only=True)
 class AuditSettings:
     keep_days: int = attrs.field(default=1826, validator=_positive)
@@ -403,3 +451,4 @@ class Settings:
     """By broker code, in the given order; only brokers that the settings name."""
     charges: ChargesSettings = ChargesSettings()
     audit: AuditSettings = AuditSettings()
+    alerts: AlertsSettings = AlertsSettings()

@@ -6,6 +6,7 @@ passed in, because this folder knows no broker. No error quotes a value.
 """
 
 import ipaddress
+import re
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,7 @@ from onebroker.config.converters import (
     unknown_key,
 )
 from onebroker.config.sections import (
+    AlertsSettings,
     AuditSettings,
     BrokerSettings,
     CadenceOverrides,
@@ -43,6 +45,7 @@ from onebroker.config.sections import (
 )
 
 __all__ = [
+    "AlertsSettings",
     "BROKER_ADDRESSES",
     "BROKER_SECTION_FIELDS",
     "AuditSettings",
@@ -77,9 +80,10 @@ SECTIONS: dict[str, type] = {
     "engine": EngineSettings,
     "charges": ChargesSettings,
     "audit": AuditSettings,
+    "alerts": AlertsSettings,
 }
 """Section of the file -> its class; `brokers` is beside them."""
-_SECRETS = {"service": ("api_key", "api_secret", "metrics_token")}
+_SECRETS = {"service": ("api_key", "api_secret", "metrics_token"), "alerts": ("to",)}
 BROKER_SECTION_FIELDS = tuple(
     field.name for field in attrs.fields(BrokerSettings) if field.name not in ("others", "credentials")
 )
@@ -365,6 +369,8 @@ def _from_text(text: str, kind: Any) -> object:
         return _flag(text)
     if (attrs.has(kind) and kind not in (Secret, RecordedInstruments)) or get_origin(kind) is Mapping:
         return _json(text)
+    if get_args(kind)[:1] == (Secret,):  # a URL may hold commas
+        return [url.strip(" ,") for url in re.split(r"[\s,]+(?=[A-Za-z0-9]+://)", text) if url.strip(" ,")]
     if get_origin(kind) is tuple or (kind is RecordedInstruments and text not in ("held", "all")):
         return [part.strip() for part in text.split(",") if part.strip()]
     return text

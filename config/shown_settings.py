@@ -25,6 +25,7 @@ def secret_texts(settings: Settings) -> tuple[str, ...]:
     """Return every secret text of the settings, for code that must leave them out of a text. Never show them."""
     service = settings.service
     found = [secret.reveal() for secret in (service.api_key, service.api_secret, service.metrics_token) if secret]
+    found += [url.reveal() for url in settings.alerts.to]
     for broker in settings.brokers.values():
         found += broker.credentials.values()
     if settings.redis.url is not None:
@@ -77,7 +78,7 @@ def _text(value: object) -> str:
 
 
 def _listed(value: object) -> str:
-    if attrs.has(type(value)):
+    if not isinstance(value, Secret) and attrs.has(type(value)):
         given = {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}  # type: ignore[arg-type]
         return " ".join(f"{name}={inner}" for name, inner in given.items() if inner is not None)
     return _text(value)

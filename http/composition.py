@@ -6,6 +6,7 @@ from datetime import date, datetime
 import attrs
 import trio
 
+from onebroker.actors.alerts.receiver import AlertsView
 from onebroker.actors.audit.open_audit import Audit, AuditFigures
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.progress import BuildProgress
@@ -135,6 +136,7 @@ def build_services(
             "documents": lambda: _document_health(tree),
             "reference": lambda: _reference_health(tree),
             "history": lambda: history_health(tree.last_load.value, tree.collected.value, tree.backfill.value),
+            "alerts": lambda: alerts_health(tree.alerts.value),
             "disk": lambda: disk_health(tree.room.value),
             "audit": lambda: audit_health(audit.figures()),
             "streams": lambda: attrs.asdict(live.streams.figures()),
@@ -265,6 +267,21 @@ def loss_health(state: DayLoss, now: float) -> dict[str, object] | None:
         "loss": state.loss,
         "locked": state.locked is not None,
         "refuses": None if refusal is None else refusal.body["error"],
+    }
+
+
+def alerts_health(view: AlertsView) -> dict[str, object]:
+    """Return what `/api/health` shows of the messages to people. Of a receiver's URL only the scheme is shown."""
+    return {
+        **attrs.asdict(view),
+        "receivers": [
+            {
+                **attrs.asdict(receiver),
+                "failing_since": _moment(receiver.failing_since),
+                "last_failure_at": _moment(receiver.last_failure_at),
+            }
+            for receiver in view.receivers
+        ],
     }
 
 

@@ -17,13 +17,15 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.config.calendars import CALENDARS, Calendar
 from onebroker.config.clock import Clock, from_epoch, latest_boundary
-from onebroker.config.events import LossLock
+from onebroker.config.events import LossLevel, LossLock
 from onebroker.config.instruments import TRADING_EXCHANGES
 
 _log = logging.getLogger("onebroker.engine")
 
 LOCK_KEPT_SECONDS = 2 * 86_400
 RETRY_SECONDS = 1.0
+LEVELS = (50, 80, 100)
+"""Percents of the limit at which the loss is told, each once a day."""
 
 
 class LossWatch:
@@ -50,6 +52,8 @@ class LossWatch:
         self._positions = positions
         self._events = events or Events()
         self._untold: frozenset[str] = frozenset()
+        self._level = 0
+        """The highest of `LEVELS` that was told today, or 0."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         self._published.set(DayLoss(limit=self._limit))
@@ -66,6 +70,7 @@ class LossWatch:
             if today != day:
                 was_locked = fold.locked is not None
                 fold.begin_day(today, await self._stored_lock(today))
+                self._level = await self._stored_level(today)
                 day = today
                 if was_locked and fold.locked is None:
                     self._events.tell(LossLock(locked=False, loss=None, limit=self._limit))
@@ -80,9 +85,19 @@ class LossWatch:
         self._published.set(
             DayLoss(limit=self._limit, loss=known, figure_at=document.published_monotonic, locked=fold.locked)
         )
+        if known is not None:
+            self._tell_level(known, latest_boundary(moment).date())
         if fold.locked is not None and not was_locked:
             self._events.tell(LossLock(locked=True, loss=fold.locked.loss, limit=fold.locked.limit))
             await self._store_lock(latest_boundary(moment).date(), fold.locked)
+
+    def _tell_level(self, loss: Decimal, day: date) -> None:
+        """Tell the highest level that the loss has reached, if it was not told today; lower levels are then not told any more."""
+        reached = max((percent for percent in LEVELS if loss * 100 >= self._limit * percent), default=0)
+        if reached > self._level:
+            self._level = reached
+            self._events.tell(LossLevel(percent=reached, loss=loss, limit=self._limit))
+            self._store.post(Set(keys.loss_level(day.isoformat()), b"%d" % reached, LOCK_KEPT_SECONDS))
 
     def _say_untold(self, untold: frozenset[str]) -> None:
         """When they change, log the brokers without which the day's loss is not known."""
@@ -106,11 +121,18 @@ class LossWatch:
         )
 
     async def _stored_lock(self, day: date) -> Locked | None:
-        """Read the day's lock. Until the store answers, no figure is published, so new orders wait for it."""
+        body = await self._stored(keys.lockout(day.isoformat()))
+        return None if body is None else _decode(body)
+
+    async def _stored_level(self, day: date) -> int:
+        body = await self._stored(keys.loss_level(day.isoformat()))
+        return 0 if body is None else int(body)
+
+    async def _stored(self, key: str) -> bytes | None:
+        """Read a key of the day. Until the store answers, no figure is published, so new orders wait for it."""
         while True:
             try:
-                body = await self._store.get(keys.lockout(day.isoformat()))
-                return None if body is None else _decode(body)
+                return await self._store.get(key)
             except StoreError:
                 self._published.set(DayLoss(limit=self._limit))
                 await trio.sleep(RETRY_SECONDS)

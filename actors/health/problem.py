@@ -99,6 +99,10 @@ class ProblemKind(StrEnum):
     """All connections for clients are in use.
 
     Do: close clients that are not needed."""
+    ALERTS = "alerts"
+    """A receiver of alerts has taken no message for 5 minutes.
+
+    Subject: the receiver's number and scheme. Do: look at its URL in `alerts.to`, then try it: `onebroker alerts test`."""
 
 
 @attrs.frozen(kw_only=True)

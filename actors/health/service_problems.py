@@ -112,3 +112,14 @@ def charges_old(charges: Charges, day: date) -> Iterator[Problem]:
             what=warning,
             do="put today's rates and `checked` into the file that [charges] names (docs/charges.md)",
         )
+
+
+def alerts_not_taken(failing: Mapping[str, tuple[float, str]]) -> Iterator[Problem]:
+    """Yield the receivers of alerts that take no messages. `failing`: number and scheme -> (minutes, why)."""
+    for receiver, (minutes, why) in failing.items():
+        yield Problem(
+            kind=ProblemKind.ALERTS,
+            subject=receiver,
+            what=f"receiver {receiver} of the alerts has taken no message for {minutes:.0f} minutes: {why}",
+            do="look at its URL in `alerts.to`, then try it: onebroker alerts test; the messages wait for a day",
+        )

@@ -2,7 +2,7 @@
 
 It is small and transactional. It holds the access token, the reference documents (users, brokers, exchanges), the list of catalogue files,
 adjustment factors, and the instruments entered by hand. It also holds how far the order engine has written to Redis, and how far loads of
-candles have come (`durable_history`).
+candles have come (`durable_history`), and the messages of alerts that are still to be taken (`durable_alerts`).
 Every call opens its own connection in a worker thread: calls are rare, and threads or processes share nothing but the file.
 `MemoryDurable` is its twin under the same contract suite.
 """
@@ -10,6 +10,7 @@ Every call opens its own connection in a worker thread: calls are rare, and thre
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection as Ids
 from contextlib import closing, contextmanager
 from datetime import date
 from enum import StrEnum
@@ -20,7 +21,7 @@ import attrs
 import msgspec
 import trio
 
-from onebroker.actors.store import durable_history
+from onebroker.actors.store import durable_alerts, durable_history
 from onebroker.actors.store.durable_history import DailyLoad, Factor, Rename
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.instruments import Identity
@@ -170,6 +171,12 @@ class Durable(Protocol):
     async def forget_backfill(self, backfill: str, before: float) -> None:
         """Remove all parts of this backfill, and the parts of other backfills stored before that moment."""
 
+    async def alert_messages(self) -> tuple[bytes, ...]:
+        """Return the messages of alerts that some receiver has not taken, in the order of their ids."""
+
+    async def write_alert_messages(self, put: Mapping[str, bytes], forget: Ids[str]) -> None:
+        """Add or replace messages (id -> body), and remove others, in one transaction."""
+
 
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -201,6 +208,7 @@ MIGRATIONS: tuple[str, ...] = (
         mode TEXT NOT NULL, reason TEXT NOT NULL, since TEXT NOT NULL
     ) STRICT;
     """,
+    durable_alerts.TABLES,
 )
 """The scripts that take the file from version n to n + 1 (`PRAGMA user_version`), applied in order. New ones are only appended."""
 
@@ -293,6 +301,16 @@ class SqliteDurable:
 
     async def forget_backfill(self, backfill: str, before: float) -> None:
         await self._call(lambda connection: durable_history.forget_backfill(connection, backfill, before))
+
+    async def alert_messages(self) -> tuple[bytes, ...]:
+        return await self._call(durable_alerts.read_messages)
+
+    async def write_alert_messages(self, put: Mapping[str, bytes], forget: Ids[str]) -> None:
+        def write(connection: sqlite3.Connection) -> None:
+            with _transaction(connection):
+                durable_alerts.write_messages(connection, put, forget)
+
+        await self._call(write)
 
     async def _call(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await trio.to_thread.run_sync(self._work, work, limiter=self._limiter)
@@ -458,6 +476,7 @@ class MemoryDurable:
         self._count: EngineCount | None = None
         self._halt: Halt | None = None
         self._parts: dict[str, list[tuple[float, bytes]]] = {}
+        self._alerts: dict[str, bytes] = {}
         self._away: DurableError | None = None
 
     def fail_with(self, error: DurableError) -> None:
@@ -563,6 +582,15 @@ class MemoryDurable:
             for name, parts in self._parts.items()
             if name != backfill and (kept := [part for part in parts if part[0] >= before])
         }
+
+    async def alert_messages(self) -> tuple[bytes, ...]:
+        await self._contact()
+        return tuple(body for _, body in sorted(self._alerts.items()))
+
+    async def write_alert_messages(self, put: Mapping[str, bytes], forget: Ids[str]) -> None:
+        await self._contact()
+        kept = {name: body for name, body in self._alerts.items() if name not in forget}
+        self._alerts = {**kept, **put}
 
     async def _contact(self) -> None:
         await trio.lowlevel.checkpoint()

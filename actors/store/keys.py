@@ -25,6 +25,7 @@
 | orders:engine:writes | engine | count of its writes | |
 | orders:engine:whole | engine | number of its last run that missed nothing of what was written before | |
 | orders:lockout:<date> | engine | JSON | 2 days |
+| orders:loss_level:<date> | engine | the highest level of the day's loss that was told, percent of the limit | 2 days |
 | onebroker:schema | store | version of what is stored | |
 """
 
@@ -106,3 +107,7 @@ def leg_token(token: str) -> str:
 
 def lockout(day: str) -> str:
     return f"orders:lockout:{day}"
+
+
+def loss_level(day: str) -> str:
+    return f"orders:loss_level:{day}"

@@ -5,6 +5,8 @@ import sys
 
 import trio
 
+from onebroker.actors.alerts.actor import AlertInputs
+from onebroker.actors.alerts.start import alert_inputs
 from onebroker.actors.health.calendar_problems import calendar_line
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.tree import Tree
@@ -22,12 +24,15 @@ from onebroker.http.commands.start_facts import login_kinds, no_file_lines, star
 def run(parsed: argparse.Namespace) -> int:
     registry = build_registry()
     settings, charges = settings_to_serve(parsed.config, registry)
+    alerts = alert_inputs(settings.alerts)
     with DataDirectory(settings.service.data_dir) as directory:
-        trio.run(_serve, settings, charges, directory, parsed.config is not None, strict_exception_groups=True)
+        trio.run(_serve, settings, charges, alerts, directory, parsed.config is not None, strict_exception_groups=True)
     return DONE
 
 
-async def _serve(settings: Settings, charges: Charges, directory: DataDirectory, has_file: bool) -> None:
+async def _serve(
+    settings: Settings, charges: Charges, alerts: AlertInputs | None, directory: DataDirectory, has_file: bool
+) -> None:
     clock = Clock(awake=awake_seconds())
 
     def say(event: Started, address: str, tree: Tree) -> None:
@@ -40,6 +45,7 @@ async def _serve(settings: Settings, charges: Charges, directory: DataDirectory,
         ServiceOptions(
             settings=settings,
             charges=charges,
+            alerts=alerts,
             registry=build_registry(),
             clock=clock,
             data_directory=directory,

@@ -10,6 +10,7 @@ from pathlib import Path
 import attrs
 import trio
 
+from onebroker.actors.alerts.actor import AlertInputs
 from onebroker.actors.audit.day_files import FOLDER as AUDIT_FOLDER
 from onebroker.actors.audit.open_audit import Audit, open_audit
 from onebroker.actors.audit.problems import audit_problems
@@ -84,6 +85,8 @@ class ServiceOptions:
     open_since: date | None = None
     """The first day of a market that never closes (`calendar = "always_open"`). Before that day the market had real
     hours; None: it never had real hours."""
+    alerts: AlertInputs | None = None
+    """Whom to tell what, in messages to people; None = nobody."""
     on_start: OnStart = _say_nothing
     on_ready: OnReady | None = None
 
@@ -126,7 +129,8 @@ async def run_service(options: ServiceOptions) -> None:
     log = Events(write_to_log)
     place = AuditPlace(folder=options.data_directory.path / AUDIT_FOLDER, keep_days=options.settings.audit.keep_days)
     async with open_audit(place, options.clock, log) as audit:  # it ends last, so that `stop` is a line of it too
-        events = Events(write_to_log, metrics.hear, audit.hear)
+        alerts = () if options.alerts is None else (options.alerts.inbox.hear,)
+        events = Events(write_to_log, metrics.hear, audit.hear, *alerts)
         events.tell(SettingsUsed(values=tuple(f"{name}={text}" for name, text in shown_settings(options.settings))))
         await _run(options, events, metrics, audit)
 
@@ -271,6 +275,7 @@ async def _running_tree(options: ServiceOptions, events: Events) -> AsyncIterato
             catalogue_builder=ProcessBuilder(data_dir / CATALOGUE_FOLDER),
             store_child=store_child,
             events=events,
+            alerts=options.alerts,
         )
         try:
             async with open_tree(inputs) as tree:

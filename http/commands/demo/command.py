@@ -10,6 +10,8 @@ from pathlib import Path
 import attrs
 import trio
 
+from onebroker.actors.alerts.actor import AlertInputs
+from onebroker.actors.alerts.start import alert_inputs
 from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.durable import SqliteDurable
@@ -18,7 +20,7 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.world.universe import SMALLEST
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock, awake_seconds
-from onebroker.config.settings import build_settings
+from onebroker.config.settings import build_settings, load_settings
 from onebroker.config.vocabulary import ReadStatus
 from onebroker.http.commands.demo.documents import give_documents
 from onebroker.http.commands.demo.past import keep_past
@@ -58,6 +60,8 @@ class DemoOptions:
     day_limits: bool
     past: bool
     """Whether to load the time before the first start, once."""
+    alerts: AlertInputs | None
+    """Whom to tell what, in messages to people."""
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -73,6 +77,7 @@ def run(parsed: argparse.Namespace) -> int:
         now=read_moment(parsed.now),
         day_limits=parsed.day_limits,
         past=not parsed.no_past,
+        alerts=read_alerts(parsed.alerts),
     )
     if parsed.log_level is None:
         write_events_from(
@@ -103,6 +108,17 @@ def read_count(instruments: int) -> int:
     if instruments < SMALLEST:
         raise CommandFailed(f"--instruments must be at least {SMALLEST}", WRONG_USE)
     return instruments
+
+
+def read_alerts(path: Path | None) -> AlertInputs | None:
+    """Return the alerts of a settings file, of which nothing else is used; None without a file. Raises SettingsError.
+
+    The environment is not asked: a demo must not alarm the receivers of a real service by accident."""
+    if path is None:
+        return None
+    registry = build_registry()
+    settings = load_settings(path, {}, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry))
+    return alert_inputs(settings.alerts)
 
 
 async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
@@ -152,6 +168,7 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
                 data_directory=directory,
                 day_limits=options.day_limits,
                 open_since=simulated.made.first_day,
+                alerts=options.alerts,
                 on_ready=ready,
             )
         )

@@ -22,7 +22,7 @@ from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import FundsRow
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST, Clock
-from onebroker.config.events import LossLock
+from onebroker.config.events import LossLevel, LossLock
 from onebroker.config.exchange_documents import exchange_documents
 
 MONDAY = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
@@ -76,6 +76,14 @@ class Watched:
         found = self.loss.value.refusal(self.clock.monotonic())
         return None if found is None else found.status
 
+    @property
+    def locks(self):
+        return [event for event in self.heard if isinstance(event, LossLock)]
+
+    @property
+    def levels(self):
+        return [(event.percent, event.loss) for event in self.heard if isinstance(event, LossLevel)]
+
     async def stored(self, day=DAY):
         body = await self.store.get(keys.lockout(day))
         return None if body is None else msgspec.json.decode(body)
@@ -115,21 +123,39 @@ async def test_the_lock_outlives_a_restart_and_ends_at_seven(watched, autojump_c
         assert await watched.stored("2026-11-24") is None
 
 
+async def test_each_level_of_the_loss_is_told_once_a_day_and_a_jump_tells_the_highest(watched, autojump_clock):
+    async with watched.watch():
+        await watched.show(-2499.99)
+        assert watched.levels == []
+        for figure in (-2500.0, -2400.0, -3000.0):
+            await watched.show(figure)
+        assert watched.levels == [(50, Decimal("2500.00"))]
+        await watched.show(-5000.0)
+        assert watched.levels[1:] == [(100, Decimal("5000.00"))]
+    async with watched.watch():  # started again on the same day
+        for figure in (-4500.0, -5100.0):
+            await watched.show(figure)
+        assert len(watched.levels) == 2
+        until_seven = (MONDAY + timedelta(hours=21) - watched.clock.now()).total_seconds()
+        await watched.show(-4100.0, after=until_seven + 1)
+        assert watched.levels[2:] == [(80, Decimal("4100.00"))]
+
+
 async def test_the_lock_and_the_days_unlocking_are_told_once(watched, autojump_clock):
     locked = LossLock(locked=True, loss=Decimal("5200.00"), limit=Decimal(5000))
     async with watched.watch():
         assert await watched.show(-5200.0) == 403
-        assert watched.heard == []  # not confirmed
+        assert watched.locks == []  # not confirmed
         for _ in range(3):
             await watched.show(-5200.0)
-        assert watched.heard == [locked]
+        assert watched.locks == [locked]
     async with watched.watch():
         await watched.show(-5200.0)
-        assert watched.heard == [locked]  # the lock of before the restart
+        assert watched.locks == [locked]  # the lock of before the restart
         until_seven = (MONDAY + timedelta(hours=21) - watched.clock.now()).total_seconds()
         await watched.show(-100.0, after=until_seven + 1)
         await watched.show(-100.0)
-    assert watched.heard == [locked, LossLock(locked=False, loss=None, limit=Decimal(5000))]
+    assert watched.locks == [locked, LossLock(locked=False, loss=None, limit=Decimal(5000))]
 
 
 async def test_yesterdays_loss_said_again_in_the_morning_counts_from_the_first_opening(watched, autojump_clock):

@@ -84,6 +84,16 @@ async def test_a_halt_is_replaced_and_ended(durable: Durable) -> None:
     assert await durable.halt() is None
 
 
+async def test_messages_of_alerts_are_added_replaced_and_removed_in_one_go(durable: Durable) -> None:
+    assert await durable.alert_messages() == ()
+    await durable.write_alert_messages({"b": b"two", "a": b"one", "c": b"three"}, ())
+    assert await durable.alert_messages() == (b"one", b"two", b"three")
+    await durable.write_alert_messages({"a": b"one again", "d": b"four"}, {"b", "c", "nobody"})
+    assert await durable.alert_messages() == (b"one again", b"four")
+    await durable.write_alert_messages({}, ["a", "d"])
+    assert await durable.alert_messages() == ()
+
+
 async def test_a_collection_is_replaced_whole_and_keeps_its_order_and_others_stay(durable: Durable) -> None:
     await durable.replace_documents("users", [b'{"a":1}', b'{"b":2}', b'{"c":3}'])
     await durable.replace_documents("brokers", [b"{}"])
