@@ -29,7 +29,9 @@ MOST_PAUSE_SECONDS = 300.0
 GIVE_UP_SECONDS = 86_400.0
 """A message is not sent any more so long after its time came."""
 LOOK_SECONDS = 1.0
-"""How often the actor looks at the time while something waits for it."""
+"""How often the actor looks at the time while an unknown order waits to be told."""
+PUBLISH_SECONDS = 0.2
+"""The least time between two looks at the whole outbox, so that a thousand messages cost no time of the event loop."""
 IDLE_SECONDS = 15.0
 """How often it looks else."""
 
@@ -67,6 +69,8 @@ class AlertsActor:
             receiver.name: ReceiverView(number=receiver.number, scheme=receiver.scheme) for receiver in inputs.receivers
         }
         self._given_up = 0
+        self._unpublished = False
+        """Whether a receiver's state has changed since it was published."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         self._publish()
@@ -83,12 +87,19 @@ class AlertsActor:
         while True:
             news = [one for event in self._inputs.inbox.take() for one in self._reporter.hear(event)]
             news = [one for one in [*news, *self._reporter.due()] if one.kind.value in self._inputs.kinds]
-            if news or self._clock.monotonic() - stepped_at >= LOOK_SECONDS:
+            if news or self._clock.monotonic() - stepped_at >= PUBLISH_SECONDS:
                 stepped_at = self._clock.monotonic()
                 self._step(news)
-            soon = self._reporter.waits or self._throttle.gathers
-            with trio.move_on_after(LOOK_SECONDS if soon else IDLE_SECONDS):
+            with trio.move_on_after(self._pause_seconds()):
                 await self._inputs.inbox.wait()
+
+    def _pause_seconds(self) -> float:
+        """Return how long nothing happens without an event. The wall clock may be set meanwhile, so it is looked at again and again."""
+        if self._unpublished:
+            return PUBLISH_SECONDS
+        if self._reporter.waits:
+            return LOOK_SECONDS
+        return min(IDLE_SECONDS, max(PUBLISH_SECONDS, self._throttle.next_due_seconds(self._clock.epoch())))
 
     def _step(self, news: list[News]) -> None:
         now = self._clock.epoch()
@@ -167,7 +178,8 @@ class AlertsActor:
             self._taken(receiver, entry)
         else:
             self._not_taken(receiver, entry, failure)
-        self._publish()
+        self._unpublished = True
+        self._inputs.inbox.wake()
 
     def _taken(self, receiver: Receiver, entry: Entry) -> None:
         view = self._views[receiver.name]
@@ -200,6 +212,7 @@ class AlertsActor:
         self._changes.set(self._changes.value + 1)
 
     def _publish(self) -> None:
+        self._unpublished = False
         receivers = tuple(self._shown())
         entries = list(self._outbox.entries)
         self._published.set(

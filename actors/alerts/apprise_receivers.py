@@ -7,6 +7,7 @@ Apprise's own log is closed, because its finer levels write addresses; what it s
 import hashlib
 import logging
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from urllib.parse import unquote, urlsplit
@@ -85,7 +86,11 @@ async def _send(channel: _Channel, limiter: trio.CapacityLimiter, title: str, bo
 
 def _added(channel: "object", url: str) -> bool:
     try:
-        return bool(channel.add(url))  # type: ignore[attr-defined]
+        with (
+            warnings.catch_warnings()
+        ):  # the first URL loads all plugins, some of which still import what Python will drop
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return bool(channel.add(url))  # type: ignore[attr-defined]
     except Exception:  # noqa: BLE001  # its text may hold the URL
         return False
 

@@ -63,6 +63,10 @@ class AlertInbox:
         self._heard = trio.Event()
         return taken
 
+    def wake(self) -> None:
+        """Let the actor look, though nothing was heard."""
+        self._heard.set()
+
     async def wait(self) -> None:
         """Wait until an event waits that may make a message."""
         await self._heard.wait()

@@ -112,11 +112,19 @@ class Outbox:
 
     def next_for(self, receiver: str, now: float) -> tuple[Entry | None, float]:
         """Return the message to send to a receiver now, the longest untried first, and the seconds until another may be tried."""
-        open_entries = [entry for entry in self._entries.values() if entry.leaves and receiver in entry.message.waiting]
-        when = {id(entry): self._sendable_at(entry, receiver) for entry in open_entries}
-        ready = [entry for entry in open_entries if when[id(entry)] <= now]
-        wait = min((moment - now for moment in when.values()), default=float("inf"))
-        return min(ready, key=lambda entry: (entry.tries.get(receiver, 0), entry.since), default=None), max(0.0, wait)
+        best: Entry | None = None
+        wait = float("inf")
+        for entry in self._entries.values():  # oldest first
+            if not entry.leaves or receiver not in entry.message.waiting:
+                continue
+            seconds = self._sendable_at(entry, receiver) - now
+            if seconds > 0:
+                wait = min(wait, seconds)
+            elif receiver not in entry.tries:
+                return entry, 0.0
+            elif best is None or entry.tries[receiver] < best.tries[receiver]:
+                best = entry
+        return best, 0.0 if best is not None else wait
 
     @staticmethod
     def _sendable_at(entry: Entry, receiver: str) -> float:

@@ -50,10 +50,9 @@ class Throttle:
         self._gathering: dict[str, Message] = {}
         """Key -> the message that gathers news until it is due."""
 
-    @property
-    def gathers(self) -> bool:
-        """Whether a message waits for its time."""
-        return bool(self._gathering)
+    def next_due_seconds(self, now: float) -> float:
+        """Return the seconds until the next message that gathers may leave; infinity where none gathers."""
+        return min((max(0.0, message.due_at - now) for message in self._gathering.values()), default=float("inf"))
 
     @property
     def gathered_ids(self) -> frozenset[str]:
