@@ -42,12 +42,14 @@ class AlertInbox:
     def __init__(self) -> None:
         self._events: deque[Event] = deque()
         self._heard = trio.Event()
+        self.is_open = True
+        """Whether it hears. The demo closes it until its brokers have logged in."""
         self.dropped = 0
         """Events that found `MOST_EVENTS` others waiting, since the start."""
 
     def hear(self, event: Event) -> None:
         """Keep an event that may make a message. This is the listener."""
-        if type(event) not in HEARD:
+        if not self.is_open or type(event) not in HEARD:
             return
         if len(self._events) >= MOST_EVENTS:
             self.dropped += 1

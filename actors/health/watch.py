@@ -16,5 +16,7 @@ class HealthWatch:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
         while True:
+            await trio.sleep(
+                LOOK_SECONDS
+            )  # first: while the service starts, its last parts are not up, and this watch neither
             self._problems.look()
-            await trio.sleep(LOOK_SECONDS)

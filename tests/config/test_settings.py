@@ -273,6 +273,41 @@ def test_a_file_is_read_with_its_types(tmp_path: Path) -> None:
     assert settings.brokers["beta"].credentials["pin"] == "0042"
 
 
+def test_the_receivers_of_alerts_are_secrets_and_their_kinds_are_known() -> None:
+    urls = ["tgram://s3cret/1", "mailto://a:s3cret@b.example?to=c@d.example,e@f.example"]
+    alerts = build(
+        {"alerts": {"to": urls, "on": ["fill"], "off": ["calendar"], "quiet_from": "22:00", "quiet_until": "07:00"}}
+    ).alerts
+    assert [url.reveal() for url in alerts.to] == urls
+    assert "s3cret" not in repr(alerts)
+    assert "fill" in alerts.sent_kinds
+    assert "calendar" not in alerts.sent_kinds
+    assert (alerts.quiet_from, alerts.quiet_until) == (time(22), time(7))
+    assert build({"alerts": {"kinds": ["halt"]}}).alerts.sent_kinds == {"halt"}
+    assert "fill" not in build({}).alerts.sent_kinds
+    by_environment = load_settings(None, {"ONEBROKER_ALERTS_TO": ", ".join(urls)}, known_brokers=KNOWN).alerts
+    assert [url.reveal() for url in by_environment.to] == urls
+
+
+@every_case(
+    "alerts, line",
+    [
+        ({"to": ["s3cret"]}, "alerts.to must be URLs of receivers, such as tgram://, mailto:// or json://"),
+        ({"to": "tgram://s3cret"}, "alerts.to must be a list"),
+        ({"on": ["fills"]}, "; did you mean fill?"),
+        ({"off": ["test"]}, "alerts.off must be kinds of alerts (rejected, "),
+        ({"kinds": ["halt"], "off": ["fill"]}, "alerts.kinds must not be given together with on or off"),
+        ({"on": ["fill"], "off": ["fill"]}, "alerts.off must not name fill, which on names"),
+        ({"quiet_from": "22:00"}, "alerts.quiet_until is required: quiet_from and quiet_until are given together"),
+        ({"quiet_from": "22:00", "quiet_until": "22:00"}, "alerts.quiet_until must differ from quiet_from"),
+    ],
+)
+def test_alerts_that_cannot_be_are_refused_without_a_receiver_shown(alerts: dict[str, Any], line: str) -> None:
+    (said,) = refusal({"alerts": alerts})
+    assert line in said
+    assert "s3cret" not in said
+
+
 def test_the_environment_beats_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, "[service]\nport = 9000\nhost = '0.0.0.0'\n[brokers.beta]\npin = '1'\n")
     settings = load(path, {"ONEBROKER_SERVICE_PORT": "9100", "ONEBROKER_BROKERS_BETA_PIN": "2"})

@@ -83,6 +83,8 @@ def run(parsed: argparse.Namespace) -> int:
         write_events_from(
             logging.ERROR
         )  # until the demo has logged in, its brokers need logins that nobody should make
+    if options.alerts is not None:
+        options.alerts.inbox.is_open = False  # for the same reason
     with DataDirectory(options.data_dir) as directory:
         trio.run(_demo, options, directory, strict_exception_groups=True)
     return DONE
@@ -155,6 +157,8 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
                     await settled(tree)
                 _say(banner(address, options, simulated))
                 write_events_from(logging.NOTSET)
+                if options.alerts is not None:
+                    options.alerts.inbox.is_open = True
                 if options.past:
                     await _published(tree)
                     documents = directory.path / EXCHANGES_FILE if options.real_hours else None
