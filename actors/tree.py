@@ -45,6 +45,7 @@ from onebroker.actors.engine.loss_watch import LossWatch
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState
 from onebroker.actors.health.problem_book import ProblemBook
+from onebroker.actors.health.service_problems import alerts_not_taken
 from onebroker.actors.health.sources import Watched, problem_sources
 from onebroker.actors.health.watch import HealthWatch
 from onebroker.actors.history.actor import HistoryActor

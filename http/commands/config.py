@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from onebroker.actors.alerts.start import alert_inputs
 from onebroker.actors.sessions.brokers_in_service import require_credentials
 from onebroker.actors.store.embedded import find_server_binary
 from onebroker.actors.store.server_address import read_address
@@ -75,6 +76,7 @@ def settings_to_serve(config: Path | None, registry: Registry) -> tuple[Settings
     if refused := [*unserved_values(settings), *exposures(settings.service)]:
         raise SettingsError(*refused)
     require_credentials(registry, settings.brokers)
+    alert_inputs(settings.alerts)  # refuses receivers that cannot be reached
     return settings, load_charges(settings.charges.file, brokers=tuple(registry))
 
 

@@ -57,6 +57,12 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
         help="real: the hours and holidays of the exchanges",
     )
     parser.add_argument("--no-past", action="store_true", help="begin without candles and ticks of the past")
+    parser.add_argument(
+        "--alerts",
+        type=Path,
+        metavar="FILE",
+        help="send messages to people as [alerts] of this settings file says (default: none)",
+    )
     parser.set_defaults(log_beside=True)
 
 

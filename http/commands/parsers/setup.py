@@ -1,4 +1,4 @@
-"""Parsers of `config init|check|show` and of `completion`."""
+"""Parsers of `config init|check|show`, of `alerts test` and of `completion`."""
 
 import argparse
 from pathlib import Path
@@ -18,7 +18,29 @@ def add_parsers(commands: "Commands[argparse.ArgumentParser]") -> None:
         example="onebroker config init onebroker.toml",
     )
     _add_verbs(verbs)
+    _add_alerts(commands)
     _add_completion(commands)
+
+
+def _add_alerts(commands: "Commands[argparse.ArgumentParser]") -> None:
+    verbs = add_group(
+        commands,
+        "alerts",
+        summary="try the receivers of alerts",
+        about="Messages to people about orders, logins, feeds and the service itself, as [alerts] of the settings says.",
+        example="onebroker alerts test --config onebroker.toml",
+    )
+    test = add_command(
+        verbs,
+        "test",
+        summary="send one message to every receiver of alerts.to",
+        about="Send one message to every receiver of alerts.to, and say which took it. No service needs to run. Exit code 1 when a receiver did not "
+        "take it, 2 when there is none.",
+        example="onebroker alerts test --config onebroker.toml",
+        runs="alerts:run",
+    )
+    add_config(test)
+    add_json(test, "print the answers as JSON")
 
 
 def _add_verbs(verbs: "Commands[argparse.ArgumentParser]") -> None:
