@@ -11,7 +11,9 @@ Each is measured without the audit and with it (its writer on a real disk, as in
 In the same run, Zerodha's official SDK places the same kind of order at the simulator in another process (`sdk_place_driver.py`). Measured are the
 time from its call to its first bytes leaving, and its whole call. The SDK checks nothing, chooses no broker, keeps no limit and writes nothing down.
 
-    python -m bench.bench_order_preparation [--orders 200] [--without-sdk]
+`--alerts` compares instead, in turns and in memory: orders without alerts, and orders with alerts whose receivers hang while each order makes news.
+
+    python -m bench.bench_order_preparation [--orders 200] [--without-sdk] [--alerts]
 """
 
 import argparse
@@ -31,19 +33,30 @@ from pathlib import Path
 
 import trio
 
+from onebroker.actors.alerts.actor import AlertInputs, AlertsActor
+from onebroker.actors.alerts.apprise_receivers import open_receivers
+from onebroker.actors.alerts.inbox import AlertInbox
+from onebroker.actors.alerts.receiver import AlertsView
+from onebroker.actors.alerts.reporter import ReporterContext
 from onebroker.actors.audit.open_audit import open_audit
 from onebroker.actors.audit.writer import AuditPlace
 from onebroker.actors.kernel.events import Events
+from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
+from onebroker.config.alert_kinds import USUAL
 from onebroker.config.clock import IST, Clock
+from onebroker.config.converters import Secret
+from onebroker.config.events import Event, ExposureUnprotected, OrderRejected, OrderSent
+from tests.support.alert_receiver import alert_receiver
 from tests.support.day import Day
 
 ROOT = Path(__file__).resolve().parents[1]
 PACE_SECONDS = 0.15
 """Seconds between two orders: below 10 orders a second and, over two brokers, below 200 a minute each."""
 WARM_UP_ORDERS = 5
+TURNS = 4
 PACKAGES = ("trio", "redis", "hiredis", "msgspec", "attrs", "cattrs")
 
 
@@ -62,6 +75,13 @@ async def _redis_store(folder: Path) -> AsyncIterator[RedisStore]:
 
 async def _measure(kind: str, orders: int, *, audited: bool) -> dict[str, object]:
     """Place `orders` orders one after the other, with every event kept by the audit if `audited`. Return the figures of their preparation."""
+    took = await _took(kind, orders, audited=audited)
+    brokers = ",".join(sorted({broker for broker, _ in took}))
+    return _row(f"{kind}, audit" if audited else f"ours, {kind}", brokers, [milliseconds for _, milliseconds in took])
+
+
+async def _took(kind: str, orders: int, *, audited: bool = False, alerts: bool = False) -> list[tuple[str, float]]:
+    """Return the broker and the milliseconds of preparation of each order."""
     async with AsyncExitStack() as stack:
         day = Day(start=Clock().now().astimezone(IST))
         if audited:
@@ -73,11 +93,50 @@ async def _measure(kind: str, orders: int, *, audited: bool) -> dict[str, object
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onebroker-bench-")))
             day.store = await stack.enter_async_context(_redis_store(folder))
             day.durable = SqliteDurable(folder / "durable.sqlite")
+        if alerts:
+            await stack.enter_async_context(_hanging_alerts(day))
         await stack.enter_async_context(day.market())
         await stack.enter_async_context(day.service())
-        took = [await _place(day, number) for number in range(WARM_UP_ORDERS + orders)][WARM_UP_ORDERS:]
-    brokers = ",".join(sorted({broker for broker, _ in took}))
-    return _row(f"{kind}, audit" if audited else f"ours, {kind}", brokers, [milliseconds for _, milliseconds in took])
+        return [await _place(day, number) for number in range(WARM_UP_ORDERS + orders)][WARM_UP_ORDERS:]
+
+
+@asynccontextmanager
+async def _hanging_alerts(day: Day) -> AsyncIterator[None]:
+    """Let alerts hear the day's events. Two receivers hang from their first message on, and each order that leaves makes news of every window."""
+    inbox = AlertInbox()
+
+    def hear(event: Event) -> None:
+        inbox.hear(event)
+        if isinstance(event, OrderSent) and event.parent is not None:
+            inbox.hear(OrderRejected(broker=event.broker, parent=event.parent, leg=event.leg, words="for the bench"))
+            inbox.hear(ExposureUnprotected(parent=event.parent, instrument=event.instrument or "", units=1))
+
+    day.events = Events(day.heard.append, hear)
+    with alert_receiver() as receiver:
+        receiver.hang("/hangs")
+        urls = [Secret(f"json://127.0.0.1:{receiver.port}/hangs?number={number}") for number in (1, 2)]
+        inputs = AlertInputs(inbox=inbox, receivers=open_receivers(urls), kinds=USUAL)
+        context = ReporterContext(
+            clock=day.clock, calendar=day.calendar, names=lambda instrument: None, logins_needed=lambda: ()
+        )
+        view = Published(AlertsView())
+        actor = AlertsActor(inputs, context=context, durable=day.durable, events=Events(), published=view)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(actor.run)
+            yield
+            nursery.cancel_scope.cancel()
+        if view.value.sent or not view.value.waiting:
+            raise SystemExit(f"the receivers did not hang: {view.value}")
+
+
+def _compare_alerts(orders: int) -> list[dict[str, object]]:
+    """Return the figures without and with alerts, each of `TURNS` days in turn."""
+    both: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(TURNS):
+        for alerts, milliseconds in both.items():
+            took = trio.run(partial(_took, "memory", orders // TURNS, alerts=alerts), strict_exception_groups=True)
+            milliseconds += [one for _, one in took]
+    return [_row("with alerts" if alerts else "without alerts", "", took) for alerts, took in both.items()]
 
 
 def _row(what: str, brokers: str, milliseconds: list[float]) -> dict[str, object]:
@@ -155,13 +214,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--orders", type=int, default=200, help="orders over each store")
     parser.add_argument("--without-sdk", action="store_true", help="measure only our own")
+    parser.add_argument("--alerts", action="store_true", help="compare orders without alerts and with alerts that hang")
     options = parser.parse_args()
-    rows = [
-        trio.run(partial(_measure, kind, options.orders, audited=audited), strict_exception_groups=True)
-        for kind in ("memory", "redis")
-        for audited in (False, True)
-    ]
-    if not options.without_sdk:
+    if options.alerts:
+        rows = _compare_alerts(options.orders)
+    else:
+        rows = [
+            trio.run(partial(_measure, kind, options.orders, audited=audited), strict_exception_groups=True)
+            for kind in ("memory", "redis")
+            for audited in (False, True)
+        ]
+    if not options.alerts and not options.without_sdk:
         rows += _sdk(options.orders)
     print("".join(f"{name:>20}" for name in rows[0]))
     for row in rows:

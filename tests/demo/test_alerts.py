@@ -101,7 +101,7 @@ def test_health_shows_the_receivers_without_their_urls_and_no_secret_is_anywhere
         "the hanging one to fail",
     )
     assert [(row["number"], row["scheme"]) for row in shown["receivers"]] == [(1, "json"), (2, "json")]
-    assert shown["receivers"][0]["sent"] >= 3
+    assert shown["receivers"][0]["sent"] >= 1
     assert shown["receivers"][1]["sent"] == 0
     everything = alerted.log.read_text() + str(alerted.read("/api/health")) + str(receiver.messages("/s3cret-path"))
     assert [secret for secret in SECRETS if secret in everything] == []

@@ -3,6 +3,7 @@
 from datetime import date, datetime, timedelta
 from types import SimpleNamespace
 
+from onebroker.actors.alerts.receiver import AlertsView, ReceiverView
 from onebroker.actors.engine.context.messages import EngineStatus
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.candle_jobs import BrokerShare
@@ -16,6 +17,7 @@ from onebroker.config.charges.load import built_in_charges
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.http.composition import (
+    alerts_health,
     charges_health,
     engine_health,
     halt_health,
@@ -130,3 +132,19 @@ def test_a_broker_shows_when_it_was_last_seen_in_each_document():
     assert part_health("dhan", documents) == {"funds": "2026-11-25T09:15:00"}
     assert part_health("groww", documents) == {"funds": None}
     assert part_health("upstox", documents) == {"funds": None}
+
+
+def test_the_alerts_show_their_receivers_by_number_and_scheme():
+    view = AlertsView(
+        receivers=(
+            ReceiverView(number=1, scheme="tgram", waiting=2, failed=3, failing_since=0.0, last_failure="error=502"),
+        ),
+        waiting=2,
+    )
+    shown = alerts_health(view)
+    (receiver,) = shown["receivers"]
+    assert (receiver["number"], receiver["scheme"], receiver["waiting"]) == (1, "tgram", 2)
+    assert (receiver["failing_since"], receiver["last_failure"]) == ("1970-01-01T05:30:00", "error=502")
+    assert receiver["last_failure_at"] is None
+    assert shown["waiting"] == 2
+    assert alerts_health(AlertsView())["receivers"] == []
