@@ -417,6 +417,7 @@ class AlertsSettings:
     quiet_from: time | None = None
     """From this time of day (IST) only urgent kinds are sent; the others wait until `quiet_until`."""
     quiet_until: time | None = None
+    """Until this time of day (IST) the quiet hours last; given together with `quiet_from`."""
 
     def __attrs_post_init__(self) -> None:
         if (self.quiet_from is None) != (self.quiet_until is None):

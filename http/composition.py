@@ -105,6 +105,7 @@ def build_services(
         live.streams,
         connections,
         store_reachable=lambda: store.reachable,
+        audit=audit.figures,
         round_trips=store.round_trips,
     )
     services = Services(

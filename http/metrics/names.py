@@ -187,6 +187,18 @@ CONNECTS_REFUSED = _counter("connects_refused_total", "Connects with a wrong API
 METRICS_REFUSED = _counter("metrics_refused_total", "Readings of the metrics with a wrong metrics token.")
 CLIENTS_REFUSED = _counter("clients_refused_total", "Clients that were refused, by the reason of `client.refused`.", "why")  # fmt: skip
 
+# --- what watches -------------------------------------------------------------------------------------------------------
+
+PROBLEMS = _gauge("problems", "Problems that stand now, by the kinds of docs/health.md.", "kind")
+AUDIT_LINES = _counter("audit_lines_total", "Lines written to the audit.")
+AUDIT_WAITING = _gauge("audit_waiting", "Events that are not in the audit yet.")
+AUDIT_LOST = _counter("audit_lost_total", "Events that found no room in the audit, because it could not be written.")
+AUDIT_SYNCED = _gauge("audit_synced_timestamp_seconds", "When the audit was last put on disk.")
+ALERTS = _counter(
+    "alerts_total", "Messages to people: taken (sent), tried in vain (failed), given up after a day.", "outcome"
+)
+ALERTS_WAITING = _gauge("alerts_waiting", "Messages that some receiver has not taken, or whose time has not come.")
+
 # --- the process --------------------------------------------------------------------------------------------------------
 
 ACTOR_UP = _gauge("actor_up", "Whether a supervised actor is up.", "actor")
@@ -227,6 +239,7 @@ SECTIONS: Mapping[str, tuple[Name, ...]] = {
         REQUESTS, REQUEST_TIME, STREAM_CLIENTS, STREAM_LAGGED, STREAMS, CONNECTIONS, CONNECTIONS_REFUSED, CONNECTIONS_GAVE_WAY,
         CONNECTS_REFUSED, METRICS_REFUSED, CLIENTS_REFUSED,
     ),
+    "What watches": (PROBLEMS, AUDIT_LINES, AUDIT_WAITING, AUDIT_LOST, AUDIT_SYNCED, ALERTS, ALERTS_WAITING),
     "Process": (
         ACTOR_UP, ACTOR_CRASHES, STORE_REACHABLE, STORE_TIME, LOOP_LAG, CLOCK_STEPS, DISK_FREE, DISK_RESERVE, FREE_FILES, COLLECTIONS, PUT_ASIDE,
         BUILD,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from onebroker.actors.audit.open_audit import AuditFigures
 from onebroker.actors.kernel.durations import Durations
 from onebroker.actors.kernel.supervisor import CrashRecord
 from onebroker.actors.tree import Tree
@@ -29,6 +30,7 @@ from onebroker.http.metrics.service_figures import (
     store_figures,
     stream_figures,
 )
+from onebroker.http.metrics.watch_figures import alert_figures, audit_figures, problem_figures
 
 
 def add_sources(
@@ -39,6 +41,7 @@ def add_sources(
     connections: Connections,
     *,
     store_reachable: Callable[[], bool],
+    audit: Callable[[], AuditFigures],
     round_trips: Mapping[str, Durations],
 ) -> None:
     """Let `metrics` read a running service. `round_trips`: lane of the store -> how long."""
@@ -57,6 +60,9 @@ def add_sources(
     metrics.add(lambda: disk_figures(tree.room.value, tree.dropped_ticks()))
     metrics.add(lambda: stream_figures(streams))
     metrics.add(lambda: connection_figures(connections))
+    metrics.add(lambda: problem_figures(tree.problems.look()))
+    metrics.add(lambda: audit_figures(audit()))
+    metrics.add(lambda: alert_figures(tree.alerts.value))
     metrics.add(lambda: store_figures(reachable=store_reachable(), round_trips=round_trips))
 
 
