@@ -44,6 +44,7 @@ from onebroker.http.commands.start_facts import started, wait_for_stored_logins
 from onebroker.http.composition import build_services, start_live
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlContext, serve_control
 from onebroker.http.control.reading_commands import Readings
+from onebroker.http.lane.fast_lane import FastLane
 from onebroker.http.listener.accept_loop import TlsFiles, serve
 from onebroker.http.listener.connection_limits import Connections, raise_file_limit
 from onebroker.http.listener.connection_problems import connection_problems
@@ -168,6 +169,7 @@ async def _run(options: ServiceOptions, events: Events, metrics: Metrics, audit:
                     service.port,
                     shutdown_event=shutdown,
                     connections=connections,
+                    lane=FastLane(services) if service.fast_lane else None,
                     tls=tls,
                     task_status=task_status,
                 )

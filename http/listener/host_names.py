@@ -26,19 +26,26 @@ class HostNames:
     def check(self, request: Request | Websocket) -> None:
         """Raise Refusal 421 for another site's name, and 403 for a WebSocket from another site's page."""
         host = request.headers.get("host")  # HTTP/1.0 may have no `Host`; no browser speaks it
-        if host is not None and not self._is_own(_bare(host), request):
+        here = _here(request)
+        if host is not None and not self.serves(host, here):
             self._clients.note(Why.HOST, request.remote_addr or "")
             raise Refusal(421, shared.host_not_served(host))
         origin = request.headers.get("origin")
-        if isinstance(request, Websocket) and origin is not None and not self._is_own(_host_of(origin), request):
+        if isinstance(request, Websocket) and origin is not None and not self._is_own(_host_of(origin), here):
             self._clients.note(Why.ORIGIN, request.remote_addr or "")
             raise Refusal(403, shared.origin_not_served(origin))
 
-    def _is_own(self, name: str, request: Request | Websocket) -> bool:
-        if not name:
-            return False
-        here = request.scope.get("server")
-        return name in self._names or is_loopback(name) or (here is not None and name == here[0])
+    def serves(self, host: str, here: str | None) -> bool:
+        """Tell whether a `Host` names this service. `here`: the address at which the connection arrived, where it is known."""
+        return self._is_own(_bare(host), here)
+
+    def _is_own(self, name: str, here: str | None) -> bool:
+        return bool(name) and (name in self._names or is_loopback(name) or name == here)
+
+
+def _here(request: Request | Websocket) -> str | None:
+    server = request.scope.get("server")
+    return None if server is None else server[0]
 
 
 def _bare(host: str) -> str:
