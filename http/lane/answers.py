@@ -5,7 +5,8 @@ from wsgiref.handlers import format_date_time
 
 LONG_BYTES = 4 * 1024
 """A longer body is put together with its head once a second, and not for each request: joining copies it."""
-MOST_KEPT = 16
+MOST_KEPT = 5
+"""One for each document."""
 
 
 class AnswerBytes:

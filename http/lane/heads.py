@@ -1,6 +1,5 @@
-"""Reads the head of a request once and remembers its meaning by its bytes: a client that polls sends the same bytes again and again.
-
-The parser is h11, as in the stock path, so both understand a head alike. A head with anything that the lane does not need is not the lane's.
+"""Reads the head of a request, with h11 as in the stock path, so that both understand a head alike. A head with anything that the lane does
+not need is not the lane's.
 """
 
 from collections.abc import Mapping
@@ -10,12 +9,10 @@ import attrs
 import h11
 
 MOST_HEAD_BYTES = 4 * 1024
-"""Longer heads are not the lane's."""
-MOST_HEADS = 1024
-"""Heads that are remembered. The oldest gives way: a stranger can send as many different heads as it likes."""
+"""Longer heads are not the lane's: it would remember them."""
 
 _OTHER_MATTERS: Final = frozenset(
-    {b"connection", b"content-length", b"expect", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"}
+    {b"content-length", b"expect", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"}
 )
 """Headers that change how a request is read, or what becomes of the connection."""
 
@@ -40,10 +37,16 @@ class Head:
         return values[0] if len(values) == 1 else b""
 
 
+def path_of(head: bytes) -> bytes | None:
+    """Return what seems to be the path of a GET or HEAD request, without reading the head; None for anything else."""
+    method, _, rest = head.partition(b" ")
+    if method not in (b"GET", b"HEAD"):
+        return None
+    return rest.partition(b" ")[0].partition(b"?")[0]
+
+
 def read_head(head: bytes) -> Head | None:
     """Return the meaning of a head, which ends with an empty line; None if it is not whole, not valid, or has more to it than the lane knows."""
-    if len(head) > MOST_HEAD_BYTES:
-        return None
     connection = h11.Connection(h11.SERVER)
     connection.receive_data(head)
     try:
@@ -60,14 +63,19 @@ def _plain(request: h11.Request) -> Head | None:
     headers: dict[bytes, tuple[bytes, ...]] = {}
     for name, value in request.headers:
         headers[name] = (*headers.get(name, ()), value)
-    if request.http_version != b"1.1" or request.method not in (b"GET", b"HEAD") or _OTHER_MATTERS & headers.keys():
+    if request.http_version != b"1.1" or request.method not in (b"GET", b"HEAD"):
         return None
-    if not path.isascii() or b"%" in path or b"host" not in headers:
+    if _OTHER_MATTERS & headers.keys() or not _stays_open(headers):
         return None
     return Head(
         is_head=request.method == b"HEAD",
         path=path.decode("ascii"),
         query=query,
-        host=headers[b"host"][0].decode("latin-1"),
+        host=headers[b"host"][0].decode("latin-1"),  # h11 takes no head of HTTP/1.1 without it
         headers=headers,
     )
+
+
+def _stays_open(headers: Mapping[bytes, tuple[bytes, ...]]) -> bool:
+    """Tell whether `Connection` says no more than HTTP/1.1 means without it. Many clients say so in each request."""
+    return all(value.lower() == b"keep-alive" for value in headers.get(b"connection", ()))

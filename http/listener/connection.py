@@ -106,7 +106,7 @@ class Connection(TCPServer):
 
     async def _read_data(self) -> None:
         while (data := await self._received()) is not None:
-            await self.protocol.handle(RawData(data))
+            await self._take(data)
             if not data:
                 break
         await self.protocol.handle(Closed())
@@ -114,6 +114,10 @@ class Connection(TCPServer):
         # ends.
         self._ended = True
         await self.idle_task.stop()
+
+    async def _take(self, data: bytes) -> None:
+        """Take what the client has sent; empty at its end."""
+        await self.protocol.handle(RawData(data))
 
     async def _received(self) -> bytes | None:
         """Return what the client has sent, empty at its end; None if the client is gone."""
@@ -138,7 +142,7 @@ class Connection(TCPServer):
         with trio.move_on_after(CLOSE_SECONDS, shield=True):
             await super().protocol_send(event)
 
-    async def _write(self, data: bytes) -> None:
+    async def _write(self, data: bytes | memoryview) -> None:
         """Send `data`. Shielded, because a client would read half of one answer and the next answer as a single answer."""
         async with self.send_lock:
             try:

@@ -1,5 +1,5 @@
-"""HTTP/1.1 and nothing else: hypercorn's protocol without its change to HTTP/2, and with what RFC 9112 requires for odd
-requests.
+"""HTTP/1.1 and nothing else: hypercorn's protocol without its change to HTTP/2, with what RFC 9112 requires for odd
+requests, and with an end for requests that wait behind another when their connection is over.
 
 hypercorn speaks HTTP/2 whenever a client begins with its preface or asks for the upgrade `h2c`, in clear text and
 inside TLS. Its streams have none of the bounds of `http.listener.accept_loop`. A proxy in front would also pass on requests that it
@@ -11,6 +11,7 @@ from typing import Any
 import h11
 from hypercorn.events import Closed, Event
 from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.trio.worker_context import EventWrapper
 
 HTTP_VERSION_NOT_SUPPORTED = 505
 
@@ -19,10 +20,44 @@ class _OtherVersion(Exception):
     """The request does not use HTTP/1."""
 
 
+class _Over(Exception):
+    """The connection is over."""
+
+
+class _CanRead(EventWrapper):
+    """Whether the next request may be read. hypercorn sets it when the request before has its answer, and would wait for ever where no answer
+    can come any more: the client of several requests has left, or the service shuts down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_over = False
+
+    async def wait(self) -> None:
+        """Raise _Over once the connection is over."""
+        if not self._is_over:
+            await super().wait()
+        if self._is_over:
+            raise _Over
+
+    async def end(self) -> None:
+        self._is_over = True
+        await self.set()
+
+
 class Http11(H11Protocol):
+    can_read: _CanRead
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.can_read = _CanRead()
+
     async def handle(self, event: Event) -> None:
+        if isinstance(event, Closed):
+            await self.can_read.end()
         try:
             await super().handle(event)
+        except _Over:
+            return
         except _OtherVersion:
             await self._send_error_response(HTTP_VERSION_NOT_SUPPORTED)
             await self.send(Closed())

@@ -9,7 +9,8 @@ import trio
 from quart_trio import QuartTrio
 
 from onebroker.http.listener import accept_loop
-from onebroker.http.listener.connection_limits import Connections
+from onebroker.http.listener.connection_limits import Connections, Peer
+from onebroker.http.listener.lane_connection import Lane
 from onebroker.http.route import Answer, Handler, Method, Route, TokenRule
 
 
@@ -43,9 +44,21 @@ class Served:
         return stream
 
 
+class KnowsNothing:
+    """A lane that leaves every request to the application."""
+
+    def answer(self, head: bytes, peer: Peer, here: str) -> bytes | None:
+        return None
+
+
+usual_lane: Lane | None = None
+"""The lane of a listener for which a test names none."""
+
+
 @asynccontextmanager
 async def listening(app: QuartTrio, *, connections: Connections | None = None, **options: Any) -> AsyncIterator[Served]:
     shutdown = trio.Event()
+    options.setdefault("lane", usual_lane)
     kept = connections or Connections()
     async with trio.open_nursery() as nursery:
         run = partial(accept_loop.serve, app, "127.0.0.1", 0, shutdown_event=shutdown, connections=kept, **options)

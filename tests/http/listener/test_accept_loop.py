@@ -15,13 +15,15 @@ from quart.wrappers import Response
 from onebroker.http import render
 from onebroker.http.app import build_app
 from onebroker.http.bodies.long_body_out import array_answer
-from onebroker.http.listener import accept_loop
+from onebroker.http.listener import accept_loop, connection
 from onebroker.http.listener.accept_loop import ListenError, TlsFiles
 from tests.support.served import listening, route
 
+pytestmark = pytest.mark.usefixtures("both_connections")
+
 TLS = Path(__file__).parents[2] / "data" / "tls"
 BIG = 64 * 1024 * 1024
-SOON = accept_loop.WRITE_SECONDS / 2
+SOON = connection.WRITE_SECONDS / 2
 """Of the mocked clock, which goes on only when nobody has anything to do: what ends within it has waited for no client."""
 
 
@@ -140,7 +142,7 @@ async def big(request: Request, services) -> Response:
 
 async def test_a_client_that_takes_no_bytes_is_cut_off(services, monkeypatch: pytest.MonkeyPatch, caplog):
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr(accept_loop, "WRITE_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "WRITE_SECONDS", 0.2)
     async with listening(build_app(services, (route("/big", big),))) as served, await served.open() as stream:
         await stream.send_all(b"GET /big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         while "was cut off" not in caplog.text:  # a log line sets no event
@@ -209,7 +211,7 @@ async def test_a_connection_that_was_served_is_closed_when_it_was_idle_too_long(
         for _ in range(2):
             assert await fetched(stream, "/done")
             await trio.testing.wait_all_tasks_blocked(0.05)
-            mock_clock.jump(accept_loop.KEEP_ALIVE_SECONDS - 1)
+            mock_clock.jump(connection.KEEP_ALIVE_SECONDS - 1)
             await trio.testing.wait_all_tasks_blocked(0.05)
         mock_clock.jump(1)
         while await stream.receive_some(1024):
@@ -268,6 +270,16 @@ async def test_a_client_that_leaves_a_kept_connection_leaves_no_file_open(servic
                     assert await fetched(stream, "/done")
         while open_files() > before:  # a closed file sets no event; and no time passes until it is closed
             await trio.testing.wait_all_tasks_blocked(0.01)
+
+
+async def test_a_client_that_leaves_while_its_requests_wait_leaves_no_connection(services):
+    async with listening(build_app(services, (route("/done", done),))) as served:
+        for _ in range(20):
+            async with await served.open() as stream:
+                await stream.send_all(b"GET /done HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 3)
+                await stream.receive_some(10)
+        while served.connections.open:  # a closed connection sets no event
+            await trio.sleep(0.01)
 
 
 async def test_requests_leave_no_file_open(house):

@@ -12,10 +12,12 @@ from quart.wrappers import Response
 from onebroker.config.events import ClientRefused
 from onebroker.http import render
 from onebroker.http.app import build_app
-from onebroker.http.listener import accept_loop
+from onebroker.http.listener import accept_loop, connection
 from onebroker.http.listener.connection_limits import Connections, file_limit, open_files, proving, raise_file_limit
 from onebroker.http.listener.refused_clients import Why
 from tests.support.served import listening, route
+
+pytestmark = pytest.mark.usefixtures("both_connections")
 
 HEAD = "GET {} HTTP/1.1\r\nHost: 127.0.0.1\r\n{}\r\n"
 
@@ -130,7 +132,7 @@ async def test_a_connection_begins_with_a_request_soon(house, mock_clock):
         await half.send_all(b"GET /health HT")
         await counted(served.connections, 2)
         await trio.testing.wait_all_tasks_blocked(0.05)
-        mock_clock.jump(accept_loop.FIRST_HEAD_SECONDS)
+        mock_clock.jump(connection.FIRST_HEAD_SECONDS)
         await ended(silent)
         await ended(half)
 

@@ -17,6 +17,8 @@ from onebroker.http import render
 from onebroker.http.app import build_app
 from tests.support.served import listening, route
 
+pytestmark = pytest.mark.usefixtures("both_connections")
+
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
 HOST = b"Host: 127.0.0.1\r\n"
 

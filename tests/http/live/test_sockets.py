@@ -20,11 +20,13 @@ from wsproto.events import Ping
 from wsproto.extensions import PerMessageDeflate
 
 from onebroker.actors.token.messages import Disconnect
-from onebroker.http.listener import accept_loop, websockets
+from onebroker.http.lane.fast_lane import FastLane
+from onebroker.http.listener import connection, websockets
+from onebroker.http.listener.accept_loop import serve
 from tests.support.patience import PATIENCE_SECONDS
 
 MORE = 64 * 1024 * 1024
-SOON = accept_loop.WRITE_SECONDS / 2
+SOON = connection.WRITE_SECONDS / 2
 """Of the mocked clock, which goes on only when nobody has anything to do: what ends within it has waited for no client."""
 
 
@@ -41,8 +43,8 @@ async def serving(live, graceful_seconds: float = 2.0) -> AsyncIterator[Served]:
     shutdown = trio.Event()
     async with trio.open_nursery() as nursery:
         run = partial(
-            accept_loop.serve, live.app, "127.0.0.1", 0, shutdown_event=shutdown, graceful_seconds=graceful_seconds
-        )
+            serve, live.app, "127.0.0.1", 0, shutdown_event=shutdown, graceful_seconds=graceful_seconds, lane=FastLane(live.services)
+        )  # fmt: skip
         served: list[Served] = []
 
         async def run_marked(*, task_status) -> None:
@@ -231,7 +233,7 @@ async def test_a_client_that_reads_nothing_holds_up_nobody(live, quiet_clock):
 
 
 async def test_a_client_that_reads_nothing_is_cut_off(live, monkeypatch):
-    monkeypatch.setattr(accept_loop, "WRITE_SECONDS", 0.5)
+    monkeypatch.setattr(connection, "WRITE_SECONDS", 0.5)
     async with serving(live) as served, raw(served, live) as stream:
         live.publish("funds", {"summary": "x" * MORE})
         await stream.send_all(frame({"subscribe": "documents", "documents": ["funds"]}))
@@ -311,7 +313,7 @@ async def test_frames_that_are_none_cost_their_connection_and_no_other(live, gar
 async def test_a_quiet_stream_outlives_the_time_that_an_idle_connection_has(live, mock_clock):
     async with serving(live) as served, connected(served.url, extra_headers=headers(live)) as socket:
         await hear(socket)
-        await pass_time(mock_clock, 5 * accept_loop.KEEP_ALIVE_SECONDS)
+        await pass_time(mock_clock, 5 * connection.KEEP_ALIVE_SECONDS)
         await socket.send_message("{}")
         assert (await hear(socket))["type"] == "error"
 
