@@ -127,7 +127,7 @@ class ServiceSettings:
     calendar: Literal["exchanges", "always_open"] = "exchanges"
     """The source of the market's hours: the exchange documents, or a market that never closes (architecture 6)."""
     fast_lane: bool = True
-    """Not served by this version: it must not be set."""
+    """Whether frequent reads are answered before the web framework sees them, with the same bytes (`http.lane`)."""
 
     def __attrs_post_init__(self) -> None:
         if (self.tls_certificate is None) != (self.tls_key is None):

@@ -23,7 +23,6 @@ from onebroker.config.network_exposure import exposures
 from onebroker.config.settings import Settings, SettingsError
 from onebroker.config.settings_file import settings_file
 from onebroker.config.shown_settings import shown_settings
-from onebroker.config.unserved_settings import unserved_values
 from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
 from onebroker.http.commands.screen import write, write_json
@@ -73,7 +72,7 @@ def run_check(parsed: argparse.Namespace) -> int:
 def settings_to_serve(config: Path | None, registry: Registry) -> tuple[Settings, Charges]:
     """Return the settings and the charges with which `serve` starts. Raises SettingsError for settings with which it does not start."""
     settings = read_settings(config)
-    if refused := [*unserved_values(settings), *exposures(settings.service)]:
+    if refused := exposures(settings.service):
         raise SettingsError(*refused)
     require_credentials(registry, settings.brokers)
     alert_inputs(settings.alerts)  # refuses receivers that cannot be reached
