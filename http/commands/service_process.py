@@ -169,7 +169,7 @@ async def _run(options: ServiceOptions, events: Events, metrics: Metrics, audit:
                     service.port,
                     shutdown_event=shutdown,
                     connections=connections,
-                    lane=FastLane(services) if service.fast_lane else None,
+                    lane=FastLane(services, on_answer=metrics.requests.answered) if service.fast_lane else None,
                     tls=tls,
                     task_status=task_status,
                 )

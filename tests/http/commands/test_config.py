@@ -92,7 +92,7 @@ WRONG = {
     "an unknown key": ("[service]\nprot = 1\n", "service.prot"),
     "a secret that can be guessed": ('[service]\napi_secret = "short"\n', "service.api_secret must have at least 16"),
     "a broker without its keys": ("[brokers.dhan]\n", "brokers.dhan"),
-    "a setting that is not served": ("[service]\nfast_lane = false\n", "service.fast_lane is not served"),
+    "a receiver of alerts that nobody can read": ('[alerts]\nto = ["nosuch://x"]\n', "alerts.to[0] (nosuch)"),
     "a charges file that is not there": ('[charges]\nfile = "nowhere.toml"\n', "nowhere.toml"),
     "an address of no server": ('[redis]\nurl = "nonsense://x"\n', "redis.url"),
 }
@@ -115,8 +115,11 @@ SECRETS = (
     "pin-4711",
     "totp-of-dhan",
     "query-secret",
+    "path-of-a-receiver",
 )
 WITH_SECRETS = """
+[alerts]
+to = ["json://127.0.0.1:1/path-of-a-receiver"]
 [service]
 port = 8001
 data_dir = "/tmp/onebroker-data"
@@ -148,6 +151,7 @@ def test_what_is_shown_differs_from_the_defaults_and_holds_no_secret(folder, cap
         "service.metrics_token": "***",
         "redis.url": "rediss://redis.example:6379/0",
         "engine.square_off.equity": "15:00",
+        "alerts.to": "***",
         "brokers.dhan.client_id": "***",
         "brokers.dhan.pin": "***",
         "brokers.dhan.totp_secret": "***",
