@@ -13,7 +13,7 @@ from onebroker.actors.sessions.clock_offset import DatedTransport, ahead_seconds
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.clock import IST
-from onebroker.http.composition import clock_health
+from onebroker.http.health_parts import clock_health
 from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST).timestamp()

@@ -23,7 +23,7 @@ from onebroker.brokers.records import Tick
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import security
-from onebroker.http.disk_health import disk_health
+from onebroker.http.health_parts import disk_health
 from onebroker.http.metrics.service_figures import disk_figures
 from tests.support.candle_world import World, calendar_with
 

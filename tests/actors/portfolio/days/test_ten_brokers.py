@@ -27,7 +27,7 @@ from onebroker.brokers.simulator.world.model import NewOrder, SimRefusal
 from onebroker.config.sections import ServiceSettings
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from onebroker.http.app import build_app
-from onebroker.http.composition import broker_health
+from onebroker.http.health_parts import broker_health
 from onebroker.http.services import Services
 from tests.support.ledger_judge import (
     NO_RESULT,

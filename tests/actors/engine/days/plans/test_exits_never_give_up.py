@@ -14,7 +14,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.events import ExposureProtected, ExposureUnprotected
-from onebroker.http.composition import order_problems
+from onebroker.http.health_parts import order_problems
 from onebroker.http.metrics.order_figures import risk_figures
 from tests.actors.engine.days.plans.test_plan_orders import stop, traded
 from tests.actors.engine.days.unknown.test_unknown_orders import AFTER_ALL, STOP, bracket, lost, rewritten

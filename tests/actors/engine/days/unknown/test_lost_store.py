@@ -13,7 +13,7 @@ from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable
 from onebroker.actors.engine.shown.stored_parents import open_parents, stored_parent
 from onebroker.actors.store.interface import StreamAdd
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from onebroker.http.composition import unknown_orders
+from onebroker.http.health_parts import unknown_orders
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.days.unknown.test_unknown_orders import bracket, ticket_price
 from tests.actors.engine.plan.trees import order

@@ -16,7 +16,7 @@ from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
-from onebroker.http.composition import (
+from onebroker.http.health_parts import (
     alerts_health,
     charges_health,
     engine_health,
