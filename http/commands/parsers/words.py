@@ -1,17 +1,10 @@
 """Words of the product that parsers offer as choices or defaults. A test holds each of them against the product's own."""
 
-BROKERS = (
-    "zerodha",
-    "upstox",
-    "dhan",
-    "angelone",
-    "fyers",
-    "kotakneo",
-    "fivepaisa",
-    "groww",
-    "icicidirect",
-    "shoonya",
-)
+from pathlib import Path
+
+_BROKERS_FOLDER = Path(__file__).resolve().parents[3] / "brokers"
+BROKERS = tuple(sorted(broker.parent.name for broker in _BROKERS_FOLDER.glob("*/broker.py")))
+"""Codes of all brokers. Each has a folder of its code; importing them would take a second."""
 EXCHANGES = ("nse", "bse", "mcx", "ncdex")
 INTERVALS = (
     "day",
