@@ -12,7 +12,8 @@ from typing import Any, Self, cast
 
 import trio
 
-from onebroker.actors.store.interface import Fence, Op, Store
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Fence, Op, Set, Store
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.requests import CallKind, StreamAddress, WireRequest, WireResponse
 from onebroker.brokers.transport.interface import FrameStream
@@ -26,11 +27,11 @@ class Mortal:
         self.death: str | None = death
         """None = no step yet, or never."""
         self.dead = trio.Event()
-        self._commits = self._sends = 0
+        self._commits = self._sends = self._legs = 0
 
     def count(self) -> None:
         """Count from one again from here on."""
-        self._commits = self._sends = 0
+        self._commits = self._sends = self._legs = 0
 
     async def at(self, *names: str) -> None:
         """Die at a step that is called by one of these names."""
@@ -43,6 +44,11 @@ class Mortal:
     def commit(self) -> str:
         self._commits += 1
         return f"commit {self._commits}"
+
+    def leg(self) -> str:
+        """The write ahead of a new leg: a commit too, however many commits came before it."""
+        self._legs += 1
+        return f"leg {self._legs}"
 
     def send(self) -> str:
         self._sends += 1
@@ -57,10 +63,10 @@ class MortalStore:
     async def commit(
         self, *ops: Op, fence: Fence | None = None, absent: str | None = None, count: str | None = None
     ) -> None:
-        name = self._life.commit()
-        await self._life.at(f"{name} before")
+        names = [self._life.commit(), *([self._life.leg()] if any(map(_begins_a_leg, ops)) else [])]
+        await self._life.at(*(f"{name} before" for name in names))
         await self._store.commit(*ops, fence=fence, absent=absent, count=count)
-        await self._life.at(f"{name} after")
+        await self._life.at(*(f"{name} after" for name in names))
 
     async def write(self, *ops: Op) -> None:
         await self._life.at("write")
@@ -72,6 +78,11 @@ class MortalStore:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
+
+
+def _begins_a_leg(op: Op) -> bool:
+    """Whether an op is of the write ahead of a new leg."""
+    return isinstance(op, Set) and op.key.startswith(keys.leg_token(""))
 
 
 class MortalTransport:

@@ -1,6 +1,7 @@
 """The record of one parent and how it gets into the store: written ahead before a message leaves, written behind after
 something was learnt (order-engine 2.4)."""
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -25,6 +26,9 @@ from onebroker.config.clock import Clock, from_epoch, latest_boundary
 KEPT_SECONDS = 8 * 86_400
 """How long finished parents and the index entries of legs are kept (order-engine 2.4)."""
 RETRY_SECONDS = 0.5
+AHEAD_SECONDS = 0.1
+"""How long a record is left to the write-ahead of an order that follows from it. An order that waits longer, for room or for an answer, is no
+reason to lose what was decided: then the record is written behind."""
 
 
 async def load_parent(store: Store, parent_id: str) -> ParentRecord | None:
@@ -95,6 +99,11 @@ class Recorder:
         self._dirty = trio.Event()
         self._writing = trio.Lock()
         context.open_states[record.parent_order_id] = record.state
+        self._ahead = trio.Event()
+        """Set when no write-ahead is expected, or has begun."""
+        self._ahead.set()
+        self._ahead_until = -math.inf
+        """Monotonic seconds until which the record is left to the expected write-ahead."""
 
     @property
     def record(self) -> ParentRecord:
@@ -115,6 +124,14 @@ class Recorder:
         self._take(record)
         self.wake()
 
+    def change_ahead(self, record: ParentRecord) -> None:
+        """Take a newer record that the write-ahead of an order is about to write. It is written behind only if that does not begin soon
+        (`AHEAD_SECONDS`): else the order would wait for a write of what it writes itself."""
+        if self._ahead.is_set():
+            self._ahead = trio.Event()
+        self._ahead_until = self._context.clock.monotonic() + AHEAD_SECONDS
+        self.change(record)
+
     def wake(self) -> None:
         self._dirty.set()
 
@@ -130,6 +147,7 @@ class Recorder:
         is made again to the newest record.
         """
         async with self._writing:
+            self._ahead.set()
             before = self._record
             if only_if is not None and not only_if(before):
                 raise Ended
@@ -154,8 +172,17 @@ class Recorder:
         """Write the newest record whenever it has changed; retry while the store is away."""
         while True:
             await self._dirty.wait()
+            await self._leave_to_write_ahead()
             if not await self.write():
                 await trio.sleep(RETRY_SECONDS)
+
+    async def _leave_to_write_ahead(self) -> None:
+        """Wait while a write-ahead is expected, at most until it is late."""
+        while not self._ahead.is_set():
+            with trio.move_on_after(self._ahead_until - self._context.clock.monotonic()):
+                await self._ahead.wait()
+            if self._context.clock.monotonic() >= self._ahead_until:
+                self._ahead.set()
 
     async def write(self) -> bool:
         """Write the newest record unless the store has it; return whether the store has it now."""

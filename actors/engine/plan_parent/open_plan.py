@@ -15,6 +15,7 @@ from onebroker.actors.engine.orders.states import ACTS, ParentEvent, moved_paren
 from onebroker.actors.engine.parent.clock_corrections import ClockPut, parts_put_right
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
+from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
 from onebroker.actors.engine.plan.machine.position_closes import not_fresh
 from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
 from onebroker.actors.engine.plan.stored_tree import decode_plan
@@ -112,10 +113,12 @@ class OpenPlan:
         self._parent.put_sentence(sentence)
 
     def keep(self, event: ParentEvent, looked: Looked) -> None:
-        """Put the result of a look into the parent's record."""
+        """Put the result of a look into the parent's record. Where the look asks for a new order, the order's write-ahead writes it."""
         message = looked.parts[self.root.path].status_message or self.record.status_message
         self._kept_at = self._clock.monotonic()
-        self._recorder.change(
+        asks = any(isinstance(action, NewLeg) for action in looked.actions)
+        take = self._recorder.change_ahead if asks else self._recorder.change
+        take(
             moved_parent(
                 self.record,
                 event,

@@ -343,7 +343,7 @@ async def test_entries_that_had_not_left_when_the_caller_stopped_waiting_are_not
             async def serve():
                 async with traded(zerodha) as trading:
                     life.count()
-                    life.death = "commit 4 before"
+                    life.death = "leg 2 before"
                     await trading.place(
                         together(
                             "root",
