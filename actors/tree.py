@@ -515,6 +515,7 @@ class _Planting:
             catalogue=self._catalogue,
             documents={resource: box.address for resource, box in self._document_boxes.items()},
             quotes=self._quote_box.address,
+            room=self._sessions[code].room,
             events=inputs.events,
             seed=inputs.seed,
         )

@@ -33,6 +33,7 @@ from onebroker.actors.sessions.messages import (
     FetchQuotes,
     LoginNeeded,
     LoginStored,
+    Permit,
     ReadCandles,
     ReadSoon,
     RenewStream,
@@ -42,6 +43,7 @@ from onebroker.actors.sessions.messages import (
     TickReceived,
     Watch,
 )
+from onebroker.actors.sessions.order_room import OrderRoom
 from onebroker.actors.sessions.order_sender import OrderDesk
 from onebroker.actors.sessions.pollers import Poller, ReadDone, codec_calls
 from onebroker.actors.sessions.quote_reader import QuoteReader
@@ -62,6 +64,7 @@ from onebroker.brokers.requests import BrokerError, RefusalKind
 from onebroker.brokers.transport.budget import Budget, Moment
 from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import calendar_of
@@ -93,6 +96,8 @@ class SessionContext:
     catalogue: Published[CatalogueState]
     documents: Mapping[Resource, Address[DocumentMessage]]
     quotes: Address[TickReceived]
+    room: OrderRoom
+    """Where the engine takes room for order messages."""
     events: Events = attrs.field(factory=Events)
     counts: SessionCounts = attrs.field(factory=SessionCounts)
     """What the session counts; it outlives restarts of the session."""
@@ -209,9 +214,13 @@ class SessionActor:
             nursery.start_soon(self._keep_counts)
             if self._broker.profile_seconds is not None:
                 nursery.start_soon(self._refresh_profile, self._broker.profile_seconds)
+            self._context.room.open(self._take_free_room)
             task_status.started()
-            async for message in self._mailbox:
-                self._handle(message, nursery)
+            try:
+                async for message in self._mailbox:
+                    self._handle(message, nursery)
+            finally:
+                self._context.room.close()
 
     # --- messages -------------------------------------------------------------------------------------------------
 
@@ -251,6 +260,9 @@ class SessionActor:
             self._watch.want(message.listings)
         else:
             self._sockets.renew()
+
+    def _take_free_room(self, priority: Priority) -> Permit | None:
+        return None if self._login.live is None else self._order_desk.take_free_room(priority)
 
     async def _send_order(self, message: SendOrder) -> None:
         access = self._login.live

@@ -13,9 +13,10 @@ from onebroker.actors.sessions.messages import AskRoom, CapReached, Permit, Room
 from onebroker.brokers.broker import OrderAnswer, OrderCodec
 from onebroker.brokers.codec.order_messages import answer_to
 from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown
-from onebroker.brokers.transport.budget import BudgetFull, DailyCapReached, Moment
+from onebroker.brokers.transport.budget import BudgetFull, DailyCapReached, Moment, Place
 from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 from onebroker.config.events import BudgetFull as NoBudgetRoom
 from onebroker.config.events import OrderAnswered, OrderRejected, OrderSent
@@ -59,8 +60,16 @@ class OrderDesk:
         else:
             if message.reply.done:  # the caller has gone and cannot use the permit
                 self._gate.give_back(place)
-            counts = encode_counts(budget.dump(Moment.of(self._clock)))
-            message.reply.answer(Permit(place=place, counts=counts, waited_seconds=self._clock.monotonic() - began))
+            message.reply.answer(self._permit(place, self._clock.monotonic() - began))
+
+    def take_free_room(self, priority: Priority) -> Permit | None:
+        """Return a permit if there is room now and no message waits that comes first; else None."""
+        place = self._gate.try_take(CallKind.ORDER, priority)
+        return None if place is None else self._permit(place, 0.0)
+
+    def _permit(self, place: Place, waited_seconds: float) -> Permit:
+        counts = encode_counts(self._gate.budget.dump(Moment.of(self._clock)))
+        return Permit(place=place, counts=counts, waited_seconds=waited_seconds)
 
     def _refuse(self, message: AskRoom, why: CapReached | RoomFull) -> None:
         """Refuse the room. The event is told only if the caller still waits: an order may have found its room at another broker."""

@@ -81,6 +81,18 @@ class BudgetGate:
             raise mine.refusal or BudgetFull
         return mine.place
 
+    def try_take(self, kind: CallKind, priority: Priority) -> Place | None:
+        """Take room that is free now; None where there is none, or where a message of this or a more urgent priority waits.
+
+        Never waits. It gives the room to the message that `acquire` would give it to.
+        """
+        if any(first.priority <= priority for first in self._firsts()):
+            return None
+        try:
+            return self.budget.take(kind, priority, Moment.of(self._clock))
+        except BudgetFull:
+            return None
+
     def give_back(self, place: Place) -> None:
         """Uncount a message whose connection never opened, and let the next message through."""
         self.budget.give_back(place)

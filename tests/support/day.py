@@ -214,6 +214,7 @@ class Day:
             for code, service in self.services.items():
                 mailbox: Mailbox[SessionMessage] = open_mailbox(f"session {code}", capacity=64)
                 view = Published(SessionView(broker=code))
+                handle = SessionHandle(broker=service.broker, address=mailbox.address, view=view)
                 context = SessionContext(
                     transport=transport,
                     store=self.store,
@@ -224,6 +225,8 @@ class Day:
                     catalogue=self.catalogue,
                     documents={resource: box.address for resource, box in documents.items()},
                     quotes=ticks.address,
+                    room=handle.room,
+                    counts=handle.counts,
                     events=self.events,
                     seed=1,
                 )
@@ -235,9 +238,7 @@ class Day:
                 ) -> SessionActor:
                     return SessionActor(broker=service.broker, access=service.access, mailbox=mailbox, context=context)
 
-                self.sessions[code] = SessionHandle(
-                    broker=service.broker, address=mailbox.address, view=view, counts=context.counts
-                )
+                self.sessions[code] = handle
                 await supervisor.start(Child(name=f"session {code}", build=build, policy=FOREVER, mailbox=mailbox))
             await self._start_quotes(supervisor, start=quotes)
             if funds:

@@ -76,3 +76,9 @@ def take_room_later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
         await take_room(desk, message)
 
     monkeypatch.setattr(OrderDesk, "take_room", later)
+    no_free_room(monkeypatch)
+
+
+def no_free_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no order find room that is free at once: the session is asked for it."""
+    monkeypatch.setattr(OrderDesk, "take_free_room", lambda _desk, _priority: None)

@@ -24,6 +24,7 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.quotes.interface import LiveQuotes
 from onebroker.actors.sessions.messages import LoginNeeded, ReadSoon, SessionMessage
+from onebroker.actors.sessions.order_room import OrderRoom
 from onebroker.actors.sessions.session_counts import SessionCounts
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.actors.store.durable import Durable
@@ -49,6 +50,8 @@ class SessionHandle:
     view: Published[SessionView]
     counts: SessionCounts = attrs.field(factory=SessionCounts)
     """What the session has counted, for `/metrics`."""
+    room: OrderRoom = attrs.field(factory=OrderRoom)
+    """Free room for order messages, taken without asking the session."""
 
 
 class NotInService(LoginNeeded):

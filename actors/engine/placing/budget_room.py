@@ -16,7 +16,9 @@ MARGIN_SECONDS = 1.0
 
 
 async def ask_room(handle: SessionHandle, priority: Priority, deadline: float, clock: Clock) -> Permit:
-    """Wait for room until `deadline` (monotonic seconds). Raises LoginNeeded, RoomFull, CapReached."""
+    """Take room at once where there is some; else wait for it until `deadline` (monotonic seconds). Raises LoginNeeded, RoomFull, CapReached."""
+    if (free := handle.room.take(priority)) is not None:
+        return free
     asked: list[Reply[Permit]] = []
     try:
         return await _ask_room(handle, priority, deadline, clock, asked)

@@ -4,9 +4,11 @@ import contextlib
 from datetime import datetime
 
 import attrs
+import msgspec
 import pytest
 import trio
 
+from onebroker.actors.engine.placing.budget_room import ask_room
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Reply
 from onebroker.actors.sessions.messages import AskRoom, CapReached, LoginNeeded, ReturnRoom, RoomFull
@@ -16,7 +18,7 @@ from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from onebroker.brokers.transport.budget import Budget, Moment
+from onebroker.brokers.transport.budget import Budget, BudgetCounts, Moment
 from onebroker.brokers.transport.budget_gate import BudgetGate
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import IST, Clock
@@ -285,3 +287,39 @@ async def test_room_that_an_order_has_found_elsewhere_is_not_missed(found, autoj
         if found:
             message.reply.refuse(RoomFull())  # as the race for the first room ends
     assert len(heard) == (not found)
+
+
+@pytest.mark.parametrize("code", CODES)
+async def test_room_taken_without_asking_is_the_room_that_is_asked_for(day, world, code, autojump_clock):
+    async with day.market(), day.service():
+        permit = day.sessions[code].room.take(Priority.ENTRY)
+        counts = msgspec.json.decode(permit.counts, type=BudgetCounts)
+        assert counts.day_orders == 1
+        sent = await world.send(code, world.place_request(code), permit=permit)
+        assert (sent.answer.outcome.value, len(orders_sent(world, code))) == ("accepted", 1)
+        today = msgspec.json.decode((await world.permit(code)).counts, type=BudgetCounts).day_orders
+        assert today == 2
+
+
+async def test_without_a_login_or_a_session_no_room_is_taken(day, world, autojump_clock):
+    async with day.market(), day.service():
+        room = day.sessions["zerodha"].room
+        await day.sessions["zerodha"].address.tell("no message of ours")
+        await day.until(lambda: not day.sessions["zerodha"].address.running)
+        assert room.take(Priority.CANCEL) is None
+        await day.until(lambda: room.take(Priority.CANCEL))
+        day.simulator.fault("zerodha", FaultKind.EXPIRE_SESSION)
+        await day.until(lambda: not day.sessions["zerodha"].view.value.live)
+        assert room.take(Priority.CANCEL) is None
+        assert day.sessions["upstox"].room.take(Priority.CANCEL) is not None
+    assert day.sessions["upstox"].room.take(Priority.CANCEL) is None
+
+
+async def test_where_no_room_is_free_the_session_refuses_it_and_tells_so(day, world, autojump_clock):
+    async with day.market(), day.service():
+        desk, room = day.sessions["zerodha"], day.sessions["zerodha"].room
+        while room.take(Priority.ENTRY) is not None:
+            pass
+        with pytest.raises(RoomFull):
+            await ask_room(desk, Priority.ENTRY, day.clock.monotonic(), day.clock)
+        assert [event.broker for event in day.heard if isinstance(event, BudgetFull)] == ["zerodha"]

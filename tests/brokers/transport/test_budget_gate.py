@@ -1,5 +1,6 @@
 """The queue in front of the budget: by priority, then first come, first served; nobody waits longer than it said."""
 
+import contextlib
 from datetime import datetime
 from types import MappingProxyType
 
@@ -274,3 +275,78 @@ async def test_when_the_first_in_line_leaves_the_next_keeps_its_time(autojump_cl
 async def refused(wait):
     with pytest.raises(BudgetFull):
         await wait()
+
+
+def can_take(gate, kind=ORDER, priority=Priority.ENTRY):
+    return gate.try_take(kind, priority) is not None
+
+
+async def test_free_room_is_taken_at_once_and_counted_as_if_it_had_been_waited_for(autojump_clock, clock):
+    gate, twin = gate_of(clock), gate_of(clock)
+    for _ in range(2):
+        assert gate.try_take(ORDER, Priority.EXIT) == await twin.acquire(ORDER, Priority.EXIT, clock.monotonic() + 1)
+    assert not can_take(gate, priority=Priority.CANCEL)
+    now = Moment.of(clock)
+    assert gate.budget.published(now) == twin.budget.published(now)
+    assert gate.budget.dump(now) == twin.budget.dump(now)
+    await trio.sleep(1.1)
+    place = gate.try_take(ORDER, Priority.ENTRY)
+    gate.give_back(place)
+    assert [can_take(gate, priority=Priority.EXIT) for _ in range(3)] == [True, True, False]
+
+
+@pytest.mark.parametrize("waiting", list(Priority))
+@pytest.mark.parametrize("asking", list(Priority))
+async def test_free_room_is_not_taken_past_a_message_that_comes_first(waiting, asking, autojump_clock, clock):
+    """The quote waits for room of its own kind, so there is room for an order meanwhile."""
+    windows = {QUOTE: Windows(second=1)}
+    gate = gate_of(clock, order_windows=Windows(second=50), kind_windows=windows)
+    gate.budget.take(QUOTE, Priority.READ, Moment.of(clock))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(gate.acquire, QUOTE, waiting, clock.monotonic() + 0.5)
+        await trio.testing.wait_all_tasks_blocked()
+        assert can_take(gate, priority=asking) is (asking < waiting)
+        nursery.cancel_scope.cancel()
+    assert can_take(gate, priority=asking)
+
+
+async def test_free_room_is_not_taken_where_the_day_has_none_or_the_broker_refuses(autojump_clock, clock):
+    gate = gate_of(clock, order_windows=Windows(second=10, day=2))
+    assert can_take(gate)
+    assert not can_take(gate), "the reserve is for exits"
+    assert can_take(gate, priority=Priority.EXIT)
+    gate = gate_of(clock)
+    gate.close_for(1)
+    assert not can_take(gate, priority=Priority.CANCEL)
+    await trio.sleep(1.1)
+    assert can_take(gate, priority=Priority.CANCEL)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.1, 0.6, 1.1]), st.sampled_from(list(Priority)), st.booleans()), max_size=40
+    )
+)
+@settings(max_examples=40)
+def test_no_window_ever_holds_more_however_room_is_taken(steps):
+    async def play():
+        clock = Clock.following_trio(MORNING)
+        gate = gate_of(clock, order_windows=Windows(second=3))
+        taken = []
+
+        async def wait(priority):
+            with contextlib.suppress(BudgetFull):
+                await gate.acquire(ORDER, priority, clock.monotonic() + 2)
+                taken.append(clock.monotonic())
+
+        async with trio.open_nursery() as nursery:
+            for pause, priority, at_once in steps:
+                await trio.sleep(pause)
+                if not at_once:
+                    nursery.start_soon(wait, priority)
+                elif gate.try_take(ORDER, priority) is not None:
+                    taken.append(clock.monotonic())
+        for began in taken:
+            assert sum(began <= at < began + 1 for at in taken) <= 3
+
+    trio.run(play, clock=trio.testing.MockClock(autojump_threshold=0))

@@ -47,6 +47,11 @@ class Road:
     """What happens there: an exception to raise, or a cancel scope to cancel."""
     log: list[str] = attrs.field(factory=list)
     gate: TradingGate = attrs.field(factory=TradingGate)
+    free: bool = False
+    """Whether room is free at once."""
+
+    def take(self, priority):
+        return PERMIT if self.free else None
 
     def _pass(self, step):
         self.log.append(step)
@@ -84,7 +89,7 @@ class Road:
         await trio.lowlevel.checkpoint()
 
     async def send(self, room=None):
-        handle = SimpleNamespace(broker=SimpleNamespace(code="zerodha"), address=self)
+        handle = SimpleNamespace(broker=SimpleNamespace(code="zerodha"), address=self, room=self)
         context = SimpleNamespace(
             session={"zerodha": handle}.__getitem__,
             clock=Clock(),
@@ -109,6 +114,9 @@ async def test_every_step_is_taken_once_and_in_its_order():
     road = Road()
     assert await road.send(PERMIT) is ACCEPTED
     assert road.log == list(STEPS[2:])
+    road = Road(free=True)
+    assert await road.send() is ACCEPTED
+    assert road.log == list(STEPS[2:])
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -125,10 +133,11 @@ async def test_stopped_there_it_is_sent_at_most_once_and_only_when_it_is_written
         assert log == list(STEPS)
 
 
+@pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("step", ["write begun", "written"])
 @pytest.mark.parametrize("error", [StoreError("away"), Refusal(409, "it has ended")], ids=["store", "ended"])
-async def test_what_is_not_written_is_not_sent_and_gives_its_room_back(step, error):
-    road = Road(step, error)
+async def test_what_is_not_written_is_not_sent_and_gives_its_room_back(step, error, free):
+    road = Road(step, error, free=free)
     with pytest.raises(type(error)) as raised:
         await road.send()
     assert raised.value is error

@@ -7,6 +7,7 @@ import trio
 from onebroker.actors.engine.shown.stored_parents import open_parents, stored_parent
 from onebroker.actors.sessions.order_sender import OrderDesk
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from tests.support.engine_orders import no_free_room
 from tests.support.plan_days import Script, trade
 from tests.support.trading import Trading
 
@@ -31,6 +32,7 @@ async def test_an_exit_that_waited_for_room_does_not_sell_what_its_sibling_has_s
         await take_room(desk, message)
 
     monkeypatch.setattr(OrderDesk, "take_room", late)
+    no_free_room(monkeypatch)
     async with day.market(), day.service(quotes=True):
         script = Script(day)
         script.begin()
@@ -92,6 +94,7 @@ async def test_an_order_that_waited_for_room_leaves_at_the_price_of_the_moment(d
         await take_room(desk, message)
 
     monkeypatch.setattr(OrderDesk, "take_room", late)
+    no_free_room(monkeypatch)
     async with day.market(), day.service(quotes=True):
         trading = Trading(day)
         await trading.move(0)

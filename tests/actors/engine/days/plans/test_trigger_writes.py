@@ -8,6 +8,7 @@ from onebroker.actors.sessions.order_sender import OrderDesk
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.config.events import OrderSent
+from tests.support.engine_orders import no_free_room
 from tests.support.mortal import mortal
 from tests.support.plan_judge import judge
 from tests.support.trading import Trading
@@ -64,6 +65,7 @@ async def test_a_level_touched_while_the_budget_is_full_is_not_forgotten_by_a_pr
                         await trio.sleep(5)
                         with monkeypatch.context() as patch:
                             patch.setattr(OrderDesk, "take_room", never)
+                            no_free_room(patch)
                             await trading.move(-3)
                             await trading.move(0)
                             await trio.sleep(0.5)
