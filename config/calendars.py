@@ -21,6 +21,7 @@ Rules
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -38,6 +39,8 @@ means that it never opens."""
 
 _DAYS_REMEMBERED = 4_096
 _ONE_DAY = timedelta(days=1)
+_EPOCH = date(1970, 1, 1)
+_INDIA_AHEAD_SECONDS = 19_800
 
 
 @attrs.frozen
@@ -63,6 +66,14 @@ class Day:
     sessions: tuple[Session, ...]
     """In time order, without overlaps."""
     pre_open: Session | None
+
+    @cached_property
+    def session_seconds(self) -> tuple[tuple[float, float, bool], ...]:
+        """Opening and close of each session, epoch seconds, and whether it runs to the end of the day."""
+        return tuple(
+            (session.opens.timestamp(), session.closes.timestamp(), session.closes == _end_of(session.closes))
+            for session in self.sessions
+        )
 
     @property
     def openings(self) -> tuple[Session, ...]:
@@ -107,6 +118,16 @@ class Calendar:
     def sessions(self, exchange: str, calendar: str, day: date) -> tuple[Session, ...]:
         """Return the day's sessions in time order; empty on a day without trading. A datetime means its day in India."""
         return self._day(exchange, calendar, day).sessions
+
+    def session_after(self, exchange: str, calendar: str, moment: float) -> tuple[float, float] | None:
+        """Return opening and close of the first day of sessions that has not closed at `moment`; all in epoch seconds. The sessions of a day
+        count as one. None when there is none within MOST_DAYS_SEARCHED days."""
+        first = _day_of_second(moment)
+        for count in range(MOST_DAYS_SEARCHED):
+            seconds = self._day(exchange, calendar, first + count * _ONE_DAY).session_seconds
+            if seconds and seconds[-1][1] > moment:
+                return seconds[0][0], seconds[-1][1]
+        return None
 
     def covers(self, exchange: str, calendar: str, day: date) -> bool:
         """Tell whether the holidays of the day's year are known. Only then is a day without sessions certainly a day without trading."""
@@ -154,6 +175,14 @@ class Calendar:
     def is_open(self, exchange: str, calendar: str, moment: datetime) -> bool:
         """Tell whether a session is running; the pre-open is not a session."""
         return self.current_session(exchange, calendar, moment) is not None
+
+    def is_open_at(self, exchange: str, calendar: str, moment: float) -> bool:
+        """Tell what `is_open` tells of `moment`, in epoch seconds to the microsecond. It is asked for every quote that a plan acts on."""
+        at = round(moment, 6)
+        return any(
+            opens <= at and (at < closes or (at == closes and ends_the_day))
+            for opens, closes, ends_the_day in self._day(exchange, calendar, _day_of_second(at)).session_seconds
+        )
 
     def any_open(self, pairs: Iterable[tuple[str, str]], moment: datetime) -> bool:
         """Tell whether a session of any of the (exchange, calendar) pairs is running."""
@@ -315,6 +344,11 @@ def _session(hours: Hours, day: date) -> Session:
 
 def _overlap(one: Session, other: Session) -> bool:
     return one.opens < other.closes and other.opens < one.closes
+
+
+def _day_of_second(moment: float) -> date:
+    """Return the day in India of a moment in epoch seconds. India has no summer time."""
+    return _EPOCH + timedelta(days=int((moment + _INDIA_AHEAD_SECONDS) // 86_400))
 
 
 def _india_day(day: date) -> date:

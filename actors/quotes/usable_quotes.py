@@ -37,7 +37,7 @@ def may_act(
         return False  # a feed that opens often sends the evening's state first
     if quote.stale_since is not None or quote.restored or not -MOST_AHEAD_SECONDS <= age <= usable_seconds:
         return False
-    return calendar.is_open(*market_of(identity), from_epoch(quote.received_at))
+    return calendar.is_open_at(*market_of(identity), quote.received_at)
 
 
 def last_price_acts(quote: Quote) -> bool:

@@ -355,3 +355,28 @@ def test_a_day_is_worked_out_once() -> None:
     calendar = calendar_from_documents([document()])
     first = calendar.sessions("nse", "equity", date(2026, 11, 20))
     assert calendar.sessions("nse", "equity", at("2026-11-20T12:00")) is first
+
+
+# --- the same in seconds ------------------------------------------------------------------------------------------------
+
+
+@given(st.sampled_from([REAL, ALWAYS]), pairs, moments)
+def test_in_epoch_seconds_a_market_is_open_as_it_is_by_the_clock(calendar, pair, moment):
+    assert calendar.is_open_at(*pair, moment.timestamp()) is calendar.is_open(*pair, moment)
+
+
+@given(st.sampled_from([REAL, ALWAYS]), pairs, moments)
+def test_the_session_after_a_moment_is_the_first_day_that_has_not_closed(calendar, pair, moment):
+    days = [calendar.sessions(*pair, moment.date() + timedelta(days=n)) for n in range(45)]
+    first = next((day for day in days if day and day[-1].closes > moment), None)
+    expected = None if first is None else (first[0].opens.timestamp(), first[-1].closes.timestamp())
+    assert calendar.session_after(*pair, moment.timestamp()) == expected
+
+
+def test_a_session_follows_documents_that_are_imported_later():
+    calendar = DocumentCalendar([document()])
+    ten = at("2026-11-23T10:00").timestamp()
+    assert calendar.is_open_at("nse", "equity", ten)
+    calendar.follow([document(holidays={"equity": [{"date": "2026-11-23", "closed": "all", "name": "A holiday"}]})])
+    assert not calendar.is_open_at("nse", "equity", ten)
+    assert calendar.session_after("nse", "equity", ten)[0] == at("2026-11-24T09:15").timestamp()

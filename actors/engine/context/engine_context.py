@@ -7,6 +7,7 @@ import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.context.day_loss import DayLoss, Figure
+from onebroker.actors.engine.context.instrument_facts import InstrumentFacts
 from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage
 from onebroker.actors.engine.context.order_failures import OrderFailures
 from onebroker.actors.engine.context.past_volumes import NoVolumes, PastVolumes
@@ -90,6 +91,9 @@ class EngineContext:
     quotes: LiveQuotes
     """The quotes by which orders are priced."""
     seen_quotes: SeenQuotes = attrs.field(factory=SeenQuotes)
+    facts: InstrumentFacts = attrs.Factory(
+        lambda self: InstrumentFacts(self.settings.freeze_quantities), takes_self=True
+    )
     legs: Legs
     owner: str
     """The random id stored in the data directory."""

@@ -18,6 +18,7 @@ from onebroker.actors.engine.plan.machine.advance import advance, is_calm
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan_parent.leg_conversion import event_of
 from onebroker.actors.engine.plan_parent.leg_steps import LegSteps
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan, is_louder
@@ -44,6 +45,8 @@ class Looks:
         self._clock = parent.clock
         self.last: Looked | None = None
         """The result of the last look."""
+        self._seen: _Seen | None = None
+        """What the last look went by."""
         self.first = trio.Event()
         """Set when the plan has been looked at for the first time, or need not be."""
         self.under_way: list[NewLeg] = []
@@ -65,14 +68,14 @@ class Looks:
         """Take the quotes from `follower` from now on."""
         self._follower = follower
 
-    def inputs(self) -> Inputs:
-        """Return all that a look now decides by."""
+    def inputs(self, market: PlanMarket | None = None) -> Inputs:
+        """Return all that a look now decides by. `market` None: the present one."""
         record = self._plan.record
         settings = self._context.settings
         return Inputs(
             parts=self._plan.parts,
             legs=tuple(map(self._steps.leg_of, record.legs)),
-            market=PlanMarket(self._context, record.legs, self._follower),
+            market=self._market() if market is None else market,
             placing=(*self.under_way, *self._waiting.orders),
             held_up=self._waiting.reasons,
             rules=Rules(
@@ -90,11 +93,12 @@ class Looks:
         plan = self._plan
         self.origin, self._asked = self._asked or Origin(at=self._clock.monotonic()), None
         plan.follow_contracts()
-        inputs = self.inputs()
+        market = self._market()
+        inputs = self.inputs(market)
         self._blocked = frozenset(leg.leg_id for leg in inputs.legs if leg.busy)
         looked = advance(plan.root, inputs)
         self.last = looked
-        self._forget_seen(inputs.market)
+        self._forget_seen(market)
         actions = [action for action in looked.actions if not self._is_being_read(action)]
         record = plan.record
         event = event_of(record, looked.state)
@@ -109,6 +113,7 @@ class Looks:
         self._parent.note_troubles()
         for action in actions:
             start(action)
+        self._seen = _Seen(market, self.inputs(market), plan.root, looked.wake_at)
         self._number += 1
         self._parent.traffic.tell()
         return looked
@@ -128,7 +133,7 @@ class Looks:
         if new.instance == CLOSING:
             return True
         inputs = self.inputs()
-        looked = advance(self._plan.root, inputs)
+        looked = self._standing(inputs) or advance(self._plan.root, inputs)
         now = looked.parts[new.part]
         if now.ending is not None or now.own is not None or now.state.final or new.part in looked.excess:
             return False
@@ -169,6 +174,18 @@ class Looks:
         """No look is taken now: what asked for it is forgotten."""
         self._asked = None
 
+    def _standing(self, inputs: Inputs) -> Looked | None:
+        """Return the result of the last look where everything that it went by is still the same, so that another look would give the same
+        result, apart from the orders that the last look has asked for; else None."""
+        seen = self._seen
+        if seen is None or self._plan.news.told or not seen.is_of(inputs, self._plan.root):
+            return None
+        unread = self._follower is not None and any(map(self._follower.unread, self._follower.instrument_ids))
+        return None if unread or not seen.market.stands() else self.last
+
+    def _market(self) -> PlanMarket:
+        return PlanMarket(self._context, self._plan.record.legs, self._follower)
+
     # --- what may lead to another result ----------------------------------------------------------------------------
 
     def was_blocked(self, leg_id: str) -> bool:
@@ -196,6 +213,28 @@ class Looks:
         for instrument_id in self._follower.instrument_ids:
             if market.seen(instrument_id) is not None:
                 self._follower.forget(instrument_id)
+
+
+@attrs.frozen
+class _Seen:
+    """What a look went by, with the orders that it asked for."""
+
+    market: PlanMarket
+    inputs: Inputs
+    root: Part
+    until: float
+    """Epoch seconds at which time alone may lead to another result."""
+
+    def is_of(self, inputs: Inputs, root: Part) -> bool:
+        """Whether these are inputs of the same plan, records, legs and orders, and no time has come meanwhile. Quotes are not compared."""
+        mine, now = self.inputs, inputs.market.now
+        same = root is self.root and inputs.parts is mine.parts and inputs.legs == mine.legs
+        return (
+            same
+            and inputs.placing == mine.placing
+            and inputs.held_up == mine.held_up
+            and self.market.now <= now < self.until
+        )
 
 
 def _same_place(one: NewLeg, other: NewLeg) -> bool:

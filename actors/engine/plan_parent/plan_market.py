@@ -2,18 +2,15 @@
 other actors publish, and awaits nothing."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, time, timedelta
 from decimal import Decimal
 from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.shown_positions import shown_since
 from onebroker.actors.engine.context.day_loss import figure_of
 from onebroker.actors.engine.context.engine_context import Counts, EngineContext, SessionHandle
-from onebroker.actors.engine.orders.contract_size import contract_size
-from onebroker.actors.engine.orders.freeze_quantity import most_per_order
+from onebroker.actors.engine.context.instrument_facts import Facts
 from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms
 from onebroker.actors.engine.plan.pricing.black76 import Option
@@ -23,13 +20,9 @@ from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.actors.quotes.followers import Follower
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.brokers.records import FundsRow, OrderRow, PositionRow
-from onebroker.config.calendars import MOST_DAYS_SEARCHED
-from onebroker.config.clock import IST, from_epoch, latest_boundary
-from onebroker.config.instruments import Shape, calendar_of
+from onebroker.config.clock import from_epoch, latest_boundary
 from onebroker.config.money import exact, paise
 
-EXPIRY_TIME = time(15, 30)
-"""When an option expires on its expiry day (rules 2.7, volatility)."""
 FIGURES_SECONDS = 30.0
 """The plan does not act on a document older than this (order-engine 3.1, 3.45)."""
 TRADES_SECONDS = 2.0
@@ -48,6 +41,18 @@ class PlanMarket:
         self._now = context.clock.epoch()
         self._legs = {leg.leg_id: leg for leg in legs}
         self._seen: dict[str, Seen | None] = {}
+        self._quotes: dict[str, Quote | None] = {}
+        """The quotes behind `_seen`."""
+        self._list = context.catalogue.version
+        self._locked: str | None = None
+        """The lockout as it was when it was asked for last."""
+
+    def stands(self) -> bool:
+        """Whether all that was read of the market is still as it was read. Figures that change without a quote are not asked again: a look
+        that reads them comes again in half a second (`plan.machine.conditions`)."""
+        now = self._context.quotes.usable_quote
+        same = self._locked == self._lockout() and self._list == self._context.catalogue.version
+        return same and all(now(instrument_id) is quote for instrument_id, quote in self._quotes.items())
 
     @property
     def now(self) -> float:
@@ -55,7 +60,7 @@ class PlanMarket:
 
     def seen(self, instrument_id: str) -> Seen | None:
         if instrument_id not in self._seen:
-            quote = self._context.quotes.usable_quote(instrument_id)
+            quote = self._quotes[instrument_id] = self._context.quotes.usable_quote(instrument_id)
             self._seen[instrument_id] = None if quote is None else self._with_passed(instrument_id, quote)
         return self._seen[instrument_id]
 
@@ -76,40 +81,19 @@ class PlanMarket:
         return self._context.quotes.is_stale(instrument_id)
 
     def terms(self, instrument_id: str) -> Terms:
-        instrument = self._instrument(instrument_id)
-        if instrument is None:
-            return Terms(tick=None)
-        size = contract_size(instrument)
-        lot = instrument.lot_size if size is None else size.trusted
-        freezes = [
-            most
-            for code in instrument.listings
-            if (most := most_per_order(instrument, code, self._context.settings.freeze_quantities)) is not None
-        ]
-        tick = None if instrument.tick_size is None else exact(instrument.tick_size)
-        return Terms(tick=tick, lot=lot or 1, freeze=min(freezes, default=None))
+        facts = self._facts(instrument_id)
+        return Terms(tick=None) if facts is None else facts.terms
 
     def session(self, instrument_id: str, after: float) -> Session | None:
-        instrument = self._instrument(instrument_id)
-        if instrument is None:
-            return None
-        exchange, calendar = instrument.identity.exchange, calendar_of(instrument.identity.segment)
-        first = from_epoch(after).date()
-        for day in (first + timedelta(days=n) for n in range(MOST_DAYS_SEARCHED)):
-            sessions = self._context.calendar.sessions(exchange, calendar, day)
-            if sessions and sessions[-1].closes.timestamp() > after:
-                return Session(opens=sessions[0].opens.timestamp(), closes=sessions[-1].closes.timestamp())
-        return None
+        facts = self._facts(instrument_id)
+        found = None if facts is None else self._context.calendar.session_after(*facts.market, after)
+        return None if found is None else Session(opens=found[0], closes=found[1])
 
     def opening(self, instrument_id: str, at: float, within: float) -> float | None:
-        instrument = self._instrument(instrument_id)
-        if instrument is None:
+        facts = self._facts(instrument_id)
+        if facts is None:
             return None
-        exchange, calendar, day = (
-            instrument.identity.exchange,
-            calendar_of(instrument.identity.segment),
-            from_epoch(at).date(),
-        )
+        (exchange, calendar), day = facts.market, from_epoch(at).date()
         pre_open = self._context.calendar.pre_open(exchange, day) if calendar == "equity" else None
         sessions = (
             *self._context.calendar.sessions(exchange, calendar, day),
@@ -221,6 +205,10 @@ class PlanMarket:
         return shown.rows if tells else None
 
     def lockout(self) -> str | None:
+        self._locked = self._lockout()
+        return self._locked
+
+    def _lockout(self) -> str | None:
         refusal = self._context.entry_lock()
         return None if refusal is None else str(refusal.body["error"])
 
@@ -232,22 +220,15 @@ class PlanMarket:
         return exact(leg.average_price) if waited and leg.average_price is not None else None
 
     def option(self, instrument_id: str) -> Option | None:
-        instrument = self._instrument(instrument_id)
-        if instrument is None or instrument.identity.shape is not Shape.OPTION:
-            return None
-        identity = instrument.identity
-        if identity.strike_price is None or identity.expiry_date is None:
-            return None
-        expires = datetime.combine(datetime.fromisoformat(identity.expiry_date).date(), EXPIRY_TIME, IST)
-        return Option(strike=identity.strike_price, call=identity.option_type == "CE", expires=expires)
+        facts = self._facts(instrument_id)
+        return None if facts is None else facts.option
 
     def is_future(self, instrument_id: str) -> bool:
-        instrument = self._instrument(instrument_id)
-        return instrument is not None and instrument.identity.shape is Shape.FUTURE
+        facts = self._facts(instrument_id)
+        return facts is not None and facts.is_future
 
-    def _instrument(self, instrument_id: str) -> Instrument | None:
-        latest = self._context.catalogue.value.latest
-        return None if latest is None else latest.instrument(instrument_id)
+    def _facts(self, instrument_id: str) -> Facts | None:
+        return self._context.facts.of(self._context.catalogue.value.latest, instrument_id)
 
     def _instrument_of(self, broker: str, row: OrderRow | PositionRow) -> str | None:
         latest = self._context.catalogue.value.latest

@@ -1,0 +1,81 @@
+"""What the looks of plans ask of an instrument, and what stays the same as long as the list of instruments does: worked out once for all plans
+and looks."""
+
+from collections.abc import Mapping
+from datetime import datetime, time
+
+import attrs
+
+from onebroker.actors.catalogue.interface import Instrument, Snapshot
+from onebroker.actors.engine.orders.contract_size import contract_size
+from onebroker.actors.engine.orders.freeze_quantity import most_per_order
+from onebroker.actors.engine.plan.market import Terms
+from onebroker.actors.engine.plan.pricing.black76 import Option
+from onebroker.actors.quotes.usable_quotes import market_of
+from onebroker.config.clock import IST
+from onebroker.config.instruments import Identity, Shape
+from onebroker.config.money import exact
+
+EXPIRY_TIME = time(15, 30)
+"""When an option expires on its expiry day (rules 2.7, volatility)."""
+MOST_KEPT = 10_000
+
+
+@attrs.frozen(kw_only=True)
+class Facts:
+    """One instrument of one list."""
+
+    market: tuple[str, str]
+    """Exchange and calendar."""
+    terms: Terms
+    option: Option | None
+    """None where the instrument is no option, or its strike or expiry is not known."""
+    is_future: bool
+
+
+class InstrumentFacts:
+    """Shared by all plans of an engine."""
+
+    def __init__(self, freeze_quantities: Mapping[str, int]) -> None:
+        self._freeze_quantities = freeze_quantities
+        self._list: Snapshot | None = None
+        """The list whose instruments are kept. A list never changes; a newer list is another object."""
+        self._kept: dict[str, Facts | None] = {}
+
+    def of(self, latest: Snapshot | None, instrument_id: str) -> Facts | None:
+        """Return an instrument's facts by the present list; None where it has no such instrument, or there is no list."""
+        if latest is None:
+            return None
+        if latest is not self._list or len(self._kept) >= MOST_KEPT:
+            self._list, self._kept = latest, {}
+        if instrument_id not in self._kept:
+            instrument = latest.instrument(instrument_id)
+            self._kept[instrument_id] = None if instrument is None else self._facts(instrument)
+        return self._kept[instrument_id]
+
+    def _facts(self, instrument: Instrument) -> Facts:
+        identity = instrument.identity
+        return Facts(
+            market=market_of(identity),
+            terms=self._terms(instrument),
+            option=_option(identity),
+            is_future=identity.shape is Shape.FUTURE,
+        )
+
+    def _terms(self, instrument: Instrument) -> Terms:
+        size = contract_size(instrument)
+        lot = instrument.lot_size if size is None else size.trusted
+        freezes = [
+            most
+            for code in instrument.listings
+            if (most := most_per_order(instrument, code, self._freeze_quantities)) is not None
+        ]
+        tick = None if instrument.tick_size is None else exact(instrument.tick_size)
+        return Terms(tick=tick, lot=lot or 1, freeze=min(freezes, default=None))
+
+
+def _option(identity: Identity) -> Option | None:
+    if identity.shape is not Shape.OPTION or identity.strike_price is None or identity.expiry_date is None:
+        return None
+    expires = datetime.combine(datetime.fromisoformat(identity.expiry_date).date(), EXPIRY_TIME, IST)
+    return Option(strike=identity.strike_price, call=identity.option_type == "CE", expires=expires)
