@@ -142,7 +142,9 @@ class QuoteBookActor:
             else:
                 await self._handle(message, nursery)
             if number % SLICE == 0:
+                self._book.followers.taken()
                 await trio.lowlevel.checkpoint()
+        self._book.followers.taken()
 
     async def _handle(self, message: QuoteMessage, nursery: trio.Nursery) -> None:
         match message:

@@ -1,31 +1,39 @@
 """Followers of quote changes: parents, streams, and everything else that must act on a quote instead of polling for it.
 
 The feeds watch every followed instrument. A follower gets the changed instruments, each once, however often it changed. So a slow
-follower never builds up a queue: it reads the newest quote when it is ready. Quotes that were replaced before the follower read them are
-not lost: they are kept for it, up to a bound. Followers outlive restarts of the quote book's actor.
+follower never builds up a queue: it reads the newest quote when it is ready. Followers outlive restarts of the quote book's actor.
 
     with quotes.follow([instrument_id]) as follower:
         async for changed in follower:
             ...
+
+A `Listener` hears every quote in the step in which the book takes it; the plans of orders do (`actors/engine/context/quote_bounds.py`).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import trio
 
 from onebroker.actors.quotes.tick_fold import Quote
-from onebroker.actors.sessions.tick_backlog import MOST_UNREAD, outline
+
+
+class Listener(Protocol):
+    """Hears of the quotes of the instruments to which it is added. It must not raise, and must be short: the quote book waits for it."""
+
+    def note(self, instrument_id: str, quote: Quote | None) -> None:
+        """Take the unified quote; None: something about the instrument has changed, but not the unified quote."""
 
 
 class Followers:
     """All followers by instrument. The quote book reads this at every tick."""
 
     def __init__(self) -> None:
-        self._of: dict[str, list[Follower]] = {}
+        self._of: dict[str, list[Listener]] = {}
         self._newest: dict[str, Quote] = {}
         """Instrument_id -> the last unified quote given to its followers."""
+        self._when_taken: list[Callable[[], None]] = []
         self.version = 0
         """Grows whenever a follower starts or stops following an instrument."""
 
@@ -55,14 +63,24 @@ class Followers:
                 quote = None  # another broker's tick did not change the unified quote
             else:
                 self._newest[instrument_id] = quote
-        for follower in following:
+        for follower in tuple(following):  # hearing of it, a listener may add and remove
             follower.note(instrument_id, quote)
 
-    def add(self, instrument_id: str, follower: "Follower") -> None:
+    def when_taken(self, call: Callable[[], None]) -> None:
+        """Call once, as soon as the quotes that came together are taken."""
+        self._when_taken.append(call)
+
+    def taken(self) -> None:
+        """Note that the quotes that came together are taken (quote book only)."""
+        calls, self._when_taken = self._when_taken, []
+        for call in calls:
+            call()
+
+    def add(self, instrument_id: str, follower: Listener) -> None:
         self._of.setdefault(instrument_id, []).append(follower)
         self.version += 1
 
-    def remove(self, instrument_id: str, follower: "Follower") -> None:
+    def remove(self, instrument_id: str, follower: Listener) -> None:
         left = self._of[instrument_id]
         left.remove(follower)
         if not left:
@@ -78,7 +96,6 @@ class Follower:
         self._followers = followers
         self._ids: frozenset[str] = frozenset()
         self._changed: dict[str, None] = {}
-        self._unread: dict[str, list[Quote]] = {}
         self._arrived = trio.Event()
 
     @property
@@ -93,26 +110,11 @@ class Follower:
         for instrument_id in self._ids - wanted:
             self._followers.remove(instrument_id, self)
             self._changed.pop(instrument_id, None)
-            self._unread.pop(instrument_id, None)
         self._ids = wanted
 
     def note(self, instrument_id: str, quote: Quote | None) -> None:
         self._changed[instrument_id] = None
-        if quote is not None:
-            unread = self._unread.setdefault(instrument_id, [])
-            unread.append(quote)
-            if len(unread) > MOST_UNREAD:
-                self._unread[instrument_id] = outline(unread)
         self._arrived.set()
-
-    def unread(self, instrument_id: str) -> Sequence[Quote]:
-        """Return the unified quotes since the last `forget`, or since the follow began, oldest first. Of more than MOST_UNREAD
-        quotes, only the first, lowest, highest and newest are kept."""
-        return self._unread.get(instrument_id, ())
-
-    def forget(self, instrument_id: str) -> None:
-        """Note that the follower has read the instrument's quotes."""
-        self._unread.pop(instrument_id, None)
 
     def __aiter__(self) -> Self:
         return self

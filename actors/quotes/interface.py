@@ -1,9 +1,9 @@
 """Quotes as other actors read them, without awaiting."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from onebroker.actors.quotes.followers import Follower
+from onebroker.actors.quotes.followers import Follower, Listener
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.brokers.records import Tick
 
@@ -28,3 +28,12 @@ class LiveQuotes(QuoteReader, Protocol):
 
     def follow(self, instrument_ids: Iterable[str]) -> Follower:
         """Return a follower of these instruments. Until the caller closes it, the feeds carry them and it gets each change."""
+
+    def attach(self, instrument_id: str, listener: Listener) -> None:
+        """Let `listener` hear every quote of the instrument in the step in which it arrives, until `detach`. The feeds carry it meanwhile."""
+
+    def when_taken(self, call: Callable[[], None]) -> None:
+        """Call once, as soon as the quotes that came with the present one are taken too. It must not raise."""
+
+    def detach(self, instrument_id: str, listener: Listener) -> None:
+        """End what `attach` began."""

@@ -1,12 +1,12 @@
 """Reading quotes without awaiting. A read makes the quote book watch the instrument."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import QuoteBook
-from onebroker.actors.quotes.followers import Follower
+from onebroker.actors.quotes.followers import Follower, Listener
 from onebroker.actors.quotes.known_instruments import KnownInstruments
 from onebroker.actors.quotes.messages import QuoteMessage, Touched
 from onebroker.actors.quotes.tick_fold import Quote
@@ -87,6 +87,18 @@ class Quotes:
     def follow(self, instrument_ids: Iterable[str]) -> Follower:
         """Return a follower of these instruments. Until the caller closes it, the feeds carry them and it gets each change."""
         return self._book.value.followers.open(instrument_ids)
+
+    def attach(self, instrument_id: str, listener: Listener) -> None:
+        """Let `listener` hear every quote of the instrument in the step in which it arrives, until `detach`. The feeds carry it meanwhile."""
+        self._book.value.followers.add(instrument_id, listener)
+
+    def detach(self, instrument_id: str, listener: Listener) -> None:
+        """End what `attach` began."""
+        self._book.value.followers.remove(instrument_id, listener)
+
+    def when_taken(self, call: Callable[[], None]) -> None:
+        """Call once, as soon as the quotes that came with the present one are taken too. It must not raise."""
+        self._book.value.followers.when_taken(call)
 
     def _touch(self, instrument_id: str) -> None:
         now = self._clock.monotonic()

@@ -12,6 +12,7 @@ from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage
 from onebroker.actors.engine.context.order_failures import OrderFailures
 from onebroker.actors.engine.context.past_volumes import NoVolumes, PastVolumes
 from onebroker.actors.engine.context.position_claims import Closes
+from onebroker.actors.engine.context.quote_bounds import QuoteBounds
 from onebroker.actors.engine.context.seen_quotes import SeenQuotes
 from onebroker.actors.engine.context.trading_gate import Passage, TradingGate
 from onebroker.actors.engine.context.troubles import Troubles
@@ -91,6 +92,8 @@ class EngineContext:
     quotes: LiveQuotes
     """The quotes by which orders are priced."""
     seen_quotes: SeenQuotes = attrs.field(factory=SeenQuotes)
+    bounds: QuoteBounds = attrs.Factory(lambda self: QuoteBounds(self.quotes, self.seen_quotes), takes_self=True)
+    """Which quotes concern which plans."""
     facts: InstrumentFacts = attrs.Factory(
         lambda self: InstrumentFacts(self.settings.freeze_quantities), takes_self=True
     )

@@ -6,25 +6,24 @@ ahead.
 """
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import attrs
 import trio
 
+from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.orders.states import parent_state
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
-from onebroker.actors.engine.plan.machine.advance import advance, is_calm
+from onebroker.actors.engine.plan.machine.advance import advance
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
-from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan_parent.leg_conversion import event_of
 from onebroker.actors.engine.plan_parent.leg_steps import LegSteps
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan, is_louder
 from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
-from onebroker.actors.quotes.followers import Follower
 from onebroker.actors.sessions.messages import Origin
 
 LOOK_SECONDS = 2.0
@@ -57,16 +56,17 @@ class Looks:
         """Legs that could not be changed at the last look: their broker has not shown them yet, or a message is unanswered."""
         self._number = 0
         """How many looks there were."""
-        self._follower: Follower | None = None
+        self.quotes: PlanQuotes | None = None
         """Keeps the quotes that no look has seen yet."""
         self._asked: Origin | None = None
         """What first asked for the next look, where that is known."""
         self.origin: Origin | None = None
         """What asked for the last look; the actions of that look follow from it."""
 
-    def follow(self, follower: Follower) -> None:
-        """Take the quotes from `follower` from now on."""
-        self._follower = follower
+    def follow(self, quotes: PlanQuotes) -> None:
+        """Take the quotes from `quotes` from now on."""
+        self.quotes = quotes
+        self._plan.news.on_first = quotes.stir
 
     def inputs(self, market: PlanMarket | None = None) -> Inputs:
         """Return all that a look now decides by. `market` None: the present one."""
@@ -91,13 +91,15 @@ class Looks:
     def look(self, start: Callable[[Action], None]) -> Looked:
         """Look once, take over the result, and `start` the actions that it asks for."""
         plan = self._plan
-        self.origin, self._asked = self._asked or Origin(at=self._clock.monotonic()), None
+        began, asked, self._asked = self._clock.monotonic(), self._asked, None
         plan.follow_contracts()
         market = self._market()
         inputs = self.inputs(market)
         self._blocked = frozenset(leg.leg_id for leg in inputs.legs if leg.busy)
         looked = advance(plan.root, inputs)
         self.last = looked
+        if looked.actions:
+            self.origin = asked or self._asked_by_quotes() or Origin(at=began)
         self._forget_seen(market)
         actions = [action for action in looked.actions if not self._is_being_read(action)]
         record = plan.record
@@ -154,21 +156,16 @@ class Looks:
         """Note what asks for the next look. What asked first since the last look counts."""
         self._asked = self._asked or origin
 
-    def asked_by_quotes(self, follower: Follower, changed: Iterable[str]) -> None:
-        """Note that the quotes of `changed` (instrument ids) ask for the next look. The first quote that can matter was received first."""
-        if self._asked is not None:
-            return
-        calm = {} if self.last is None else self.last.calm
-        market = PlanMarket(self._context, (), follower)
-        received = [
-            quote.received_at
-            for instrument_id in changed
-            for quote in market.unseen(instrument_id)
-            if not is_calm(calm, instrument_id, quote)
-        ]
-        if received:
-            ago = max(0.0, self._clock.epoch() - min(received))
-            self._asked = Origin(at=self._clock.monotonic() - ago, is_market=True)
+    def _asked_by_quotes(self) -> Origin | None:
+        """Return that a quote asked for this look: the first that concerns the plan and that no look has seen; None if there is none."""
+        quotes = self.quotes
+        if quotes is None:
+            return None
+        unread = (quote for instrument_id in quotes.instrument_ids for quote in quotes.unread(instrument_id))
+        received = min((quote.received_at for quote in unread), default=None)
+        if received is None:
+            return None
+        return Origin(at=self._clock.monotonic() - max(0.0, self._clock.epoch() - received), is_market=True)
 
     def passed_over(self) -> None:
         """No look is taken now: what asked for it is forgotten."""
@@ -180,39 +177,30 @@ class Looks:
         seen = self._seen
         if seen is None or self._plan.news.told or not seen.is_of(inputs, self._plan.root):
             return None
-        unread = self._follower is not None and any(map(self._follower.unread, self._follower.instrument_ids))
+        unread = self.quotes is not None and any(map(self.quotes.unread, self.quotes.instrument_ids))
         return None if unread or not seen.market.stands() else self.last
 
     def _market(self) -> PlanMarket:
-        return PlanMarket(self._context, self._plan.record.legs, self._follower)
-
-    # --- what may lead to another result ----------------------------------------------------------------------------
+        return PlanMarket(self._context, self._plan.record.legs, self.quotes)
 
     def was_blocked(self, leg_id: str) -> bool:
         """Whether the last look could not change a leg."""
         return leg_id in self._blocked
 
-    def matters(self, follower: Follower, changed: Iterable[str]) -> bool:
-        """Whether the quotes since the last look may lead the next look to another result. Quotes that cannot matter are
-        forgotten. The others are kept for the look, even when newer quotes replace them. `changed`: instrument ids."""
-        if self.last is None or self._plan.news.told:
-            return True
-        market, calm = PlanMarket(self._context, (), follower), self.last.calm
-        calmed = [
-            instrument_id
-            for instrument_id in changed
-            if all(is_calm(calm, instrument_id, quote) for quote in market.unseen(instrument_id))
-        ]
-        for instrument_id in calmed:
-            follower.forget(instrument_id)
-        return any(instrument_id not in calmed for instrument_id in changed)
-
-    def _forget_seen(self, market: Market) -> None:
+    def _forget_seen(self, market: PlanMarket) -> None:
         """Forget the quotes that the look has seen. Where an instrument has no usable quote now, its quotes stay until there is one."""
-        assert self._follower is not None
-        for instrument_id in self._follower.instrument_ids:
+        assert self.quotes is not None
+        for instrument_id in self.quotes.instrument_ids:
             if market.seen(instrument_id) is not None:
-                self._follower.forget(instrument_id)
+                self.quotes.forget(instrument_id)
+
+    def rest(self, looked: Looked) -> None:
+        """After a look: watch what it watched, and be concerned only by quotes that may lead to another result, unless something else has
+        happened meanwhile."""
+        assert self.quotes is not None
+        self.quotes.follow(looked.watched)
+        if not self._plan.news.told:
+            self.quotes.rest(looked.calm)
 
 
 @attrs.frozen

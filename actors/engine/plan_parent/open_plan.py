@@ -3,7 +3,7 @@
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 import trio
@@ -32,9 +32,13 @@ class News:
 
     def __init__(self) -> None:
         self._event = trio.Event()
+        self.on_first: Callable[[], None] = _nothing
+        """Called when the first thing has happened since the last look began."""
 
     def tell(self) -> None:
-        self._event.set()
+        if not self._event.is_set():
+            self._event.set()
+            self.on_first()
 
     @property
     def told(self) -> bool:
@@ -46,6 +50,10 @@ class News:
 
     async def wait(self) -> None:
         await self._event.wait()
+
+
+def _nothing() -> None:
+    pass
 
 
 class OpenPlan:
@@ -89,6 +97,11 @@ class OpenPlan:
         part = next(part for part in walk(self.root) if part.path == path)
         assert isinstance(part, OrderPart)
         return part
+
+    @property
+    def has_exits(self) -> bool:
+        """Whether a part closes."""
+        return any(isinstance(part, OrderPart) and (part.is_exit or part.known_exit) for part in walk(self.root))
 
     def is_exit(self, path: str) -> bool:
         """Whether a part is an order part that closes."""

@@ -11,13 +11,13 @@ from onebroker.actors.engine.books.shown_positions import shown_since
 from onebroker.actors.engine.context.day_loss import figure_of
 from onebroker.actors.engine.context.engine_context import Counts, EngineContext, SessionHandle
 from onebroker.actors.engine.context.instrument_facts import Facts
+from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.actors.engine.plan_parent.position_rows import tokens_of
 from onebroker.actors.portfolio.position_view import known_sum, position_product, total_paise
 from onebroker.actors.portfolio.read_status import BrokerRead
-from onebroker.actors.quotes.followers import Follower
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.brokers.records import FundsRow, OrderRow, PositionRow
 from onebroker.config.clock import from_epoch, latest_boundary
@@ -33,11 +33,11 @@ _Results: TypeAlias = Mapping[str, int | None]
 
 
 class PlanMarket:
-    """The market for one look; a quote that was read once stays the same. `follower` keeps the quotes that no look has seen yet."""
+    """The market for one look; a quote that was read once stays the same. `quotes` keeps the quotes that no look has seen yet."""
 
-    def __init__(self, context: EngineContext, legs: Iterable[LegRecord], follower: Follower | None = None) -> None:
+    def __init__(self, context: EngineContext, legs: Iterable[LegRecord], quotes: PlanQuotes | None = None) -> None:
         self._context = context
-        self._follower = follower
+        self._kept = quotes
         self._now = context.clock.epoch()
         self._legs = {leg.leg_id: leg for leg in legs}
         self._seen: dict[str, Seen | None] = {}
@@ -66,16 +66,14 @@ class PlanMarket:
 
     def _with_passed(self, instrument_id: str, quote: Quote) -> Seen:
         newest = self._context.seen_quotes.of(quote)
-        passed = self.unseen(instrument_id, but=quote)
-        return attrs.evolve(newest, passed=passed) if passed else newest
-
-    def unseen(self, instrument_id: str, *, but: Quote | None = None) -> tuple[Seen, ...]:
-        """Return the usable quotes that no look has seen, oldest first."""
-        unread = () if self._follower is None else self._follower.unread(instrument_id)
+        unread = () if self._kept is None else self._kept.unread(instrument_id)
         usable = self._context.quotes.is_usable
-        return tuple(
-            self._context.seen_quotes.of(quote) for quote in unread if quote is not but and usable(instrument_id, quote)
+        passed = tuple(
+            self._context.seen_quotes.of(older)
+            for older in unread
+            if older is not quote and usable(instrument_id, older)
         )
+        return attrs.evolve(newest, passed=passed) if passed else newest
 
     def is_stale(self, instrument_id: str) -> bool:
         return self._context.quotes.is_stale(instrument_id)

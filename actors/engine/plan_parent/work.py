@@ -11,6 +11,7 @@ import attrs
 import trio
 
 from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
+from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.orders.states import moved_parent, parent_state
@@ -30,7 +31,6 @@ from onebroker.actors.engine.plan_parent.open_plan import SENDS, OpenPlan
 from onebroker.actors.engine.plan_parent.plan_positions import PlanPositions
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.kernel.mailbox import ActorNotRunning
-from onebroker.actors.quotes.followers import Follower
 from onebroker.actors.sessions.messages import Origin
 from onebroker.config.messages import plan_life as texts
 
@@ -52,6 +52,13 @@ class PlanWork:
         self._callers = PlanCallers(parent, plan, steps, looks)
         self._answer = FirstPlanAnswer(parent, plan, looks, waiting, self._new_orders, self._positions)
 
+        self._pause: trio.CancelScope | None = None
+        """The plan's task waits in it for news; None while it looks."""
+        self._look_at = -math.inf
+        """When to look again at the latest, in seconds of trio's clock."""
+        self._fault: Exception | None = None
+        """The fault of a look within a quote."""
+
     @property
     def _record(self) -> ParentRecord:
         return self._recorder.record
@@ -68,40 +75,59 @@ class PlanWork:
         """Look at the plan whenever something has changed or a time has come, until the plan is over."""
         if not self._parent.is_new:
             await self._parent.taken_up.wait()
-        with self._context.quotes.follow(()) as follower:
-            self._looks.follow(follower)
-            self._parent.tasks.nursery.start_soon(self._hear_quotes, follower)
-            self._parent.tasks.nursery.start_soon(self._hear_catalogue)
-            while True:
+        self._parent.tasks.nursery.start_soon(self._hear_catalogue)
+        quotes = PlanQuotes(
+            self._context.bounds,
+            is_exit=self._plan.has_exits,
+            look=self._look_within_the_quote,
+            tell=self._plan.news.tell,
+        )
+        self._looks.follow(quotes)
+        try:
+            while self._fault is None:
                 self._plan.news.forget()
-                wake_in = self._look(follower)
+                self._look_at = self._look(quotes)
                 self._looks.first.set()
-                retry_in = min(self._steps.retry_in_seconds(), self._plan.keep_in_seconds())
-                with trio.move_on_after(max(0.0, min(wake_in, retry_in))):
-                    await self._plan.news.wait()
+                while not self._plan.news.told and trio.current_time() < self._look_at:
+                    with trio.CancelScope(deadline=self._look_at) as self._pause:
+                        await self._plan.news.wait()
+                    self._pause = None
+            raise self._fault
+        finally:
+            quotes.close()
 
-    def _look(self, follower: Follower) -> float:
-        """Look once, unless the plan is over or waits for a book; return the seconds until a time of the plan comes."""
+    def _look(self, quotes: PlanQuotes) -> float:
+        """Look once, unless the plan is over or waits for a book; return when to look again at the latest, in seconds of trio's clock."""
+        wake_in = math.inf
         if not self._plan.sends or self._plan.awaits_book:
-            follower.follow(())
+            quotes.follow(())
             self._looks.passed_over()
-            return math.inf
-        looked = self._looks.look(self._start)
-        self._positions.read_soon()
-        follower.follow(looked.watched)
-        return looked.wake_at - self._clock.epoch()
+        else:
+            looked = self._looks.look(self._start)
+            self._positions.read_soon()
+            self._looks.rest(looked)
+            wake_in = looked.wake_at - self._clock.epoch()
+        retry_in = min(self._steps.retry_in_seconds(), self._plan.keep_in_seconds())
+        return trio.current_time() + max(0.0, min(wake_in, retry_in))
+
+    def _look_within_the_quote(self) -> None:
+        """Look in the step in which the quote book takes a quote that breaks a bound of the plan: an order need not wait for the plan's own task
+        to have its turn. A fault of the look is the plan's and not the quote book's: the plan's task raises it."""
+        quotes, pause = self._looks.quotes, self._pause
+        if quotes is None or pause is None or not self._plan.news.told:
+            return  # the plan's task looks now, or has looked
+        self._plan.news.forget()
+        try:
+            self._look_at = pause.deadline = self._look(quotes)
+        except Exception as fault:  # noqa: BLE001  # raised again by the task that owns the plan
+            self._fault = fault
+            self._plan.news.tell()
 
     async def _hear_catalogue(self) -> None:
         catalogue = self._context.catalogue
         while True:
             await catalogue.wait_newer(catalogue.version)
             if self._plan.has_renames:
-                self._plan.news.tell()
-
-    async def _hear_quotes(self, follower: Follower) -> None:
-        async for changed in follower:
-            if self._looks.matters(follower, changed):
-                self._looks.asked_by_quotes(follower, changed)
                 self._plan.news.tell()
 
     def _start(self, action: Action) -> None:

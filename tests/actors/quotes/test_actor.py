@@ -165,24 +165,40 @@ async def test_a_burst_of_ticks_is_worked_through_with_the_newest_of_each(autoju
         assert len(book) == 2, "what no instrument is, is not kept"
 
 
-async def test_a_price_that_a_newer_tick_overtakes_in_the_mailbox_still_reaches_followers(autojump_clock, house, world):
+class Heard:
+    """Notes the prices that it hears, and what was there when the quotes that came together were taken."""
+
+    def __init__(self, quotes):
+        self.prices = []
+        self.taken = []
+        self._quotes = quotes
+
+    def note(self, instrument_id, quote):
+        if quote is not None:
+            self.prices.append(quote.tick.last_price)
+            self._quotes.when_taken(lambda: self.taken.append(len(self.prices)))
+
+
+async def test_a_price_that_a_newer_tick_overtakes_in_the_mailbox_still_reaches_listeners(autojump_clock, house, world):
     async with house().running() as running:
-        with running.reader.follow([world.SHARE.instrument_id]) as follower:
-            await trio.sleep(2)
-            for price in (100.0, 90.0, 101.0):
-                tick = TickReceived(broker="zerodha", tick=world.tick(price), received_at=running.clock.epoch())
-                running.address.replace(("zerodha", "1"), tick)
-            await trio.testing.wait_all_tasks_blocked()
-            unread = follower.unread(world.SHARE.instrument_id)
-            assert [quote.tick.last_price for quote in unread] == [100.0, 90.0, 101.0]
-            for number in range(1_000):
-                price = 80.0 if number == 500 else 100.0 + number % 7
-                tick = TickReceived(broker="zerodha", tick=world.tick(price), received_at=running.clock.epoch())
-                running.address.replace(("zerodha", "1"), tick)
-            await trio.testing.wait_all_tasks_blocked()
-            unread = follower.unread(world.SHARE.instrument_id)
-            assert min(quote.tick.last_price for quote in unread) == 80.0
-            assert len(unread) < 140
+        heard, share = Heard(running.reader), world.SHARE.instrument_id
+        running.reader.attach(share, heard)
+        await trio.sleep(2)
+        heard.prices.clear()
+        heard.taken.clear()
+        for price in (100.0, 90.0, 101.0):
+            tick = TickReceived(broker="zerodha", tick=world.tick(price), received_at=running.clock.epoch())
+            running.address.replace(("zerodha", "1"), tick)
+        await trio.testing.wait_all_tasks_blocked()
+        assert (heard.prices, heard.taken) == ([100.0, 90.0, 101.0], [3, 3, 3])
+        for number in range(1_000):
+            price = 80.0 if number == 500 else 100.0 + number % 7
+            tick = TickReceived(broker="zerodha", tick=world.tick(price), received_at=running.clock.epoch())
+            running.address.replace(("zerodha", "1"), tick)
+        await trio.testing.wait_all_tasks_blocked()
+        assert min(heard.prices) == 80.0
+        assert len(heard.prices) < 140
+        running.reader.detach(share, heard)
 
 
 async def test_followers_are_watched_and_hear_of_every_change_over_a_restart(autojump_clock, house, world):

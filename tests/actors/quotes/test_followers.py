@@ -5,7 +5,6 @@ import trio.testing
 
 from onebroker.actors.quotes.followers import Followers
 from onebroker.actors.quotes.tick_fold import Quote
-from onebroker.actors.sessions.tick_backlog import MOST_UNREAD
 from onebroker.brokers.records import Tick
 
 
@@ -69,43 +68,37 @@ async def test_what_is_no_longer_followed_is_not_told_of(autojump_clock):
         assert tuple(await anext(follower)) == ("b",)
 
 
-async def test_what_was_replaced_before_it_was_read_is_kept_in_its_order(autojump_clock):
+class Heard:
+    """Listens, and follows or leaves other instruments while it hears."""
+
+    def __init__(self, followers):
+        self.quotes = []
+        self._followers = followers
+
+    def note(self, instrument_id, quote):
+        self.quotes.append(quote)
+        self._followers.remove(instrument_id, self)
+
+
+async def test_a_listener_hears_each_quote_at_once_and_may_leave_while_it_hears(autojump_clock):
     followers = Followers()
-    with followers.open(["a", "b"]) as follower, followers.open(["a"]) as other:
-        for price in (1, 3, 2):
-            followers.changed("a", quote(price))
-        assert [one.tick.last_price for one in follower.unread("a")] == [1, 3, 2]
-        follower.forget("a")
-        assert (list(follower.unread("a")), list(follower.unread("b")), len(other.unread("a"))) == ([], [], 3)
+    first, second = Heard(followers), Heard(followers)
+    followers.add("a", first)
+    followers.add("a", second)
+    followers.changed("a", quote(1))
+    assert (len(first.quotes), len(second.quotes), list(followers)) == (1, 1, [])
 
 
-async def test_a_quote_that_stays_is_not_kept_again(autojump_clock):
+async def test_a_quote_that_stays_is_not_told_again(autojump_clock):
     """A tick of a broker whose quote does not go first changes nothing, nor does one that was fetched."""
-    followers, first = Followers(), quote(1)
-    with followers.open(["a"]) as follower:
-        followers.changed("a", first)
-        followers.changed("a", first)
-        follower.forget("a")
-        followers.changed("a", first)
-        followers.changed("a")
-        assert list(follower.unread("a")) == []
-        assert tuple(await anext(follower)) == ("a",)
+    followers, first, heard = Followers(), quote(1), []
 
+    class Listener:
+        def note(self, instrument_id, quote):
+            heard.append(quote)
 
-async def test_of_more_than_can_be_kept_the_first_lowest_highest_and_newest_stay(autojump_clock):
-    followers, prices = Followers(), [100, 90, 110, *([100] * 300), 101]
-    with followers.open(["a"]) as follower:
-        for price in prices:
-            followers.changed("a", quote(price))
-            assert len(follower.unread("a")) <= MOST_UNREAD
-        kept = [one.tick.last_price for one in follower.unread("a")]
-        assert (kept[:3], kept[-1]) == ([100, 90, 110], 101)
-
-
-async def test_what_is_no_longer_followed_is_not_kept(autojump_clock):
-    followers = Followers()
-    with followers.open(["a"]) as follower:
-        followers.changed("a", quote(1))
-        follower.follow(["b"])
-        follower.follow(["a"])
-        assert list(follower.unread("a")) == []
+    followers.add("a", Listener())
+    followers.changed("a", first)
+    followers.changed("a", first)
+    followers.changed("a")
+    assert heard == [first, None, None]

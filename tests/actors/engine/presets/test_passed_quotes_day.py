@@ -3,6 +3,7 @@
 import msgspec
 import trio
 
+from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
 from onebroker.actors.quotes.usable_quotes import USABLE_SECONDS
 
@@ -88,13 +89,15 @@ async def test_a_trail_goes_at_the_market_that_fell_through_its_new_trigger(trad
 
 async def test_only_quotes_that_may_still_be_acted_on_are_passed_on(trading, autojump_clock):
     instrument_id, context = trading.share.instrument_id, trading.day.engine_context
+    quotes = PlanQuotes(context.bounds, is_exit=False, look=lambda: None, tell=lambda: None)
+    quotes.follow([instrument_id])
 
     def passed():
-        quote = PlanMarket(context, (), trading.quotes).seen(instrument_id)
+        quote = PlanMarket(context, (), quotes).seen(instrument_id)
         return {one.last_price for one in quote.passed}
 
     await trio.sleep(5)
-    trading.quotes.forget(instrument_id)
+    quotes.forget(instrument_id)
     trading.moved(-4)
     await trio.sleep(1)
     await trading.move(0)
@@ -102,4 +105,5 @@ async def test_only_quotes_that_may_still_be_acted_on_are_passed_on(trading, aut
     await trio.sleep(USABLE_SECONDS + 5)
     await trading.move(1)
     assert not passed() & {trading.at(-4)}
-    assert float(trading.at(-4)) in {quote.tick.last_price for quote in trading.quotes.unread(instrument_id)}
+    assert float(trading.at(-4)) in {quote.tick.last_price for quote in quotes.unread(instrument_id)}
+    quotes.close()
