@@ -42,6 +42,11 @@ class Endpoints:
     instruments_url: str
     others: Mapping[str, str] = attrs.field(factory=dict)
 
+    @property
+    def order_url(self) -> str:
+        """The address of order messages, where it is not made from the login."""
+        return self.others.get("order_url", self.rest_url)
+
 
 @attrs.frozen(kw_only=True)
 class Login:

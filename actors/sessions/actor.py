@@ -53,6 +53,7 @@ from onebroker.actors.sessions.session_view import FeedView, LoginState, Session
 from onebroker.actors.sessions.slices import DocumentMessage
 from onebroker.actors.sessions.sockets import FeedContext, Kind, Reports, Sockets
 from onebroker.actors.sessions.token_lookup import TokenReader
+from onebroker.actors.sessions.warm_connection import WarmConnection
 from onebroker.actors.sessions.watch_list import WatchList
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
@@ -154,6 +155,7 @@ class SessionActor:
             codec=broker.orders,
             events=context.events,
         )
+        self._warm_connection = WarmConnection(context.transport, wanted=self._takes_orders, order_url=self._order_url)
         self._quotes = QuoteReader(broker, self._login, self._caller, context.clock, context.events, context.counts)
         self._candles = CandleReader(broker, self._login, self._caller)
         self._by_token = TokenReader(broker, self._login, self._caller, context.clock)
@@ -212,6 +214,7 @@ class SessionActor:
             for feed in self._sockets.feeds:
                 nursery.start_soon(feed.run)
             nursery.start_soon(self._keep_counts)
+            nursery.start_soon(self._warm_connection.run)
             if self._broker.profile_seconds is not None:
                 nursery.start_soon(self._refresh_profile, self._broker.profile_seconds)
             self._context.room.open(self._take_free_room)
@@ -347,6 +350,13 @@ class SessionActor:
     def _market_open(self) -> bool:
         """Tell whether a session of any of the broker's markets is open now."""
         return self._context.calendar.any_open(self._markets, self._clock.now())
+
+    def _takes_orders(self) -> bool:
+        return self._login.live is not None and self._market_open()
+
+    def _order_url(self) -> str:
+        """Return where the last order message went; before the first, where order messages go unless the login names another host."""
+        return self._order_desk.last_url or self._configured.endpoints.order_url
 
     def _read_done(self, read: ReadDone) -> None:
         self._books.read_done(read)

@@ -37,6 +37,8 @@ class OrderDesk:
         self._full_told_at = -math.inf
         """Monotonic seconds at which a full budget was told last."""
         self._transport = transport
+        self.last_url: str | None = None
+        """The address of the last order message."""
         self._gate = gate
         self._clock = clock
         self._codec = codec
@@ -91,6 +93,7 @@ class OrderDesk:
         began = self._clock.monotonic()
         if began >= message.leave_before:
             return self._not_sent(message, began, "the order engine's lock may be lost, so this was not sent")
+        self.last_url = message.request.url
         request = attrs.evolve(message.request, on_departure=partial(self._departs, message))
         try:
             response = await self._transport.send(request, message.timeout_seconds)

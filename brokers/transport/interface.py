@@ -85,6 +85,18 @@ class RoutedTransport(Protocol):
         """
 
 
+@runtime_checkable
+class WarmTransport(Protocol):
+    """A transport that can keep a connection ready for the next order message."""
+
+    async def warm(self, url: str, timeout_seconds: float) -> None:
+        """Have a connection to the URL's host on which an order message may leave now and for a moment longer: open one, without any
+        request on it, if there is none.
+
+        Raises `NotSent` when none could be opened.
+        """
+
+
 async def handed_on(request: WireRequest, response: WireResponse) -> WireResponse:
     """Return `response` as `Transport.send` promises it, for a body that was whole from the start: the body goes to
     `body_to`, if given."""

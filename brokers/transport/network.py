@@ -42,7 +42,7 @@ class _FailureLog:
 
 
 class NetworkTransport:
-    """See `interface.Transport` and `interface.RoutedTransport`. Made by `open_transport`."""
+    """See `interface.Transport`, `RoutedTransport` and `WarmTransport` there. Made by `open_transport`."""
 
     def __init__(self, rest: RestTransport, streams: StreamOpener, name: str, egress: Egress, clock: Clock) -> None:
         self.egress = egress
@@ -55,6 +55,11 @@ class NetworkTransport:
         """Send one request once; raise `NotSent` or `OutcomeUnknown`."""
         with self._named(request.url):
             return await self._rest.send(request, timeout_seconds)
+
+    async def warm(self, url: str, timeout_seconds: float) -> None:
+        """See `interface.WarmTransport`."""
+        with self._named(url):
+            await self._rest.warm(url, timeout_seconds)
 
     async def connect(self, address: StreamAddress, timeout_seconds: float) -> FrameStream:
         """Open a socket; raise `StreamRefusedHandshake` or `NotSent`."""

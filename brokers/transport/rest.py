@@ -49,7 +49,10 @@ vars(trio).setdefault("MultiError", _NeverRaised)
 import_module("anyio._backends._trio")  # now, because loading it blocks the loop for some milliseconds
 
 ORDER_IDLE_SECONDS = 5.0
-"""An order message never uses a connection that has been idle for longer (order-engine 2.7)."""
+"""An order message never uses a connection that has been idle for longer (order-engine 2.7). A connection that was opened and never used is
+idle since then."""
+WARM_SECONDS = 1.5
+"""A connection counts as warm while an order message could still use it for this long. `warm` is asked every second."""
 CLOSE_SECONDS = 2.0
 
 
@@ -125,6 +128,28 @@ class _Session(asks.Session):  # type: ignore[misc]  # asks has no types
         self._egress.require(urlsplit(url).hostname or "")
         return await self._make_connection(url)  # type: ignore[no-any-return]  # asks has no types
 
+    async def warm(self, url: str) -> None:
+        """Have an idle connection that an order message can use for the next moment. One that is opened here replaces those that no order message
+        may use any more."""
+        if not self._has_warm():
+            self._egress.require(urlsplit(url).hostname or "")
+            opened = await self._make_connection(url)
+            await self.return_to_pool(opened)
+            await self._close_stale()
+
+    def _has_warm(self) -> bool:
+        """Whether such a connection is there, or enough order messages are under way that theirs come back."""
+        fresh = self._clock.monotonic() - ORDER_IDLE_SECONDS + WARM_SECONDS
+        in_use = self._order_places.borrowed_tokens + self._other_places.borrowed_tokens
+        ready = any(pooled.idle_since >= fresh and not _is_dead(pooled) for pooled in self._conn_pool)
+        return ready or in_use >= self._limits.connections
+
+    async def _close_stale(self) -> None:
+        oldest = self._clock.monotonic() - ORDER_IDLE_SECONDS
+        for connection in [pooled for pooled in self._conn_pool if pooled.idle_since < oldest]:
+            self._conn_pool.remove(connection)
+            await close_connection(connection)
+
     async def return_to_pool(self, sock: _Connection) -> None:
         """Keep a connection for the next request."""
         if self._closed:
@@ -172,6 +197,17 @@ class RestTransport:
             raise
         except Exception as error:
             raise (OutcomeUnknown if progress.reached else NotSent)(_reason(error, timeout_seconds)) from error
+
+    async def warm(self, url: str, timeout_seconds: float) -> None:
+        """See `interface.WarmTransport`."""
+        session, server = self._session(urlsplit(url))
+        try:
+            with trio.fail_after(timeout_seconds):
+                await session.warm(server)
+        except BrokerError:
+            raise
+        except Exception as error:
+            raise NotSent(_reason(error, timeout_seconds)) from error
 
     async def aclose(self) -> None:
         """Close the pooled connections; requests in progress end normally."""

@@ -7,7 +7,7 @@ import trio
 import trio.testing
 
 from onebroker.brokers.requests import NotSent, OutcomeUnknown
-from onebroker.brokers.transport.rest import RestLimits, RestTransport
+from onebroker.brokers.transport.rest import RestLimits, RestTransport, _Session
 from tests.brokers.transport.requests_made import SECONDS, never_answers, order, read
 
 
@@ -246,3 +246,72 @@ async def test_two_servers_do_not_share_connections(serving, transport):
 def test_the_limits_must_leave_room_for_others_than_orders():
     with pytest.raises(ValueError, match="order_connections"):
         RestLimits(connections=4, order_connections=4)
+
+
+# --- a connection ahead of need ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tls", [False, True])
+async def test_a_warm_connection_is_opened_without_a_request_and_an_order_uses_it(serving, ordinary, transport, tls):
+    async with serving(ordinary, tls=tls) as server:
+        await transport.warm(server.url(), SECONDS)
+        await server.until(lambda: server.connections == 1)
+        assert server.requests == []
+        assert (await transport.send(order(server.url()), SECONDS)).body == b"ok"
+        assert (len(server.requests), server.connections) == (1, 1)
+
+
+async def test_a_connection_is_warmed_again_before_an_order_may_not_use_it(
+    serving, ordinary, transport, clock, monkeypatch
+):
+    opened, make = [], _Session._make_connection
+
+    async def counted(session, url):
+        opened.append(url)
+        return await make(session, url)
+
+    monkeypatch.setattr(_Session, "_make_connection", counted)
+    async with serving(ordinary) as server:
+        for step in range(40):  # 20 s, asked twice a second
+            await transport.warm(server.url(), SECONDS)
+            if step % 13 == 12:
+                before = len(opened)
+                await transport.send(order(server.url()), SECONDS)
+                assert len(opened) == before, "the order opened a connection"
+            clock.ahead += 0.5
+        assert 2 < len(opened) < 10
+        await server.until(lambda: server.connections - server.finished <= 2)
+
+
+async def test_a_connection_that_reads_use_is_warm_enough(serving, ordinary, transport, clock):
+    async with serving(ordinary) as server:
+        for _ in range(10):
+            await transport.send(read(server.url()), SECONDS)
+            await transport.warm(server.url(), SECONDS)
+            clock.ahead += 3.0
+        assert (len(server.requests), server.connections) == (10, 1)
+
+
+async def test_a_warm_connection_that_the_peer_closed_is_replaced(serving, ordinary, transport):
+    async def at_once(peer):
+        await peer.stream.aclose()
+
+    async with serving(at_once, ordinary) as server:
+        await transport.warm(server.url(), SECONDS)
+        await server.until(lambda: server.finished == 1)
+        await transport.warm(server.url(), SECONDS)
+        await server.until(lambda: server.connections == 2)
+        assert (await transport.send(order(server.url()), SECONDS)).status == 200
+        assert (len(server.requests), server.connections) == (1, 2)
+
+
+async def test_a_host_that_cannot_be_reached_is_not_sent_and_a_stopped_transport_warms_nothing(
+    serving, ordinary, transport
+):
+    async with serving(ordinary) as server:
+        url = server.url()
+    with pytest.raises(NotSent):
+        await transport.warm(url, SECONDS)
+    await transport.aclose()
+    with pytest.raises(NotSent):
+        await transport.warm(url, SECONDS)
