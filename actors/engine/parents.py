@@ -48,11 +48,13 @@ Begin = tuple[ParentRecord, Place | None] | None
 parent was taken up after a restart, and loads its record."""
 
 
-@attrs.frozen
+@attrs.define
 class _Running:
     """An open parent's mailbox and the event that marks its end."""
 
     mailbox: Mailbox[ParentMessage]
+    actor: ParentActor | None = None
+    """The actor of the parent's present life; None before the first."""
     finished: trio.Event = attrs.field(factory=trio.Event)
     asked: list[ToParent | Halt | EndExits] = attrs.field(factory=list)
     """Requests handed to the parent for callers; those it has not answered at its end are refused."""
@@ -94,9 +96,11 @@ class Parents:
             nursery.start_soon(running.mailbox.address.tell, message)
 
     def tell_fresh(self, message: BooksFresh) -> None:
-        """Tell all parents that a read of a book has arrived. A newer read replaces an unread one."""
-        for running in tuple(self._parents.values()):
-            running.mailbox.address.replace(("fresh", message.broker), message)
+        """Tell the parents that a read of a book concerns that it has arrived. A newer read replaces an unread one. Ten books arrive every few
+        seconds, and most of hundreds of parents wait for a price and have no order at any broker."""
+        for running in self._parents.values():
+            if running.actor is None or running.actor.is_concerned(message):
+                running.mailbox.address.replace(("fresh", message.broker), message)
 
     def tell_row(self, parent_id: str, code: str, row: OrderRow) -> None:
         """Tell a parent the newest row of one of its orders. A newer row replaces an unread one."""
@@ -191,6 +195,7 @@ class Parents:
                 work=work,
                 begin=start,
             )
+            running.actor = actor
             return _Finishing(actor, running.finished)
 
         child = Child(name=f"parent {parent_id}", build=build, policy=PARENT_POLICY, mailbox=running.mailbox)

@@ -89,6 +89,10 @@ class Legs:
         """Today's orders that brokers have, as they answered when asked by token."""
         return tuple(self._found)
 
+    @property
+    def has_found(self) -> bool:
+        return bool(self._found)
+
     def note_found(self, order: FoundOrder) -> None:
         self._found.append(order)
 

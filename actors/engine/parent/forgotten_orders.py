@@ -19,6 +19,11 @@ class ForgottenOrders:
         self._looked_through: frozenset[tuple[str, str]] = frozenset()
         """(broker, token) of orders that the store may have lost and that were already checked for being this parent's."""
 
+    @property
+    def may_be_there(self) -> bool:
+        """Whether there are orders that the store may have lost."""
+        return bool(self._context.legs.strangers or self._context.legs.has_found)
+
     def take_up(self, newest: ParentRecord) -> bool:
         """Put the parent's lost orders into its record; return whether there were any. `newest`: as `Work.newest`."""
         legs = self._context.legs

@@ -63,8 +63,25 @@ class ParentActor:
         self._lock = lock
         self._work_of = work
         self._begin = begin
+        self._opened: OpenParent | None = None
+        """The parent, once its record is loaded."""
         self._epoch_ahead = 0.0
         """Epoch seconds minus monotonic seconds, as last seen."""
+
+    def is_concerned(self, book: BooksFresh) -> bool:
+        """Whether the read of a book can change anything about the parent: it may show a leg of it, a leg that the store has lost, or that a
+        trouble is over; and a parent that has ended looks at each book whether that was all."""
+        opened = self._opened
+        if opened is None:
+            return True
+        record = opened.record
+        return (
+            record.state.final
+            or book.partly is not None
+            or bool(record.troubles)
+            or any(leg.broker == book.broker for leg in record.legs)
+            or opened.forgotten.may_be_there
+        )
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         record, place = self._begin or (await load_parent(self._context.store, self._parent_id), None)
@@ -91,7 +108,7 @@ class ParentActor:
 
     def _build(self, record: ParentRecord, place: Place | None) -> bool:
         """Build the parts of the actor, and return whether the store had lost orders of this parent."""
-        self._parent = parent = OpenParent(
+        self._opened = self._parent = parent = OpenParent(
             self._parent_id,
             record,
             is_new=self._begin is not None,
