@@ -1,7 +1,7 @@
 """The lanes to the server: each has its own connection, and at most one pipeline in flight (group commit).
 
 Commands that arrive while a lane's pipeline is in flight leave together as the next pipeline, with one hop into a worker thread for the
-whole batch. `RequestLane` carries reads and engine commits, `RestLane` carries everything that may wait.
+whole batch. The engine's commits need no thread where the server is on this machine. `RequestLane` carries reads and engine commits, `RestLane` carries everything that may wait.
 """
 
 import logging
@@ -16,6 +16,7 @@ from redis.connection import AbstractConnection
 from onebroker.actors.kernel.durations import Durations
 from onebroker.actors.store.failure_reasons import is_out_of_files, reason_of
 from onebroker.actors.store.interface import Op, StoreError
+from onebroker.actors.store.loop_exchange import exchange, suits
 from onebroker.actors.store.redis_commands import SCRIPTS, Command, command_bytes, op_commands, pieces
 from onebroker.actors.store.server_address import WAITAOF_MILLISECONDS, Connect, Durability
 from onebroker.actors.store.waiting_writes import Held, op_bytes
@@ -74,9 +75,11 @@ class Link:
 class Line:
     """One connection, used by one lane at a time."""
 
-    def __init__(self, link: Link, limiter: trio.CapacityLimiter) -> None:
+    def __init__(self, link: Link, limiter: trio.CapacityLimiter, *, on_loop: bool = False) -> None:
+        """`on_loop`: small pipelines need no thread, where the connection allows it (`loop_exchange.py`). Their answers are bare."""
         self._link = link
         self._limiter = limiter
+        self._on_loop = on_loop
         self._client: redis.Redis | None = None
         self._connection: AbstractConnection | None = None
         """The only connection of the client, held as long as the client."""
@@ -95,7 +98,7 @@ class Line:
             await self._renew()
         began = trio.current_time()
         try:
-            answers = await trio.to_thread.run_sync(self._send, commands, limiter=self._limiter)
+            answers = await self._exchange(commands)
         except (redis.RedisError, OSError) as error:
             self._lost(error)
             raise StoreError(reason_of(error)) from error
@@ -105,6 +108,15 @@ class Line:
             if isinstance(answer, redis.ResponseError) and _CANNOT_SERVE.search(str(answer)):
                 self._lost(answer)
                 break
+        return answers
+
+    async def _exchange(self, commands: Sequence[Command]) -> list[object]:
+        connection = self._connection
+        if connection is None or not self._on_loop or not suits(connection, commands) or not _is_fresh(connection):
+            return await trio.to_thread.run_sync(self._send, commands, limiter=self._limiter)
+        answers = await exchange(connection, commands)
+        if _missing(answers):
+            return await trio.to_thread.run_sync(self._with_scripts, commands, answers, limiter=self._limiter)
         return answers
 
     async def _renew(self) -> None:
@@ -139,9 +151,11 @@ class Line:
         self._client, self._connection, self._generation = client, connection, generation
 
     def _send(self, commands: Sequence[Command]) -> list[object]:
-        answers = self._pipeline(commands)
-        missing = [place for place, answer in enumerate(answers) if isinstance(answer, redis.exceptions.NoScriptError)]
-        if missing:  # the server was restarted, or its scripts were flushed
+        return self._with_scripts(commands, self._pipeline(commands))
+
+    def _with_scripts(self, commands: Sequence[Command], answers: list[object]) -> list[object]:
+        """Send again the commands whose script the server does not know: it was restarted, or its scripts were flushed."""
+        if missing := _missing(answers):
             self._pipeline([("SCRIPT LOAD", script) for script in SCRIPTS.values()])
             for place, answer in zip(missing, self._pipeline([commands[place] for place in missing]), strict=True):
                 answers[place] = answer
@@ -157,13 +171,22 @@ class Line:
         return [_answer(client, connection, command) for command in commands]
 
 
+def _missing(answers: Sequence[object]) -> list[int]:
+    """Return the places of the answers that miss a script."""
+    return [place for place, answer in enumerate(answers) if isinstance(answer, redis.exceptions.NoScriptError)]
+
+
+def _is_fresh(connection: AbstractConnection) -> bool:
+    """Whether the idle connection can be used. Never waits."""
+    try:
+        return not connection.can_read()  # no command is waiting for an answer
+    except (redis.RedisError, OSError):
+        return False
+
+
 def _make_fresh(connection: AbstractConnection) -> None:
     """Reconnect if the server closed the idle connection, before anything is sent over it."""
-    try:
-        usable = not connection.can_read()  # no command is waiting for an answer
-    except (redis.RedisError, OSError):
-        usable = False
-    if not usable:
+    if not _is_fresh(connection):
         connection.disconnect()  # type: ignore[no-untyped-call]  # redis-py
         connection.connect()  # type: ignore[no-untyped-call]  # redis-py
 

@@ -61,7 +61,7 @@ class RedisStore:
         self._address = address
         self._link = Link()
         self._limiter = trio.CapacityLimiter(_THREADS)
-        self._lines = tuple(Line(self._link, self._limiter) for _ in range(3))
+        self._lines = tuple(Line(self._link, self._limiter, on_loop=on_loop) for on_loop in (True, False, False))
         engine, rest, reads = self._lines
         self._engine = RequestLane(self._link, engine, most_bytes=_ENGINE_BATCH_BYTES, wait_for_disk=True)
         self._reads = RequestLane(self._link, reads, most_bytes=_READ_BATCH_BYTES, wait_for_disk=False)

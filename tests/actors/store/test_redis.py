@@ -63,6 +63,27 @@ async def test_a_commit_overtakes_a_large_backlog_of_the_rest_lane(redis_store: 
     assert redis_store.figures().rest_batches >= 100
 
 
+@pytest.mark.parametrize("kilobytes", [1, 60, 100, 900])
+async def test_a_commit_of_any_size_is_there_when_it_is_acknowledged(redis_store: RedisStore, kilobytes: int) -> None:
+    value = os.urandom(kilobytes * 1024)
+    for number in range(3):
+        await redis_store.commit(Set(f"k{number}", value), Set(f"small {number}", b"1"))
+        assert await redis_store.get(f"k{number}") == value
+
+
+async def test_a_small_commit_waits_for_no_thread(redis_store: RedisStore) -> None:
+    await redis_store.commit(Set("first", b"1"))
+    limiter = redis_store._limiter
+    borrowers = range(int(limiter.total_tokens))
+    for borrower in borrowers:
+        await limiter.acquire_on_behalf_of(borrower)
+    with trio.fail_after(PATIENCE_SECONDS):
+        await redis_store.commit(Set("second", b"2"))
+    for borrower in borrowers:
+        limiter.release_on_behalf_of(borrower)
+    assert await redis_store.get("second") == b"2"
+
+
 async def test_the_embedded_server_has_every_write_on_disk(redis_store: RedisStore) -> None:
     assert redis_store.durability is not None
     assert (redis_store.durability.every_write, redis_store.durability.text) == (True, EVERY_WRITE)
