@@ -2,7 +2,8 @@
 something was learnt (order-engine 2.4)."""
 
 import math
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import lru_cache
 
 import attrs
@@ -146,7 +147,7 @@ class Recorder:
         Raises Ended, and writes nothing, when `only_if` is false for the record. What is learnt during the write is not lost: the change
         is made again to the newest record.
         """
-        async with self._writing:
+        async with self._turn():
             self._ahead.set()
             before = self._record
             if only_if is not None and not only_if(before):
@@ -161,6 +162,18 @@ class Recorder:
                 self._saved = _Saved(after, over=False)
             else:
                 self._take(change(self._record))
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Hold the only write; where no other write is under way, without a trip through the scheduler."""
+        try:
+            self._writing.acquire_nowait()
+        except trio.WouldBlock:
+            await self._writing.acquire()
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     def _take(self, record: ParentRecord) -> None:
         before, self._record = self._record, record
