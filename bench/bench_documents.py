@@ -1,12 +1,15 @@
-"""Rebuild of the five documents in four cases: nothing rendered yet, every row of one broker changed, one row in ten of one broker changed, nothing
-changed.
+"""Rebuild of the five documents in six cases: nothing rendered yet, every row of every broker changed, every row of one broker, one row in
+ten of one broker, one row of one broker, nothing.
 
-For 2 and 10 brokers with 500 orders, 500 trades, 200 positions (each in both views) and 200 holdings each. Every broker holds the same instruments,
-so positions and holdings merge across all brokers. Medians in milliseconds, from slices to the published bytes.
+For 2 and 10 brokers with 500 orders, 500 trades, 200 positions (each in both views) and 200 holdings each. Every broker holds the same
+instruments, so positions and holdings merge across all brokers. Medians in milliseconds, from slices to the published bytes: processor time of
+the thread, which a busy machine hardly changes, and the wall clock beside it. Sums over the five documents end each table.
 
     python -m bench.bench_documents
 """
 
+import gc
+import itertools
 import json
 import os
 import platform
@@ -30,7 +33,9 @@ from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.read_status import read_brokers
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.actors.sessions.slices import Rows, Slice
+from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import RESOURCES, Resource
+from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import (
     FundsRow,
     FundsSegment,
@@ -41,12 +46,20 @@ from onebroker.brokers.records import (
     Tick,
     TradeRow,
 )
+from onebroker.config.clock import Clock
 from onebroker.config.instruments import Identity, security
 
 ORDERS, POSITIONS, HOLDINGS = 500, 200, 200
 BROKERS = (2, 10)
 ROUNDS = 15
 NOW = 1_790_000_000.0
+STORE = MemoryStore(Clock())
+
+ALL, ONE_IN_TEN, ONE_ROW = 1, 10, ORDERS
+"""One row in so many changes; no slice has more rows than ORDERS."""
+CHANGES = {"all": (max(BROKERS), ALL), "one_broker": (1, ALL), "one_in_ten": (1, ONE_IN_TEN), "one_row": (1, ONE_ROW)}
+"""Case -> how many brokers change, and which of their rows."""
+CASES = ("full", *CHANGES, "unchanged")
 
 
 class StocksSnapshot:
@@ -93,6 +106,12 @@ class _Legs:
     """Every fifth order is ours."""
 
     version = 1
+
+    def knows(self, row: OrderRow, broker: str) -> bool:
+        return True
+
+    async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
+        return True
 
     def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:
         if int(order_id) % 5:
@@ -162,22 +181,26 @@ def _funds() -> Rows:
     return FundsRow(available_balance=100_000.5, margin_utilized=2_000.25, segments={"equity": segment})
 
 
-def _touch(rows: Rows, step: int, every: int) -> Rows:
-    """Change one row in every `every` rows."""
+def _touch(rows: Rows, change: int, every: int) -> Rows:
+    """Change one row in every `every` rows. `change` numbers the changes: each gives the rows other figures."""
     if isinstance(rows, FundsRow):
-        return msgspec.structs.replace(rows, cash_balance=float(step * every))
+        return msgspec.structs.replace(rows, cash_balance=float(change))
     changed = list(rows)
-    for index in range(step % every, len(changed), every):
-        row = changed[index]
-        change = (
-            {"status_message": f"step {step} of {every}"}
-            if isinstance(row, OrderRow)
-            else {"exchange": f"NSE{step}:{every}"}
-        )
-        if isinstance(row, PositionRow):
-            change = {"last_price": 101.2 + step + every / 100}
-        changed[index] = msgspec.structs.replace(row, **change)
+    for index in range(change % every, len(changed), every):
+        changed[index] = msgspec.structs.replace(changed[index], **_other_figures(changed[index], change))
     return tuple(changed)
+
+
+def _other_figures(row: object, change: int) -> dict[str, object]:
+    match row:
+        case PositionRow():
+            return {"last_price": 101.2 + change, "unrealized": 75.0 + 100 * change}
+        case HoldingRow():
+            return {"settled_quantity": 90 + change}
+        case OrderRow():
+            return {"status_message": f"change {change}"}
+        case _:
+            return {"exchange": f"NSE{change}"}
 
 
 MAKE: dict[Resource, Callable[[], Rows]] = {
@@ -203,50 +226,103 @@ def _assembler(resource: Resource, catalogue: Published[CatalogueState]) -> Asse
             return TradeBookAssembler(catalogue, _Legs())
 
 
+def _prepare(assembler: Assembler, slices: Mapping[str, Slice]) -> None:
+    """Run the assembler's preparation, which has nothing to wait for here."""
+    preparation = assembler.prepare(slices, STORE)
+    try:
+        preparation.send(None)
+    except StopIteration:
+        return
+    raise AssertionError("a preparation waited")
+
+
 def _build(assembler: Assembler, slices: Mapping[str, Slice]) -> int:
+    _prepare(assembler, slices)
     content = finish(assembler.assemble(slices))
     reads = read_brokers(assembler.resource, tuple(slices), slices, NOW)
     brokers = msgspec.json.encode([assembler.broker_entry(read) for read in reads])
     return len(document_body(content, brokers, "2026-09-21T10:00:00"))
 
 
-def _timed(assembler: Assembler, slices: Mapping[str, Slice]) -> tuple[float, int]:
-    began = time.perf_counter()
+@attrs.frozen
+class Took:
+    """How long one rebuild took, in milliseconds."""
+
+    processor: float
+    wall: float
+
+
+def _timed(assembler: Assembler, slices: Mapping[str, Slice]) -> tuple[Took, int]:
+    gc.collect()  # what earlier rounds left is not this rebuild's work
+    began, began_wall = time.thread_time(), time.perf_counter()
     size = _build(assembler, slices)
-    return (time.perf_counter() - began) * 1000, size
+    wall, processor = time.perf_counter() - began_wall, time.thread_time() - began
+    return Took(processor * 1000, wall * 1000), size
 
 
-def measure(resource: Resource, brokers: int, catalogue: Published[CatalogueState]) -> dict[str, object]:
-    """Measure one document, in milliseconds."""
+def _changed(slices: Mapping[str, Slice], codes: list[str], change: int, every: int) -> dict[str, Slice]:
+    """Change one row in every `every` rows of these brokers."""
+    return {
+        code: attrs.evolve(held, rows=_touch(held.rows or (), change, every)) if code in codes else held
+        for code, held in slices.items()
+    }
+
+
+def measure(resource: Resource, brokers: int, catalogue: Published[CatalogueState]) -> dict[str, list[Took]]:
+    """Measure one document; case -> what each round took."""
     codes = [f"broker{number}" for number in range(brokers)]
     slices = {
         code: Slice(broker=code, resource=resource, rows=MAKE[resource](), received_at=NOW - index / 10)
         for index, code in enumerate(codes)
     }
-    took: dict[str, list[float]] = {"full_ms": [], "one_broker_ms": [], "one_in_ten_ms": [], "unchanged_ms": []}
-    size = 0
-    for step in range(1, ROUNDS + 1):
+    took: dict[str, list[Took]] = {case: [] for case in CASES}
+    numbers = itertools.count(1)
+    for _ in range(ROUNDS):
         assembler = _assembler(resource, catalogue)
-        milliseconds, size = _timed(assembler, slices)
-        took["full_ms"].append(milliseconds)
-        for name, every in (("one_broker_ms", 1), ("one_in_ten_ms", 10)):
-            held = slices[codes[0]]
-            slices = slices | {codes[0]: attrs.evolve(held, rows=_touch(held.rows or (), step, every))}
-            took[name].append(_timed(assembler, slices)[0])
+        took["full"].append(_timed(assembler, slices)[0])
+        for case, (changed, every) in CHANGES.items():
+            slices = _changed(slices, codes[:changed], next(numbers), every)
+            took[case].append(_timed(assembler, slices)[0])
         slices = {code: attrs.evolve(held, received_at=held.received_at + 1) for code, held in slices.items()}
-        took["unchanged_ms"].append(_timed(assembler, slices)[0])
-    medians = {name: round(statistics.median(values), 3) for name, values in took.items()}
-    return {"document": resource, "brokers": brokers, "bytes": size, **medians}
+        took["unchanged"].append(_timed(assembler, slices)[0])
+    return took
+
+
+def _medians(took: Mapping[str, list[Took]], clock: str) -> dict[str, float]:
+    return {case: statistics.median([getattr(each, clock) for each in rounds]) for case, rounds in took.items()}
+
+
+def _rows(brokers: int, catalogue: Published[CatalogueState]) -> list[dict[str, object]]:
+    """Return a row for each document and clock, and their sums."""
+    rows: list[dict[str, object]] = []
+    took = {resource: measure(resource, brokers, catalogue) for resource in RESOURCES}
+    for clock in ("processor", "wall"):
+        medians = {resource: _medians(took[resource], clock) for resource in RESOURCES}
+        medians_and_sum: dict[str, dict[str, float]] = {
+            **medians,
+            "all five": {case: sum(each[case] for each in medians.values()) for case in CASES},
+        }
+        rows += [
+            {"document": name, "brokers": brokers, "clock": clock, **{case: round(ms, 3) for case, ms in each.items()}}
+            for name, each in medians_and_sum.items()
+        ]
+    return rows
 
 
 def main() -> None:
     catalogue = Published(CatalogueState(latest=StocksSnapshot(), published_today=True, reason=""))
-    rows = [measure(resource, brokers, catalogue) for brokers in BROKERS for resource in RESOURCES]
+    gc.freeze()
+    rows = [row for brokers in BROKERS for row in _rows(brokers, catalogue)]
     columns = list(rows[0])
-    print("".join(f"{name:>15}" for name in columns))
+    print("".join(f"{name:>12}" for name in columns))
     for row in rows:
-        print("".join(f"{row[name]!s:>15}" for name in columns))
-    machine = {"python": sys.version.split()[0], "system": platform.platform(), "cores": os.cpu_count()}
+        print("".join(f"{row[name]!s:>12}" for name in columns))
+    machine = {
+        "python": sys.version.split()[0],
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg(),
+    }
     print(
         json.dumps(
             {"benchmark": "documents", "units": "ms, median", "rounds": ROUNDS, "machine": machine, "rows": rows}
