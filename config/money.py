@@ -16,6 +16,9 @@ _ROUNDINGS = {"up": ROUND_CEILING, "down": ROUND_FLOOR, "nearest": ROUND_HALF_UP
 
 _QUICK = 1e14
 """Below this many units, a product of doubles is off by at most a few hundredths of a unit."""
+_POWERS = tuple(10**places for places in range(16))
+_PRICE_PLACES = 4
+"""No market writes its prices with more decimals."""
 
 
 def exact(value: float | str | Decimal) -> Decimal:
@@ -25,10 +28,19 @@ def exact(value: float | str | Decimal) -> Decimal:
 
 def scaled(value: float, places: int) -> int:
     """Return `value` in units of 10**-places, rounded half away from zero; the rounding looks at the written decimals."""
-    quick: float = value * 10**places
-    if -_QUICK < quick < _QUICK and round(value, places) == value:
-        return round(quick)  # written with at most that many decimals: off by far less than half a unit
-    return int(exact(value).scaleb(places).to_integral_value(ROUND_HALF_UP))
+    units = _written_units(value, places)
+    return int(exact(value).scaleb(places).to_integral_value(ROUND_HALF_UP)) if units is None else units
+
+
+def _written_units(value: float, places: int) -> int | None:
+    """Return `value` in units of 10**-places if it is written with at most that many decimals, otherwise None. None also for very large
+    values. This is the quick way of nearly all figures: a twentieth of the time of the decimal way."""
+    quick: float = value * _POWERS[places]
+    if not -_QUICK < quick < _QUICK:
+        return None
+    # The nearest whole number of units is the only candidate, and its quotient is correctly rounded, as the reading of its decimals is.
+    units = round(quick)
+    return units if units / _POWERS[places] == value else None
 
 
 def unscaled(amount: int, places: int) -> float:
@@ -48,7 +60,11 @@ def rupees(amount_paise: int) -> float:
 
 def value_paise(quantity: int, price: float) -> int:
     """Return quantity x price in whole paise, half away from zero; `price` is in rupees, exactly as written."""
-    return int((exact(price) * quantity).scaleb(2).to_integral_value(ROUND_HALF_UP))
+    units = _written_units(price, _PRICE_PLACES)
+    if units is None or not -_QUICK < quantity < _QUICK:
+        return int((exact(price) * quantity).scaleb(2).to_integral_value(ROUND_HALF_UP))
+    value = units * quantity
+    return (value + 50) // 100 if value >= 0 else -((50 - value) // 100)
 
 
 def quotient(amount: int, count: int, places: int) -> float:
@@ -65,8 +81,7 @@ def round_half_up(value: float, places: int) -> float:
     """
     if not math.isfinite(value):
         raise ValueError(f"not a finite number: {value}")
-    quick = round(value, places)
-    return quick if quick == value else scaled(value, places) / float(10**places)
+    return value if _written_units(value, places) is not None else scaled(value, places) / _POWERS[places]
 
 
 def is_multiple(value: Decimal, step: Decimal) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.config.money import paise, scaled
+from onebroker.config.money import paise, round_half_up, scaled, value_paise
 
 
 def by_hand(value, places):
@@ -41,3 +41,33 @@ def test_what_is_no_number_is_never_an_amount(value):
 @pytest.mark.parametrize(("value", "amount"), [(1e24, 10**28), (-3e200, -3 * 10**204), (5e-324, 0)])
 def test_no_number_that_a_broker_may_write_is_too_large_to_be_scaled(value, amount):
     assert scaled(value, 4) == amount
+
+
+prices = st.one_of(
+    st.floats(-1e15, 1e15),
+    st.floats(-1e4, 1e4).map(lambda price: round(price, 5)),
+    st.integers(-(10**9), 10**9).map(lambda ticks: ticks / 20),
+    st.integers(-(10**9), 10**9).map(lambda units: units / 10**4),
+)
+
+
+@given(price=prices, quantity=st.one_of(st.integers(-(10**6), 10**6), st.integers(-(10**15), 10**15)))
+def test_a_value_is_the_written_price_times_the_units_to_the_paisa(price, quantity):
+    exactly = Decimal(repr(price)) * quantity if abs(price) < 1e12 and abs(quantity) < 10**12 else None
+    if exactly is not None:
+        assert value_paise(quantity, price) == int(exactly.scaleb(2).to_integral_value(ROUND_HALF_UP))
+    assert value_paise(-quantity, price) == -value_paise(quantity, price)
+
+
+@given(value=prices, places=st.sampled_from([2, 4]))
+def test_a_shown_price_is_the_nearest_double_of_its_rounded_decimals(value, places):
+    shown = round_half_up(value, places)
+    assert shown == float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+    assert math.copysign(1, shown) == math.copysign(1, value) or shown == 0
+
+
+@pytest.mark.parametrize(
+    ("quantity", "price", "whole"), [(1, 0.005, 1), (-1, 0.005, -1), (3, 0.0025, 1), (5, 0.001, 1)]
+)
+def test_halves_of_a_value_go_away_from_zero(quantity, price, whole):
+    assert value_paise(quantity, price) == whole
