@@ -6,7 +6,8 @@ import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.book_assembler import BookAssembler, SortKey, Tally, engine_columns
+from onebroker.actors.portfolio.book_assembler import BookAssembler
+from onebroker.actors.portfolio.book_rows import SortKey, Tallied, Tally, engine_columns
 from onebroker.actors.portfolio.order_owners import LegIndex, LegOwner
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import OrderRow
@@ -17,7 +18,7 @@ _PLACES = 8
 """Decimals with which averages are added up: only the sum is rounded (rules 2.2.4), not its parts."""
 
 
-class OrderView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class OrderView(msgspec.Struct, frozen=True, gc=False):
     """An element of `orders`, fields in the order of rules 2.2.2."""
 
     broker: str
@@ -62,7 +63,7 @@ class OrderSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OrderBook:
-    """The order book's own rules (books.Book)."""
+    """The order book's own rules (book_rows.Book)."""
 
     resource: Resource = "orders"
     list_name = "orders"
@@ -78,46 +79,49 @@ class OrderBook:
     def owner(self, legs: LegIndex, broker: str, row: OrderRow) -> LegOwner | None:
         return legs.owner(broker, row.order_id, row.tag)
 
-    def view(self, broker: str, row: OrderRow, instrument_id: str | None, owner: LegOwner | None) -> OrderView:
+    def view(
+        self, broker: str, row: OrderRow, amount: int, instrument_id: str | None, owner: LegOwner | None
+    ) -> OrderView:
         """Render a row. An order of ours shows its caller's tag in place of the engine's token."""
         columns = engine_columns(owner)
+        # By place, in the order of the fields: to name thirty fields takes longer than all else about a row.
         return OrderView(
-            broker=broker,
-            order_id=row.order_id,
-            exchange_order_id=row.exchange_order_id,
-            parent_order_id=row.parent_order_id,
-            status=row.status,
-            status_message=row.status_message,
-            id=row.instrument_token,
-            instrument_token=row.instrument_token,
-            tradingsymbol=row.tradingsymbol,
-            exchange=row.exchange,
-            transaction_type=row.transaction_type,
-            product=row.product,
-            order_type=row.order_type,
-            validity=row.validity,
-            quantity=row.quantity,
-            filled_quantity=row.filled_quantity,
-            pending_quantity=row.pending_quantity,
-            cancelled_quantity=row.cancelled_quantity,
-            disclosed_quantity=row.disclosed_quantity,
-            price=row.price,
-            trigger_price=row.trigger_price,
-            average_price=row.average_price,
-            order_timestamp=row.order_timestamp,
-            exchange_timestamp=row.exchange_timestamp,
-            tag=row.tag if owner is None else owner.tag,
-            instrument_id=instrument_id,
-            engine_parent_id=columns.engine_parent_id,
-            synthetic_type=columns.synthetic_type,
-            intent_id=columns.intent_id,
-            leg_role=columns.leg_role,
+            broker,
+            row.order_id,
+            row.exchange_order_id,
+            row.parent_order_id,
+            row.status,
+            row.status_message,
+            row.instrument_token,
+            row.instrument_token,
+            row.tradingsymbol,
+            row.exchange,
+            row.transaction_type,
+            row.product,
+            row.order_type,
+            row.validity,
+            row.quantity,
+            row.filled_quantity,
+            row.pending_quantity,
+            row.cancelled_quantity,
+            row.disclosed_quantity,
+            row.price,
+            row.trigger_price,
+            row.average_price,
+            row.order_timestamp,
+            row.exchange_timestamp,
+            row.tag if owner is None else owner.tag,
+            instrument_id,
+            columns.engine_parent_id,
+            columns.synthetic_type,
+            columns.intent_id,
+            columns.leg_role,
         )
 
     def sort_key(self, row: OrderRow) -> SortKey:
         return row.order_timestamp or "", row.order_id
 
-    def tally(self, row: OrderRow) -> tuple[str, str, int]:
+    def tally(self, row: OrderRow) -> Tallied:
         known = math.isfinite(row.average_price)
         return row.status, "filled_value", row.filled_quantity * scaled(row.average_price, _PLACES) if known else 0
 

@@ -22,9 +22,8 @@ class LegOwner:
 
 
 class LegIndex(Protocol):
-    @property
-    def version(self) -> int:
-        """A number that grows with every change, so that readers know when to look again."""
+    def version_of(self, broker: str) -> int:
+        """Return a number that grows with every change of a broker's legs, so that readers know when to look again."""
 
     def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:
         """Find the owner by token first, then by today's order id. A token is compared without case and must be ours alone."""

@@ -52,7 +52,8 @@ def read_brokers(
     resource: Resource, codes: Sequence[str], slices: Mapping[str, Slice], now_epoch: float
 ) -> tuple[BrokerRead, ...]:
     """Return the read of every configured broker, in the alphabetical order of the codes."""
-    return tuple(read_broker(resource, code, slices.get(code), now_epoch) for code in sorted(codes))
+    day = day_start(now_epoch)
+    return tuple([_read_of_day(resource, code, slices.get(code), now_epoch, day) for code in sorted(codes)])
 
 
 def read_broker(resource: Resource, broker: str, held: Slice | None, now_epoch: float) -> BrokerRead:
@@ -61,7 +62,11 @@ def read_broker(resource: Resource, broker: str, held: Slice | None, now_epoch: 
     An order or trade book read before the latest 07:00 belongs to another day. Nothing is stored for today, so the status is `missing`. A
     time of receipt further in the future than the limit proves nothing, so the status is `stale` too.
     """
-    if held is None or (resource in _OF_ONE_DAY and held.received_at < _day_start(now_epoch)):
+    return _read_of_day(resource, broker, held, now_epoch, day_start(now_epoch))
+
+
+def _read_of_day(resource: Resource, broker: str, held: Slice | None, now_epoch: float, day: float) -> BrokerRead:
+    if held is None or (resource in _OF_ONE_DAY and held.received_at < day):
         return BrokerRead(broker=broker, status=ReadStatus.MISSING, slice=None)
     if held.error is not None or held.rows is None:
         return BrokerRead(broker=broker, status=ReadStatus.UNREADABLE, slice=held)
@@ -69,10 +74,6 @@ def read_broker(resource: Resource, broker: str, held: Slice | None, now_epoch: 
     return BrokerRead(broker=broker, status=ReadStatus.OK if recent else ReadStatus.STALE, slice=held)
 
 
-def broking_day(epoch: float) -> str:
-    """Return the broking day (from 07:00, India time) of an instant, as YYYY-MM-DD. `epoch` is in epoch seconds."""
-    return latest_boundary(from_epoch(epoch)).date().isoformat()
-
-
-def _day_start(now_epoch: float) -> float:
-    return latest_boundary(from_epoch(now_epoch)).timestamp()
+def day_start(epoch: float) -> float:
+    """Return the 07:00 India time at which the broking day of an instant began. Both in epoch seconds."""
+    return latest_boundary(from_epoch(epoch)).timestamp()

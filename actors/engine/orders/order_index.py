@@ -6,6 +6,7 @@ before it is built; so an order of ours is never shown as somebody else's. An or
 one of the `strangers`: a store that came back without its last writes may have forgotten it (order-engine K19, `recovering`).
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 
@@ -45,10 +46,12 @@ class Legs:
         self._traded: set[tuple[str, str]] = set()
         """(broker, instrument token) of today's legs."""
         self._version = 0
+        """Counts the changes that concern every broker."""
+        self._versions: Counter[str] = Counter()
+        """Counts the other changes of each broker's legs."""
 
-    @property
-    def version(self) -> int:
-        return self._version
+    def version_of(self, broker: str) -> int:
+        return self._version + self._versions[broker]
 
     def entry(self, broker: str, order_id: str, tag: str | None) -> LegEntry | None:
         if tag is not None:
@@ -180,7 +183,7 @@ class Legs:
         """Note the order id under which the broker shows a leg today. It may differ from the earlier one, and trades name only the id."""
         if self._by_order.get((entry.broker, order_id)) != entry:
             self._by_order[(entry.broker, order_id)] = entry
-            self._version += 1
+            self._versions[entry.broker] += 1
 
     def forget(self) -> None:
         """Forget every leg: the store has lost some of them. A leg that it does not know must be found by its token again."""
@@ -211,4 +214,4 @@ class Legs:
             known = known and self._by_order.get((entry.broker, order_id)) == entry
             self._by_order[(entry.broker, order_id)] = entry
         if not known:
-            self._version += 1
+            self._versions[entry.broker] += 1

@@ -1,5 +1,6 @@
 """A small world for the document tests: a catalogue, quotes and a leg index that are plain tables, and makers of rows."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 from types import SimpleNamespace
@@ -68,14 +69,17 @@ class FakeQuotes:
 
 class FakeLegs:
     def __init__(self) -> None:
-        self.version = 0
+        self.versions: Counter[str] = Counter()
         self.owners: dict[tuple[str, str], LegOwner] = {}
         self.unknown_tags: set[str | None] = set()
         self.learning: LegOwner | None = None
 
     def own(self, broker: str, order_id: str, owner: LegOwner) -> None:
         self.owners[broker, order_id] = owner
-        self.version += 1
+        self.versions[broker] += 1
+
+    def version_of(self, broker: str) -> int:
+        return self.versions[broker]
 
     def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:
         return self.owners.get((broker, order_id))

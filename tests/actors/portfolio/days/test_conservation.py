@@ -49,7 +49,8 @@ actions = st.one_of(
 
 
 class NobodysLegs:
-    version = 0
+    def version_of(self, broker):
+        return 0
 
     def owner(self, broker, order_id, tag):
         return None
