@@ -4,8 +4,8 @@ Accounting: every figure is the sum of the brokers' own figures; trades are not 
 report is null in the merged row, never a stand-in. `by_broker` shows each broker's own figures.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias, cast
 
 import msgspec
 
@@ -19,7 +19,7 @@ _UNMAPPED_PLACES = 4
 _COST_PLACES = 8
 
 
-class PositionPnl(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class PositionPnl(msgspec.Struct, frozen=True, gc=False):
     """Rupees; null when the figure is not known for a broker of the row."""
 
     realized: float | None
@@ -27,7 +27,7 @@ class PositionPnl(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     total: float | None
 
 
-class BrokerPosition(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class BrokerPosition(msgspec.Struct, frozen=True, gc=False):
     """An element of `by_broker`: the broker's own row."""
 
     broker: str
@@ -57,7 +57,7 @@ class Figures(NamedTuple):
     matter."""
 
 
-class Own(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class Own(msgspec.Struct, frozen=True, gc=False):
     """One broker's row as its group uses it: computed once, when the row changes."""
 
     shown: BrokerPosition
@@ -71,7 +71,7 @@ class Own(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     multiplier: float
 
 
-class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class PositionView(msgspec.Struct, frozen=True, gc=False):
     """A row of `net` or `day`."""
 
     instrument_id: str | None
@@ -107,11 +107,18 @@ class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Each broker's own row, a `BrokerPosition` as JSON."""
 
 
+IdentityValues: TypeAlias = tuple[
+    str | None, str | None, str | None, str | None, str | None, str | None, str | None, float | None, str | None
+]
+"""The values of the nine identity fields, in the order of the rules."""
+_NO_IDENTITY: IdentityValues = (None, None, None, None, None, None, None, None, None)
+
+
 class Naming(msgspec.Struct, frozen=True, gc=False):
     """The fields that the rows of a group have in common."""
 
-    fields: Mapping[str, Any]
-    """The nine identity fields, all null when the catalogue does not know the instrument."""
+    identity: IdentityValues
+    """The nine identity fields in the order of the rules, all null when the catalogue does not know the instrument."""
     product: str
     places: int
     """Decimals of the group's prices."""
@@ -119,46 +126,56 @@ class Naming(msgspec.Struct, frozen=True, gc=False):
 
 def position_product(product: str) -> str:
     """Return the position word for a product. Terms without such a word pass through upper-cased (rules 2.2.1)."""
-    return POSITION_PRODUCTS.get(product, pass_through(product))
+    return POSITION_PRODUCTS.get(product) or pass_through(product)
 
 
 def naming(identity: Identity | None, product: str) -> Naming:
     """Return the naming of a group. `product` is the document's word."""
     if identity is None:
-        return Naming(dict.fromkeys(_IDENTITY_FIELDS), product, _UNMAPPED_PLACES)
-    return Naming(identity.fields(), product, price_places(identity.segment))
+        return Naming(_NO_IDENTITY, product, _UNMAPPED_PLACES)
+    values: IdentityValues = (
+        identity.instrument_id, identity.exchange, identity.segment, identity.shape.value, identity.symbol,
+        identity.underlying_symbol, identity.expiry_date, identity.strike_price, identity.option_type,
+    )  # fmt: skip
+    return Naming(values, product, price_places(identity.segment))
 
 
 def merge_position(owns: Sequence[Own], named: Naming, last_price: float | None) -> tuple[PositionView, Figures]:
     """Merge the rows of one instrument and product, given in the order of the broker codes. `last_price` is not rounded yet. Return the row to
     show, and the sums it was made from."""
-    total = Figures(*map(known_sum, zip(*[own.figures for own in owns], strict=True)))
+    total = _totals(owns)
     multipliers = {own.multiplier for own in owns}
     places = named.places
     view = PositionView(
-        **named.fields,
-        product=named.product,
-        quantity=total.quantity,
-        buy_quantity=total.buy_quantity,
-        sell_quantity=total.sell_quantity,
-        buy_value=_rupees(total.buy_paise),
-        sell_value=_rupees(total.sell_paise),
-        buy_average=_average(total.buy_paise, total.buy_quantity, places),
-        sell_average=_average(total.sell_paise, total.sell_quantity, places),
-        average_price=_held_average(owns, total, places),
-        last_price=_rounded(last_price, places),
-        multiplier=multipliers.pop() if len(multipliers) == 1 else None,
-        overnight_quantity=total.overnight_quantity,
-        pnl=_pnl(total.realized_paise, total.unrealized_paise),
-        by_broker=tuple([own.encoded for own in owns]),
+        *named.identity,
+        named.product,
+        total.quantity,
+        total.buy_quantity,
+        total.sell_quantity,
+        _rupees(total.buy_paise),
+        _rupees(total.sell_paise),
+        _average(total.buy_paise, total.buy_quantity, places),
+        _average(total.sell_paise, total.sell_quantity, places),
+        _held_average(owns, total, places),
+        _rounded(last_price, places),
+        multipliers.pop() if len(multipliers) == 1 else None,
+        total.overnight_quantity,
+        _pnl(total.realized_paise, total.unrealized_paise),
+        tuple([own.encoded for own in owns]),
     )
     return view, total
 
 
-_IDENTITY_FIELDS = (
-    "instrument_id", "exchange", "segment", "shape", "symbol", "underlying_symbol", "expiry_date", "strike_price",
-    "option_type",
-)  # fmt: skip
+def _totals(owns: Sequence[Own]) -> Figures:
+    return Figures._make(map(_sum_or_none, zip(*[own.figures for own in owns], strict=True)))
+
+
+def _sum_or_none(figures: tuple[int | None, ...]) -> int | None:
+    """Return `known_sum`, faster for figures that are nearly always known."""
+    try:
+        return sum(cast("tuple[int, ...]", figures))
+    except TypeError:
+        return None
 
 
 def is_unpriced(row: PositionRow) -> bool:
@@ -171,34 +188,30 @@ def own_part(broker: str, row: PositionRow, places: int, live_price: float | Non
     average = _own_average(row)
     realized = None if row.realized is None else paise(row.realized)
     unrealized = _unrealized_paise(row, live_price)
+    # By place, in the order of the fields, here and in `merge_position`: to name them takes longer than to compute them.
     shown = BrokerPosition(
-        broker=broker,
-        position_key=row.position_key,
-        instrument_token=row.instrument_token,
-        tradingsymbol=row.tradingsymbol,
-        quantity=row.quantity,
-        average_price=_rounded(average, places),
-        pnl=_pnl(realized, unrealized),
-        contracts=msgspec.UNSET if row.contracts is None else row.contracts,
+        broker,
+        row.position_key,
+        row.instrument_token,
+        row.tradingsymbol,
+        row.quantity,
+        _rounded(average, places),
+        _pnl(realized, unrealized),
+        msgspec.UNSET if row.contracts is None else row.contracts,
     )
-    return Own(
-        shown=shown,
-        encoded=msgspec.Raw(msgspec.json.encode(shown)),
-        figures=Figures(
-            quantity=row.quantity,
-            buy_quantity=row.buy_quantity,
-            sell_quantity=row.sell_quantity,
-            overnight_quantity=row.overnight_quantity,
-            buy_paise=side_paise(row.buy_quantity, row.buy_value),
-            sell_paise=side_paise(row.sell_quantity, row.sell_value),
-            realized_paise=realized,
-            unrealized_paise=unrealized,
-            cost=_cost(row.quantity, average),
-        ),
-        price=price_or_none(row.last_price),
-        live_price=live_price,
-        multiplier=row.multiplier,
+    figures = Figures(
+        row.quantity,
+        row.buy_quantity,
+        row.sell_quantity,
+        row.overnight_quantity,
+        side_paise(row.buy_quantity, row.buy_value),
+        side_paise(row.sell_quantity, row.sell_value),
+        realized,
+        unrealized,
+        _cost(row.quantity, average),
     )
+    encoded = msgspec.Raw(msgspec.json.encode(shown))
+    return Own(shown, encoded, figures, price_or_none(row.last_price), live_price, row.multiplier)
 
 
 def _own_average(row: PositionRow) -> float | None:
@@ -261,7 +274,7 @@ def _tells_both_sides(row: PositionRow) -> bool:
 
 def _pnl(realized: int | None, unrealized: int | None) -> PositionPnl:
     total = None if realized is None or unrealized is None else realized + unrealized
-    return PositionPnl(realized=_rupees(realized), unrealized=_rupees(unrealized), total=_rupees(total))
+    return PositionPnl(_rupees(realized), _rupees(unrealized), _rupees(total))
 
 
 def known_sum(figures: Sequence[int | None]) -> int | None:

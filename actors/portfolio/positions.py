@@ -1,38 +1,25 @@
 """The positions document: net and day views, one row per instrument and product (architecture 7). Pure.
 
-`position_view.py` computes the figures of a row. This file groups the brokers' slices, and renders again only the groups that changed.
+`position_view.py` computes the figures of a row, `position_groups.py` puts the brokers' rows into groups. This file renders the groups that
+changed, and joins all groups.
 """
 
-import operator
 from collections.abc import Mapping
-from typing import TypeAlias
 
-import attrs
 import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembler import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
-from onebroker.actors.portfolio.position_view import (
-    Naming,
-    Own,
-    PositionView,
-    is_unpriced,
-    merge_position,
-    naming,
-    own_part,
-    position_product,
-)
+from onebroker.actors.portfolio.position_groups import Group, GroupKey, PositionGroups, RenderedGroup
+from onebroker.actors.portfolio.position_view import Own, PositionView, merge_position
 from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.actors.quotes.interface import QuoteReader
 from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
-from onebroker.brokers.records import PositionRow
-from onebroker.config.instruments import Identity
 from onebroker.config.money import rupees
 
-VIEWS = ("net", "day")
 GROUPS_PER_STEP = 8
 """A group may hold a row of every broker."""
 
@@ -49,40 +36,6 @@ class PositionsSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Number of net rows whose total is not known, and so not included in `total`."""
 
 
-GroupKey: TypeAlias = tuple[str, str, str, str]
-"""(view, product, "", instrument_id), or for an unmapped row (view, product, broker, instrument_token)."""
-
-
-RowName: TypeAlias = tuple[str, str]
-"""(view, position_key)."""
-
-
-@attrs.frozen(kw_only=True)
-class _Part:
-    """One broker's rows by group, and the inputs they were made from."""
-
-    source: object
-    snapshot: Snapshot | None
-    owns: dict[RowName, tuple[PositionRow, Own]]
-    """Each row and its part. A part is kept from build to build while the row, and an unpriced row's live price, stay the same."""
-    live: Mapping[GroupKey, float | None]
-    """The live prices that were used for the unpriced rows."""
-    groups: dict[GroupKey, tuple[Own, ...]]
-
-
-class _Rendered(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    view: PositionView
-    encoded: bytes
-    last_price: float | None
-    sort_key: tuple[object, ...]
-    realized_paise: int
-    """For the summary, like the two below; zero when not known."""
-    unrealized_paise: int
-    total_paise: int
-    is_known: bool
-    """Whether the row's total is known."""
-
-
 class PositionsAssembler:
     """Merges the brokers' slices. Renders a group again only when one of its rows or its last price changed."""
 
@@ -91,13 +44,18 @@ class PositionsAssembler:
     def __init__(self, catalogue: Published[CatalogueState], quotes: QuoteReader | None = None) -> None:
         self._catalogue = catalogue
         self._quotes = quotes
+        self._encoder = msgspec.json.Encoder()
         self._snapshot: Snapshot | None = None
-        self._parts: dict[str, _Part] = {}
-        self._namings: dict[GroupKey, Naming] = {}
-        """The namings of the present snapshot's groups."""
-        self._rendered: dict[GroupKey, _Rendered] = {}
+        self._begin(None)
+
+    def _begin(self, snapshot: Snapshot | None) -> None:
+        """Begin from nothing: another catalogue may give every row another group."""
+        self._snapshot = snapshot
+        self._groups = PositionGroups(snapshot, self._quotes)
+        self._contested: set[Group] = set()
+        """The groups whose last price depends on which broker was read most recently."""
         self._recency: tuple[str, ...] = ()
-        self._order: tuple[GroupKey, ...] = ()
+        self._order: list[Group] = []
         self._content: Content | None = None
 
     def broker_entry(self, read: BrokerRead) -> dict[str, object]:
@@ -108,170 +66,111 @@ class PositionsAssembler:
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
         snapshot = latest_snapshot(self._catalogue)
-        dirty: set[GroupKey] = set()
         if snapshot is not self._snapshot:
-            dirty, self._namings = set(self._rendered), {}
-            self._snapshot = snapshot
-        for broker in sorted(self._parts.keys() | slices.keys()):
-            dirty |= yield from self._refresh(broker, slices.get(broker), snapshot)
-            yield
-        parts = [self._parts[broker] for broker in sorted(self._parts)]
+            self._begin(snapshot)
+        changed: set[Group] = set()
+        for broker in self._groups.brokers:
+            if broker not in slices:
+                changed |= self._groups.without(broker)
+        for broker in sorted(slices):
+            changed |= yield from self._groups.take(broker, slices[broker].rows)
         recency = tuple(sorted(slices, key=lambda broker: (-slices[broker].received_at, broker)))
-        changed = dirty | (yield from self._repriced(recency)) if recency != self._recency else dirty
-        self._recency = recency
-        names = {key: self._rendered[key].sort_key for key in changed if key in self._rendered}
-        for number, key in enumerate(changed):
-            self._render(key, parts, recency)
-            if number % GROUPS_PER_STEP == 0:
-                yield
-        if names != {key: self._rendered[key].sort_key for key in changed if key in self._rendered}:
-            self._order = tuple(sorted(self._rendered, key=lambda key: self._rendered[key].sort_key))
-            yield
+        if recency != self._recency:
+            self._recency = recency
+            changed |= yield from self._repriced()
         if changed or self._content is None:
+            yield from self._render_all(changed, sorted(slices))
             yield
             self._content = self._join()
         return self._content
 
-    def _refresh(self, broker: str, held: Slice | None, snapshot: Snapshot | None) -> Steps[set[GroupKey]]:
-        """Take in a broker's slice (None = the broker contributes nothing now). Return the groups that changed."""
-        before = self._parts.get(broker)
-        old = before.groups if before is not None else {}
-        if held is None:
-            self._parts.pop(broker, None)
-            return set(old)
-        if (
-            before is not None
-            and before.source is held.rows
-            and before.snapshot is snapshot
-            and self._as_priced(before)
-        ):
-            return set()
-        known = before.owns if before is not None and before.snapshot is snapshot else {}
-        owns: dict[RowName, tuple[PositionRow, Own]] = {}
-        live: dict[GroupKey, float | None] = {}
-        groups: dict[GroupKey, list[Own]] = {}
-        for number, row in enumerate(held.rows if isinstance(held.rows, tuple) else ()):
-            if not isinstance(row, PositionRow):
-                continue
-            name, key = (row.view, row.position_key), _group_key(broker, row, snapshot)
-            made = known.get(name)
-            own = made[1] if made is not None and made[0] == row else None
-            unpriced = is_unpriced(row) if own is None else own.price is None and row.quantity != 0
-            price = live.setdefault(key, self._live_price(key)) if unpriced else None
-            # The part of an equal row is kept, so that groups can be compared by identity.
-            if made is None or own is None or own.live_price != price:
-                made = row, own_part(broker, row, self._naming(key).places, price)
-            owns[name] = made
-            groups.setdefault(key, []).append(made[1])
-            if number % ROWS_PER_STEP == 0:
-                yield
-        part = _Part(
-            source=held.rows,
-            snapshot=snapshot,
-            owns=owns,
-            live=live,
-            groups={key: tuple(sorted(group, key=_position_key)) for key, group in groups.items()},
-        )
-        self._parts[broker] = part
-        return {key for key in old.keys() | part.groups.keys() if not _same(old.get(key), part.groups.get(key))}
-
-    def _as_priced(self, part: _Part) -> bool:
-        """Tell whether the live prices of the part's unpriced rows are still those that were used for it."""
-        return all(self._live_price(key) == price for key, price in part.live.items())
-
-    def _naming(self, key: GroupKey) -> Naming:
-        known = self._namings.get(key)
-        if known is None:
-            known = self._namings[key] = naming(_identity(key, self._snapshot), key[1])
-        return known
-
-    def _repriced(self, recency: tuple[str, ...]) -> Steps[set[GroupKey]]:
+    def _repriced(self) -> Steps[set[Group]]:
         """Return the groups whose last price changed because another broker is now the most recently read."""
-        found: set[GroupKey] = set()
-        shared = [key for key, rendered in self._rendered.items() if len(rendered.view.by_broker) > 1]
-        for number, key in enumerate(shared):
-            if self._last_price(key, recency) != self._rendered[key].last_price:
-                found.add(key)
+        found: set[Group] = set()
+        for number, group in enumerate(self._contested):
+            if group.rendered is None or self._last_price(group) != group.rendered.last_price:
+                found.add(group)
             if number % (8 * ROWS_PER_STEP) == 0:
                 yield
         return found
 
-    def _last_price(self, key: GroupKey, recency: tuple[str, ...]) -> float | None:
-        for broker in recency:
-            part = self._parts.get(broker)
-            for own in part.groups.get(key, ()) if part is not None else ():
-                if own.price is not None:
-                    return own.price
-        owns = (own for broker in recency if (part := self._parts.get(broker)) for own in part.groups.get(key, ()))
-        return next((own.live_price for own in owns if own.live_price is not None), None)
+    def _render_all(self, changed: set[Group], brokers: list[str]) -> Steps[None]:
+        moved = False
+        for number, group in enumerate(changed):
+            before = group.rendered
+            if group.members:
+                self._render(group, brokers)
+            else:
+                self._groups.drop(group)
+                self._contested.discard(group)
+                group.rendered = None
+            moved = moved or _sort_key_of(before) != _sort_key_of(group.rendered)
+            if number % GROUPS_PER_STEP == 0:
+                yield
+        if moved:
+            self._order = sorted(self._groups.all, key=lambda group: _sort_key_of(group.rendered))
 
-    def _live_price(self, key: GroupKey) -> float | None:
-        """Return the usable live price of a group's instrument (rules 1.4.7), by which holdings are priced too."""
-        return None if self._quotes is None or key[2] else self._quotes.usable_price(key[3])
-
-    def _render(self, key: GroupKey, parts: list[_Part], recency: tuple[str, ...]) -> None:
-        owns = [own for part in parts for own in part.groups.get(key, ())]
-        if not owns:
-            self._rendered.pop(key, None)
-            return
-        price = self._last_price(key, recency)
-        view, total = merge_position(owns, self._naming(key), price)
+    def _render(self, group: Group, brokers: list[str]) -> None:
+        owns: list[Own] = []
+        for broker in brokers:
+            owns += group.members.get(broker, ())
+        price = self._last_price(group)
+        view, total = merge_position(owns, group.naming, price)
         realized, unrealized = total.realized_paise, total.unrealized_paise
         together = None if realized is None or unrealized is None else realized + unrealized
-        self._rendered[key] = _Rendered(
+        group.rendered = RenderedGroup(
             view=view,
-            encoded=msgspec.json.encode(view),
+            encoded=self._encoder.encode(view),
             last_price=price,
-            sort_key=_sort_key(key, view, owns[0].shown.tradingsymbol),
-            realized_paise=total.realized_paise or 0,
-            unrealized_paise=total.unrealized_paise or 0,
-            total_paise=0 if together is None else together,
+            sort_key=_sort_key(group.key, view, owns[0].shown.tradingsymbol),
+            realized_paise=realized or 0,
+            unrealized_paise=unrealized or 0,
+            total_paise=together or 0,
             is_known=together is not None,
         )
+        if len(owns) > 1 and _differ_in_price(owns):
+            self._contested.add(group)
+        else:
+            self._contested.discard(group)
+
+    def _last_price(self, group: Group) -> float | None:
+        for broker in self._recency:
+            for own in group.members.get(broker, ()):
+                if own.price is not None:
+                    return own.price
+        owns = (own for broker in self._recency for own in group.members.get(broker, ()))
+        return next((own.live_price for own in owns if own.live_price is not None), None)
 
     def _join(self) -> Content:
-        rendered = {view: [self._rendered[key] for key in self._order if key[0] == view] for view in VIEWS}
-        net, day = rendered["net"], rendered["day"]
-        realized = sum(position.realized_paise for position in net)
-        unrealized = sum(position.unrealized_paise for position in net)
-        summary = msgspec.json.encode(
+        rows = [(group.key[0], group.rendered) for group in self._order if group.rendered is not None]
+        net = [row for view, row in rows if view == "net"]
+        day = [row for view, row in rows if view == "day"]
+        summary = self._encoder.encode(
             PositionsSummary(
                 net_count=len(net),
                 day_count=len(day),
-                realized=rupees(realized),
-                unrealized=rupees(unrealized),
-                total=rupees(sum(position.total_paise for position in net)),
-                unknown_rows=sum(not position.is_known for position in net),
+                realized=rupees(sum([row.realized_paise for row in net])),
+                unrealized=rupees(sum([row.unrealized_paise for row in net])),
+                total=rupees(sum([row.total_paise for row in net])),
+                unknown_rows=sum([not row.is_known for row in net]),
             )
         )
         fields = b"".join((
-            b'"net":', json_array([position.encoded for position in net]),
-            b',"day":', json_array([position.encoded for position in day]),
+            b'"net":', json_array([row.encoded for row in net]),
+            b',"day":', json_array([row.encoded for row in day]),
             b',"summary":', summary,
         ))  # fmt: skip
-        return Content(fields=fields, rows=tuple(position.view for position in net), summary=summary)
+        return Content(fields=fields, rows=tuple([row.view for row in net]), summary=summary)
 
 
-def _group_key(broker: str, row: PositionRow, snapshot: Snapshot | None) -> GroupKey:
-    instrument_id = None if snapshot is None else snapshot.by_token(broker, row.instrument_token)
-    product = position_product(row.product)
-    return (
-        (row.view, product, "", instrument_id) if instrument_id else (row.view, product, broker, row.instrument_token)
-    )
+def _differ_in_price(owns: list[Own]) -> bool:
+    """Tell whether the group's last price depends on which broker was read most recently."""
+    prices = {own.price for own in owns} - {None} or {own.live_price for own in owns} - {None}
+    return len(prices) > 1
 
 
-def _identity(key: GroupKey, snapshot: Snapshot | None) -> Identity | None:
-    instrument = None if snapshot is None or key[2] else snapshot.instrument(key[3])
-    return None if instrument is None else instrument.identity
-
-
-def _position_key(own: Own) -> str:
-    return own.shown.position_key
-
-
-def _same(one: tuple[Own, ...] | None, other: tuple[Own, ...] | None) -> bool:
-    """Tell whether two groups hold the same part objects. Comparing their figures would take longer than rendering."""
-    return one is not None and other is not None and len(one) == len(other) and all(map(operator.is_, one, other))
+def _sort_key_of(rendered: RenderedGroup | None) -> tuple[object, ...]:
+    return rendered.sort_key if rendered is not None else ()
 
 
 def _sort_key(key: GroupKey, view: PositionView, broker_name: str) -> tuple[object, ...]:

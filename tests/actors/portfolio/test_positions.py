@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.portfolio import positions
+from onebroker.actors.portfolio import position_groups
 from onebroker.actors.portfolio.position_view import is_unpriced, position_product, total_paise
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.brokers.records import PositionRow, in_contracts
@@ -349,7 +349,7 @@ def test_rows_that_stayed_the_same_are_not_asked_again_whether_they_have_a_price
         asked.append(row.position_key)
         return is_unpriced(row)
 
-    monkeypatch.setattr(positions, "is_unpriced", watched)
+    monkeypatch.setattr(position_groups, "is_unpriced", watched)
     assembler = PositionsAssembler(world.catalogue(snapshot))
     first, second = world.position("z1", quantity=1, last_price=5.0), world.position("z2", quantity=2)
     document(world, assembler, world.slice_of("zerodha", "positions", first, second))
