@@ -26,11 +26,15 @@ NAMES = {"T1": "ONE", "T2": "TWO"}
 numbers = st.integers(0, 3)
 steps = st.one_of(
     st.tuples(st.just("read"), st.sampled_from(BROKERS), st.lists(st.tuples(numbers, numbers, numbers), max_size=4)),
+    st.tuples(st.just("edit"), st.sampled_from(BROKERS), st.tuples(numbers, numbers, numbers, numbers)),
+    st.tuples(st.just("turn"), st.sampled_from(BROKERS), numbers),
+    st.tuples(st.just("drop"), st.sampled_from(BROKERS), numbers),
     st.tuples(st.just("seen"), st.sampled_from(BROKERS), numbers),
     st.tuples(st.just("refused"), st.sampled_from(BROKERS), st.none()),
     st.tuples(st.just("catalogue"), st.sampled_from(BROKERS), st.sets(st.sampled_from(["T1", "T2"]))),
     st.tuples(st.just("leg"), st.sampled_from(BROKERS), numbers),
     st.tuples(st.just("quote"), st.sampled_from(["T1", "T2"]), st.one_of(st.none(), numbers)),
+    st.tuples(st.just("close"), st.sampled_from(["T1", "T2"]), numbers),
 )
 
 
@@ -42,13 +46,17 @@ class Scene:
         self.catalogue = SimpleNamespace(value=CatalogueState(latest=None, published_today=False, reason=""))
         self.legs, self.quotes = world.Legs(), world.Quotes()
         self.slices: dict[str, object] = {}
+        self.closes: dict[str, float] = {}
         self.tick = 0.0
+
+    def close(self, instrument_id: str) -> float | None:
+        return self.closes.get(instrument_id)
 
     def fresh(self) -> object:
         return {
             "funds": FundsAssembler,
-            "holdings": lambda: HoldingsAssembler(self.catalogue, self.quotes),
-            "positions": lambda: PositionsAssembler(self.catalogue),
+            "holdings": lambda: HoldingsAssembler(self.catalogue, self.quotes, self),
+            "positions": lambda: PositionsAssembler(self.catalogue, self.quotes),
             "orders": lambda: OrderBookAssembler(self.catalogue, self.legs),
             "trades": lambda: TradeBookAssembler(self.catalogue, self.legs),
         }[self.resource]()
@@ -61,12 +69,16 @@ class Scene:
             case "holdings":
                 isin = f"I{number}" if number % 2 else None
                 return self.world.holding(
-                    isin, instrument_token=name, last_price=price if figure else None, average_price=price
-                )
+                    isin, instrument_token=name, last_price=price if figure else None, average_price=price,
+                    close_price=price - 1 if figure > 1 else None, settled_quantity=figure,
+                    tradingsymbol=f"S{figure}" if number else "INFY",
+                )  # fmt: skip
             case "positions":
                 return self.world.position(
-                    str(number), instrument_token=name, last_price=price, quantity=figure, average_price=price
-                )
+                    str(number), instrument_token=name, last_price=price if figure % 2 else None, quantity=figure,
+                    average_price=price, view="day" if number == 3 else "net", buy_quantity=number or None,
+                    product="MIS" if token else "CNC",
+                )  # fmt: skip
             case "orders":
                 return self.world.order(str(number), instrument_token=name, price=price)
             case _:
@@ -79,6 +91,10 @@ class Scene:
                 rows = {number: self.row(number, token, figure) for number, token, figure in value}
                 shown = list(rows.values()) or ([self.row(0, 0, 0)] if self.resource == "funds" else [])
                 self.slices[name] = self.world.slice_of(name, self.resource, *shown, age=-self.tick)
+            case "edit" | "turn" | "drop" if name in self.slices and self.resource != "funds":
+                self.slices[name] = self.world.slice_of(
+                    name, self.resource, *self.edited(kind, list(self.slices[name].rows), value), age=-self.tick
+                )
             case "seen" if name in self.slices:
                 held = self.slices[name]
                 rows = held.rows if isinstance(held.rows, tuple) else (held.rows,)
@@ -108,12 +124,27 @@ class Scene:
                     tag="t",
                 )
                 self.legs.own(name, str(value), owner)
+            case "close":
+                self.closes[security("nse", "equities", NAMES[name]).instrument_id] = 300.0 + value
             case "quote":
                 self.quotes.prices.pop(security("nse", "equities", NAMES[name]).instrument_id, None)
                 if value:
                     self.quotes.prices[security("nse", "equities", NAMES[name]).instrument_id] = 200.0 + value
             case _:
                 pass
+
+    def edited(self, kind: str, rows: list[object], value: object) -> list[object]:
+        """Change one row, begin the list with another row, or leave one row out. All other rows are the very objects."""
+        if not rows:
+            return rows
+        if kind == "edit":
+            index, *figures = value
+            rows[index % len(rows)] = self.row(*figures)
+        elif kind == "turn":
+            rows = rows[value % len(rows) :] + rows[: value % len(rows)]
+        else:
+            del rows[value % len(rows)]
+        return rows
 
     def content(self, assembler: object) -> object:
         return self.world.finish(assembler.assemble(dict(self.slices)))

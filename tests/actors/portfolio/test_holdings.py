@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from onebroker.actors.history.interface import CANDLE_SCHEMA, MICROSECONDS, HistoryError
 from onebroker.actors.history.memory import MemoryHistory
+from onebroker.actors.portfolio.assembler import finish
 from onebroker.actors.portfolio.day_closes import AGAIN_SECONDS, StoredDayCloses
-from onebroker.actors.portfolio.holdings import Held, HoldingsAssembler, join
+from onebroker.actors.portfolio.holding_groups import Held, held_row, join
+from onebroker.actors.portfolio.holdings import HoldingsAssembler
 from onebroker.brokers.records import HoldingRow
 from onebroker.config.clock import Clock, from_epoch
 from onebroker.config.instruments import Exchange, Identity, Shape, security
@@ -178,17 +180,17 @@ def test_rows_of_one_symbol_keep_their_order_however_the_broker_lists_them(world
 
 def held(broker: str, isin: str | None, instrument_id: str | None, token: str = "T") -> Held:
     row = HoldingRow(instrument_token=token, tradingsymbol="X", exchange="NSE", isin=isin, settled_quantity=1)
-    return Held(broker=broker, row=row, instrument_id=instrument_id, isin=isin)
+    return held_row(broker, row, instrument_id, isin)
 
 
 def test_rows_join_by_isin_or_by_instrument_also_by_way_of_a_third() -> None:
     one, two, three = held("a", "I1", "x"), held("b", None, "x"), held("c", "I1", "y")
     other = held("d", "I2", "z")
-    assert join([three, other, two, one]) == [(one, two, three), (other,)]
+    assert finish(join([three, other, two, one])) == [(one, two, three), (other,)]
 
 
 def test_rows_that_nobody_can_name_join_within_their_broker_only() -> None:
-    assert len(join([held("a", None, None), held("b", None, None), held("a", None, None)])) == 2
+    assert len(finish(join([held("a", None, None), held("b", None, None), held("a", None, None)]))) == 2
 
 
 names = st.one_of(st.none(), st.sampled_from(["1", "2", "3"]))
@@ -198,7 +200,7 @@ members = st.lists(st.tuples(st.sampled_from("abc"), names, names, st.sampled_fr
 @given(members, st.randoms())
 def test_a_join_is_a_partition_by_shared_names_in_any_order(given_rows: list[tuple], random: object) -> None:
     rows = [held(*one) for one in given_rows]
-    groups = join(rows)
+    groups = finish(join(rows))
     assert sorted(map(repr, rows)) == sorted(repr(one) for group in groups for one in group)
     names_of = [{key for one in group for key in one.keys} for group in groups]
     assert all(not (one & other) for index, one in enumerate(names_of) for other in names_of[:index])
@@ -209,7 +211,7 @@ def test_a_join_is_a_partition_by_shared_names_in_any_order(given_rows: list[tup
             reached |= {key for one in near for key in one.keys}
         assert not rest
     random.shuffle(rows)
-    assert sorted(join(rows), key=repr) == sorted(groups, key=repr)
+    assert sorted(finish(join(rows)), key=repr) == sorted(groups, key=repr)
 
 
 prices = st.one_of(st.none(), st.integers(1, 10**7).map(lambda price: price / 1000))
