@@ -18,6 +18,7 @@ from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.brokers.records import FundsRow
 from onebroker.config.instruments import security
+from tests.support.further import searched
 
 BROKERS = ("a", "b", "c")
 TOKENS = ("T1", "T2", "T3")
@@ -150,16 +151,41 @@ class Scene:
         return self.world.finish(assembler.assemble(dict(self.slices)))
 
 
+few_rows = st.lists(st.tuples(numbers, numbers, numbers), max_size=4)
+begun = st.one_of(
+    st.just([]),
+    st.tuples(few_rows, few_rows, few_rows).map(
+        lambda rows: [
+            ("catalogue", "a", {"T1", "T2"}),
+            *(("read", broker, some) for broker, some in zip(BROKERS, rows, strict=True)),
+        ]
+    ),
+)
+"""Nothing at all, or a mapped catalogue and a first read of every broker."""
+
+
 @pytest.mark.parametrize("resource", ["funds", "holdings", "positions", "orders", "trades"])
-@given(sequence=st.lists(steps, max_size=25))
+@searched(150, 1500)
+@given(beginning=begun, sequence=st.lists(steps, min_size=5, max_size=25))
 def test_the_incremental_document_equals_the_one_built_from_nothing(
-    world: SimpleNamespace, resource: str, sequence: list[tuple]
+    world: SimpleNamespace, resource: str, beginning: list[tuple], sequence: list[tuple]
 ) -> None:
     scene = Scene(world, resource)
     kept = scene.fresh()
-    for step in sequence:
+    for step in beginning + sequence:
         scene.change(*step)
         assert scene.content(kept) == scene.content(scene.fresh())
+
+
+@pytest.mark.parametrize("resource", ["positions", "orders"])
+@given(rows=st.lists(st.tuples(numbers, numbers, numbers), min_size=2, max_size=4, unique_by=lambda row: row[0]))
+def test_the_order_in_which_a_broker_lists_its_rows_does_not_show(
+    world: SimpleNamespace, resource: str, rows: list[tuple]
+) -> None:
+    scene, turned = Scene(world, resource), Scene(world, resource)
+    scene.change("read", "a", rows)
+    turned.change("read", "a", rows[::-1])
+    assert scene.content(scene.fresh()) == turned.content(turned.fresh())
 
 
 @pytest.mark.parametrize("resource", ["funds", "holdings", "positions", "orders", "trades"])
