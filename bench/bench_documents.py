@@ -48,6 +48,7 @@ from onebroker.brokers.records import (
 )
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import Identity, security
+from onebroker.http.listener.gc_pauses import settle_collector
 
 ORDERS, POSITIONS, HOLDINGS = 500, 200, 200
 BROKERS = (2, 10)
@@ -312,7 +313,7 @@ def _rows(brokers: int, catalogue: Published[CatalogueState]) -> list[dict[str, 
 
 def main() -> None:
     catalogue = Published(CatalogueState(latest=StocksSnapshot(), published_today=True, reason=""))
-    gc.freeze()
+    settle_collector()  # as the service does when it has started
     rows = [row for brokers in BROKERS for row in _rows(brokers, catalogue)]
     columns = list(rows[0])
     print("".join(f"{name:>12}" for name in columns))

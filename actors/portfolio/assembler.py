@@ -4,7 +4,7 @@ An assembler keeps its rendered rows and renders only changed rows again. It wor
 So a big book never holds up the process for longer than a couple of milliseconds (architecture 12, Rebuild).
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Protocol, TypeAlias, TypeVar
 
 import attrs
@@ -37,12 +37,18 @@ Steps: TypeAlias = Generator[None, None, T]
 class Content:
     """A document without `brokers` and `as_of`, which change with every beat."""
 
-    fields: bytes
-    """The other fields as JSON members with commas between them, no braces: `"orders":[...],"summary":{...}`."""
+    pieces: tuple[bytes, ...]
+    """The other fields as JSON members with commas between them, no braces: `"orders":[...],"summary":{...}`. They are put together once, with
+    the rest of the body: a day's orders are megabytes."""
     rows: tuple[msgspec.Struct, ...]
     """The rows as structs, for filters and for readers inside the process."""
     summary: bytes
     """The value of `summary` as JSON."""
+
+    @property
+    def fields(self) -> bytes:
+        """The pieces put together."""
+        return b"".join(self.pieces)
 
 
 class Assembler(Protocol):
@@ -91,14 +97,21 @@ def latest_snapshot(catalogue: Published[CatalogueState]) -> Snapshot | None:
     return catalogue.value.latest
 
 
-def json_array(encoded_rows: list[bytes]) -> bytes:
-    """Join rows, which are already JSON, into a JSON array."""
-    return b"[" + b",".join(encoded_rows) + b"]"
+def array_pieces(name: str, encoded_rows: Iterable[bytes]) -> list[bytes]:
+    """Return the pieces of a member that is an array, from rows that are already JSON. Each piece of `encoded_rows` may also be several rows
+    with commas between them."""
+    pieces = [b'"%b":[' % name.encode()]
+    for row in encoded_rows:
+        pieces += (row, b",")
+    if len(pieces) > 1:
+        pieces.pop()
+    pieces.append(b"]")
+    return pieces
 
 
 def document_body(content: Content, brokers: bytes, as_of: str) -> bytes:
     """Put a document together: its own fields, then `brokers` and `as_of`."""
-    return b"".join((b"{", content.fields, b',"brokers":', brokers, b',"as_of":"', as_of.encode(), b'"}'))
+    return b"".join((b"{", *content.pieces, b',"brokers":', brokers, b',"as_of":"', as_of.encode(), b'"}'))
 
 
 def finish(steps: Steps[T]) -> T:

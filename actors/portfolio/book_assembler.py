@@ -4,7 +4,7 @@ A row is rendered again when the row, its engine columns or its instrument chang
 """
 
 from collections.abc import Mapping
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from operator import is_
 from typing import Generic
 
@@ -12,7 +12,7 @@ import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembler import ROWS_PER_STEP, Content, Steps, latest_snapshot
+from onebroker.actors.portfolio.assembler import ROWS_PER_STEP, Content, Steps, array_pieces, latest_snapshot
 from onebroker.actors.portfolio.book_rows import Book, BookPart, Inputs, RenderedRow, Row, Tally, book_part
 from onebroker.actors.portfolio.order_owners import LegIndex
 from onebroker.actors.portfolio.read_status import BrokerRead, day_start
@@ -31,7 +31,6 @@ class BookAssembler(Generic[Row]):
         self._book: Book[Row] = book
         self._catalogue = catalogue
         self._legs = legs
-        self._encoder = msgspec.json.Encoder()
         # Kept while a broker is unreadable, so that orders finished before stay finished after.
         self._parts: dict[str, tuple[float, BookPart[Row]]] = {}
         """Broker -> the start of the broking day of its rows (epoch seconds), and the rows."""
@@ -105,18 +104,23 @@ class BookAssembler(Generic[Row]):
                 key = self._book.key(row)
                 made = known.get(key)
                 if made is None or made.row is not row or not same_owners:
-                    made = self._render(broker, key, row, before, inputs)
+                    made = self._render(broker, key, row, made, before, inputs)
             rendered[made.key] = made
             at_place.append(made)
             if number % ROWS_PER_STEP == 0:
                 yield
-        return book_part(before, inputs, rendered, at_place)
+        return (yield from book_part(before, inputs, rendered, at_place))
 
     def _render(
-        self, broker: str, key: str, new: Row, before: BookPart[Row] | None, inputs: Inputs
+        self,
+        broker: str,
+        key: str,
+        new: Row,
+        known: RenderedRow[Row] | None,
+        before: BookPart[Row] | None,
+        inputs: Inputs,
     ) -> RenderedRow[Row]:
-        """Render a row, or return the row from before when nothing in it changed."""
-        known = before.rendered.get(key) if before is not None else None
+        """Render a row, or return the row `known` from before when nothing in it changed."""
         row = new
         if before is not None and known is not None:
             if new == known.row:
@@ -129,8 +133,7 @@ class BookAssembler(Generic[Row]):
             return known
         tallied = self._book.tally(row)
         view = self._book.view(broker, row, tallied[2], instrument_id, owner)
-        encoded = self._encoder.encode(view)
-        return RenderedRow(key, row, instrument_id, owner, view, encoded, self._book.sort_key(row), tallied)
+        return RenderedRow(key, row, instrument_id, owner, view, self._book.sort_key(row), tallied)
 
     @staticmethod
     def _instrument_id(
@@ -143,11 +146,14 @@ class BookAssembler(Generic[Row]):
         return None if snapshot is None else snapshot.by_token(broker, token)
 
     def _join(self, parts: list[BookPart[Row]]) -> Content:
-        summary = self._encoder.encode(self._book.summary(Tally.total(part.tally for part in parts)))
-        rows = b",".join([part.encoded for part in parts if part.encoded])
+        summary = msgspec.json.encode(self._book.summary(Tally.total(part.tally for part in parts)))
         return Content(
-            fields=b"".join((b'"', self._book.list_name.encode(), b'":[', rows, b'],"summary":', summary)),
-            rows=tuple([view for part in parts for view in part.views]),
+            pieces=(
+                *array_pieces(self._book.list_name, chain.from_iterable([part.encoded for part in parts])),
+                b',"summary":',
+                summary,
+            ),
+            rows=tuple(chain.from_iterable([part.views for part in parts])),
             summary=summary,
         )
 

@@ -5,7 +5,7 @@ change, only its changed rows are rendered, and only they are added to the summa
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter, is_
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
@@ -13,6 +13,7 @@ import attrs
 import msgspec
 
 from onebroker.actors.catalogue.interface import Snapshot
+from onebroker.actors.portfolio.assembler import Steps
 from onebroker.actors.portfolio.order_owners import LegIndex, LegOwner
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import OrderRow, TradeRow
@@ -23,6 +24,10 @@ SortKey: TypeAlias = tuple[str, str]
 """Time and id. Rows are sorted only within one broker."""
 Tallied: TypeAlias = tuple[str, str, int]
 """What a row adds to the summary: the name to count it under, the name of its amount, the amount in the book's own unit of money."""
+
+
+LOT_ROWS = 64
+"""Rows encoded together. To encode them one by one would take twice the time; to encode all would take too long for one changed row."""
 
 
 class EngineColumns(msgspec.Struct, frozen=True, gc=False):
@@ -78,7 +83,6 @@ class RenderedRow(msgspec.Struct, Generic[Row], frozen=True, gc=False):
     instrument_id: str | None
     owner: LegOwner | None
     view: msgspec.Struct
-    encoded: bytes
     sort_key: SortKey
     tallied: Tallied
 
@@ -146,8 +150,8 @@ class BookPart(Generic[Row]):
     at_place: tuple[RenderedRow[Row], ...]
     """The row made at each place of the slice. Usually all of a new slice's rows but a few are the same objects at the same places."""
     views: tuple[msgspec.Struct, ...]
-    encoded: bytes
-    """The rows in their order, with commas between them."""
+    encoded: tuple[bytes, ...]
+    """The views as JSON with commas between them, in lots of LOT_ROWS."""
     tally: Tally
 
 
@@ -156,20 +160,40 @@ def book_part(
     inputs: Inputs,
     rendered: Mapping[str, RenderedRow[Row]],
     at_place: list[RenderedRow[Row]],
-) -> BookPart[Row]:
+) -> Steps[BookPart[Row]]:
     """Put the rows of a broker together. What did not change since `before` is taken from it."""
     known: Mapping[str, RenderedRow[Row]] = before.rendered if before is not None else {}
-    if before is not None and len(known) == len(rendered) and all(map(is_, known.values(), rendered.values())):
+    if before is not None and _same(known.values(), rendered.values()):
         return attrs.evolve(before, inputs=inputs, at_place=tuple(at_place))
-    come = [row for key, row in rendered.items() if known.get(key) is not row]
-    gone = [row for key, row in known.items() if rendered.get(key) is not row]
+    come = [row.tallied for key, row in rendered.items() if known.get(key) is not row]
+    gone = [row.tallied for key, row in known.items() if rendered.get(key) is not row]
     tally = before.tally if before is not None else Tally()
-    ordered = sorted(rendered.values(), key=attrgetter("sort_key"))
+    views = tuple([row.view for row in sorted(rendered.values(), key=attrgetter("sort_key"))])
+    yield
     return BookPart(
         inputs=inputs,
         rendered=rendered,
         at_place=tuple(at_place),
-        views=tuple([row.view for row in ordered]),
-        encoded=b",".join([row.encoded for row in ordered]),
-        tally=tally.changed([row.tallied for row in come], [row.tallied for row in gone]),
+        views=views,
+        encoded=(yield from _encoded(views, before)),
+        tally=tally.changed(come, gone),
     )
+
+
+def _encoded(views: tuple[msgspec.Struct, ...], before: BookPart[Row] | None) -> Steps[tuple[bytes, ...]]:
+    """Encode the rows in lots. A lot with the same rows as before is taken from there."""
+    encoder = msgspec.json.Encoder()
+    encoded: list[bytes] = []
+    for number, start in enumerate(range(0, len(views), LOT_ROWS)):
+        lot = views[start : start + LOT_ROWS]
+        if before is not None and _same(lot, before.views[start : start + LOT_ROWS]):
+            encoded.append(before.encoded[number])
+        else:
+            encoded.append(encoder.encode(lot)[1:-1])
+            yield
+    return tuple(encoded)
+
+
+def _same(one: Collection[object], other: Collection[object]) -> bool:
+    """Tell whether both hold the same objects."""
+    return len(one) == len(other) and all(map(is_, one, other))

@@ -134,7 +134,7 @@ class FundsAssembler:
         yield
         view = merge_funds([held.rows for _, held in sorted(slices.items()) if isinstance(held.rows, FundsRow)])
         summary = msgspec.json.encode(view.summary)
-        return Content(fields=msgspec.json.encode(view)[1:-1], rows=(view,), summary=summary)
+        return Content(pieces=(msgspec.json.encode(view)[1:-1],), rows=(view,), summary=summary)
 
     def broker_entry(self, read: BrokerRead) -> dict[str, object]:
         """Add `available_balance` (ok or stale), `pools`, and `error` (unreadable)."""

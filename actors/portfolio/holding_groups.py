@@ -43,8 +43,9 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 
 def held_row(broker: str, row: HoldingRow, instrument_id: str | None, isin: str | None, number: int = 0) -> Held:
     """Return a row with its instrument and ISIN. `number` tells apart the broker's rows of one exchange and token."""
-    named = tuple([(kind, value) for kind, value in (("isin", isin), ("id", instrument_id)) if value])
-    keys = named or (("own", f"{broker}:{row.exchange}:{row.instrument_token}"),)
+    by_isin = (("isin", isin),) if isin else ()
+    by_id = (("id", instrument_id),) if instrument_id else ()
+    keys = by_isin + by_id or (("own", f"{broker}:{row.exchange}:{row.instrument_token}"),)
     place = (broker, row.exchange, row.instrument_token, row.tradingsymbol, isin or "", instrument_id or "", number)
     return Held(row, instrument_id, isin, keys, place, figures_of(row))
 

@@ -10,7 +10,7 @@ import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembler import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
+from onebroker.actors.portfolio.assembler import ROWS_PER_STEP, Content, Steps, array_pieces, latest_snapshot
 from onebroker.actors.portfolio.broker_prices import price_or_none
 from onebroker.actors.portfolio.day_closes import DayCloses
 from onebroker.actors.portfolio.holding_groups import Group, HoldingGroups, RenderedHolding, identify, resolve
@@ -167,8 +167,8 @@ class HoldingsAssembler:
                 total_unrealized_pnl=rupees(sum([row.amounts.unrealized or 0 for row in rows])),
             )
         )
-        fields = b"".join((b'"holdings":', json_array([row.encoded for row in rows]), b',"summary":', summary))
-        return Content(fields=fields, rows=tuple([row.view for row in rows]), summary=summary)
+        array = b"".join(array_pieces("holdings", [row.encoded for row in rows]))
+        return Content(pieces=(array, b',"summary":', summary), rows=tuple([row.view for row in rows]), summary=summary)
 
 
 def _first(candidates: Iterable[float | None]) -> float | None:

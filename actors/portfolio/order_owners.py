@@ -2,14 +2,13 @@
 
 from typing import Protocol
 
-import attrs
+import msgspec
 
 from onebroker.actors.store.interface import Store
 from onebroker.brokers.records import OrderRow
 
 
-@attrs.frozen(kw_only=True)
-class LegOwner:
+class LegOwner(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The engine columns of an order or trade row (rules 2.2.2), and the caller's own tag."""
 
     parent_id: str

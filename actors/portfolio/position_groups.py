@@ -194,7 +194,7 @@ class PositionGroups:
             known = (
                 None if self._snapshot is None or instrument_id is None else self._snapshot.instrument(instrument_id)
             )
-            named = self._namings[key[1:]] = naming(None if known is None else known.identity, key[1])
+            named = self._namings[key[1:]] = naming(instrument_id, None if known is None else known.identity, key[1])
         return named
 
 
@@ -217,7 +217,8 @@ def _regroup(broker: str, placed: Sequence[PlacedRow], touched: set[Group]) -> s
     changed: set[Group] = set()
     for group, owns in members.items():
         own_parts = tuple(sorted(owns, key=_position_key) if len(owns) > 1 else owns)
-        if _same(group.members.get(broker, ()), own_parts):
+        known = group.members.get(broker, ())
+        if known and _same(known, own_parts):
             continue
         changed.add(group)
         if own_parts:

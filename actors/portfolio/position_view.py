@@ -129,12 +129,12 @@ def position_product(product: str) -> str:
     return POSITION_PRODUCTS.get(product) or pass_through(product)
 
 
-def naming(identity: Identity | None, product: str) -> Naming:
+def naming(instrument_id: str | None, identity: Identity | None, product: str) -> Naming:
     """Return the naming of a group. `product` is the document's word."""
     if identity is None:
         return Naming(_NO_IDENTITY, product, _UNMAPPED_PLACES)
     values: IdentityValues = (
-        identity.instrument_id, identity.exchange, identity.segment, identity.shape.value, identity.symbol,
+        instrument_id, identity.exchange, identity.segment, identity.shape.value, identity.symbol,
         identity.underlying_symbol, identity.expiry_date, identity.strike_price, identity.option_type,
     )  # fmt: skip
     return Naming(values, product, price_places(identity.segment))

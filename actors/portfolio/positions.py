@@ -10,7 +10,7 @@ import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembler import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
+from onebroker.actors.portfolio.assembler import ROWS_PER_STEP, Content, Steps, array_pieces, latest_snapshot
 from onebroker.actors.portfolio.position_groups import Group, GroupKey, PositionGroups, RenderedGroup
 from onebroker.actors.portfolio.position_view import Own, PositionView, merge_position
 from onebroker.actors.portfolio.read_status import BrokerRead
@@ -155,12 +155,14 @@ class PositionsAssembler:
                 unknown_rows=sum([not row.is_known for row in net]),
             )
         )
-        fields = b"".join((
-            b'"net":', json_array([row.encoded for row in net]),
-            b',"day":', json_array([row.encoded for row in day]),
-            b',"summary":', summary,
-        ))  # fmt: skip
-        return Content(fields=fields, rows=tuple([row.view for row in net]), summary=summary)
+        pieces = (
+            b"".join(array_pieces("net", [row.encoded for row in net])),
+            b",",
+            b"".join(array_pieces("day", [row.encoded for row in day])),
+            b',"summary":',
+            summary,
+        )
+        return Content(pieces=pieces, rows=tuple([row.view for row in net]), summary=summary)
 
 
 def _differ_in_price(owns: list[Own]) -> bool:

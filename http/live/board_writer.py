@@ -191,7 +191,7 @@ class StreamFeeds:
         except Refusal as refused:
             self._refuse(resource, refused)
             return
-        shown = (served.content.fields, tuple((read.broker, read.status) for read in served.reads))
+        shown = (served.content.pieces, tuple((read.broker, read.status) for read in served.reads))
         if self._shown.get(resource) != shown:
             self._shown[resource] = shown
             name = b'"document":"%b"' % resource.encode()

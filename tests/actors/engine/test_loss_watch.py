@@ -66,7 +66,7 @@ class Watched:
             DocumentState(
                 resource="funds", body=b"", as_of="", as_of_epoch=now, published_monotonic=self.clock.monotonic(),
                 brokers=b"", reads=read_brokers("funds", ("zerodha",), self.slices, now), usable_brokers=usable,
-                content=Content(fields=b"", rows=(), summary=b""), build_seconds=0.0, gap_seconds=None,
+                content=Content(pieces=(), rows=(), summary=b""), build_seconds=0.0, gap_seconds=None,
             )
         )  # fmt: skip
         await trio.testing.wait_all_tasks_blocked()

@@ -147,8 +147,9 @@ class Scene:
             del rows[value % len(rows)]
         return rows
 
-    def content(self, assembler: object) -> object:
-        return self.world.finish(assembler.assemble(dict(self.slices)))
+    def content(self, assembler: object) -> tuple[bytes, object, bytes]:
+        content = self.world.finish(assembler.assemble(dict(self.slices)))
+        return content.fields, content.rows, content.summary
 
 
 few_rows = st.lists(st.tuples(numbers, numbers, numbers), max_size=4)

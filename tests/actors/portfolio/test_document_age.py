@@ -40,7 +40,7 @@ def state(resource: str, *, usable: bool = True) -> DocumentState:
     return DocumentState(
         resource=resource, body=b"{}", as_of="2026-11-18T16:36:40", as_of_epoch=NOW, published_monotonic=0.0,
         brokers=msgspec.json.encode(BROKERS), reads=(), usable_brokers=usable,
-        content=Content(fields=b"", rows=(), summary=b"{}"), build_seconds=0.0, gap_seconds=None,
+        content=Content(pieces=(), rows=(), summary=b"{}"), build_seconds=0.0, gap_seconds=None,
     )  # fmt: skip
 
 

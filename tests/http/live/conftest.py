@@ -167,7 +167,7 @@ class Live:
         """Publish a document with these members."""
         now = self.clock.epoch()
         as_of = local_text(from_epoch(now))
-        content = Content(fields=msgspec.json.encode(fields)[1:-1], rows=rows, summary=b"{}")
+        content = Content(pieces=(msgspec.json.encode(fields)[1:-1],), rows=rows, summary=b"{}")
         self.sources.documents[resource].set(
             DocumentState(
                 resource=resource,

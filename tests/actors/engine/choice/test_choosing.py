@@ -347,7 +347,7 @@ def funds(**available):
         DocumentState(
             resource="funds", body=b"", as_of="", as_of_epoch=NOW.timestamp(), published_monotonic=9.0, brokers=b"",
             reads=read_brokers("funds", tuple(slices), slices, NOW.timestamp()), usable_brokers=True,
-            content=Content(fields=b"", rows=(), summary=b""), build_seconds=0.0, gap_seconds=None,
+            content=Content(pieces=(), rows=(), summary=b""), build_seconds=0.0, gap_seconds=None,
         )
     )  # fmt: skip
 

@@ -43,7 +43,7 @@ def figures(reads, results, clock):
     """What the engine sees of the account: `results` by broker are what its positions come to."""
     document = DocumentState(
         resource="funds", body=b"", as_of="", as_of_epoch=clock.epoch(), published_monotonic=clock.monotonic(), brokers=b"",
-        reads=tuple(reads), usable_brokers=True, content=Content(fields=b"", rows=(), summary=b""), build_seconds=0.0,
+        reads=tuple(reads), usable_brokers=True, content=Content(pieces=(), rows=(), summary=b""), build_seconds=0.0,
         gap_seconds=None,
     )  # fmt: skip
     registry = build_registry()
