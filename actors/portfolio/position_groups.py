@@ -120,11 +120,14 @@ class PositionGroups:
         placed: list[PlacedRow] = []
         touched: set[Group] = {made.group for made in usual[len(rows) :]}
         live: dict[Group, float | None] = {}
-        elsewhere = {} if before is None or before.source is source else _by_name(usual, rows)
+        elsewhere: dict[tuple[str, str], PlacedRow] | None = None
         for number, (row, usually) in enumerate(zip_longest(rows, usual[: len(rows)])):
             made = usually
             if made is None or made.row is not row:
-                made = self._placed(broker, row, elsewhere.get(_name(row)) if elsewhere else None, live)
+                if usual and (made is None or not _same_name(made.row, row)):
+                    elsewhere = elsewhere if elsewhere is not None else _by_name(usual)
+                    made = elsewhere.get((row.view, row.position_key))
+                made = self._placed(broker, row, made, live)
             if made.unpriced:
                 made = self._priced(broker, made, live)
             if made is not usually:
@@ -198,13 +201,12 @@ class PositionGroups:
         return named
 
 
-def _name(row: PositionRow) -> tuple[str, str]:
-    return row.view, row.position_key
+def _same_name(one: PositionRow, other: PositionRow) -> bool:
+    return one.position_key == other.position_key and one.view == other.view
 
 
-def _by_name(usual: Sequence[PlacedRow], rows: Sequence[PositionRow]) -> dict[tuple[str, str], PlacedRow]:
-    """Return the placed rows that are not at their usual places any more, by name."""
-    return {_name(made.row): made for made, row in zip_longest(usual, rows[: len(usual)]) if made.row is not row}
+def _by_name(placed: Sequence[PlacedRow]) -> dict[tuple[str, str], PlacedRow]:
+    return {(made.row.view, made.row.position_key): made for made in placed}
 
 
 def _regroup(broker: str, placed: Sequence[PlacedRow], touched: set[Group]) -> set[Group]:

@@ -228,9 +228,8 @@ def _cost(quantity: int | None, average: float | None) -> int | None:
 def _held_average(owns: Sequence[Own], total: Figures, places: int) -> float | None:
     if total.quantity is None:
         return None if len(owns) > 1 else owns[0].shown.average_price
-    quantities = [own.figures.quantity or 0 for own in owns]
-    lowest, highest = min(quantities), max(quantities)
-    if total.cost is None or lowest < 0 < highest or lowest == highest == 0:
+    held = sum([abs(own.figures.quantity or 0) for own in owns])
+    if total.cost is None or held == 0 or held != abs(total.quantity):  # not known, nothing held, or opposite sides
         return None
     return quotient(total.cost, total.quantity * 10**_COST_PLACES, places)
 

@@ -167,7 +167,11 @@ class PositionsAssembler:
 
 def _differ_in_price(owns: list[Own]) -> bool:
     """Tell whether the group's last price depends on which broker was read most recently."""
-    prices = {own.price for own in owns} - {None} or {own.live_price for own in owns} - {None}
+    prices = {own.price for own in owns}
+    prices.discard(None)
+    if not prices:
+        prices = {own.live_price for own in owns}
+        prices.discard(None)
     return len(prices) > 1
 
 
