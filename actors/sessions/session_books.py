@@ -26,7 +26,7 @@ from onebroker.actors.sessions.order_fold import Channel, OrderFold
 from onebroker.actors.sessions.pollers import ReadDone
 from onebroker.actors.sessions.session_view import OddOrder, PartlyRead, ReadablePositions
 from onebroker.actors.sessions.slices import DocumentMessage, Rows, Slice
-from onebroker.actors.sessions.stored_rows import changes, stored_slice
+from onebroker.actors.sessions.stored_rows import changes, stored_slice, with_known_objects
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import HashSet, Store
 from onebroker.actors.store.keys import Resource
@@ -123,7 +123,10 @@ class Books:
             return
         if read.resource == "orders":
             self._partly = None
-        rows = self._folded(read, read.rows) if read.resource == "orders" else read.rows
+        if read.resource == "orders":
+            rows = self._folded(read, read.rows)
+        else:
+            rows = with_known_objects(self._rows_of(read.resource), read.rows)
         self._note_portfolio(read.resource, rows)
         self._read_began[read.resource] = read.began_monotonic
         self._keep(read.resource, rows, read.finished_epoch)

@@ -6,7 +6,8 @@ session actor writes only changed rows. The session actor and the document actor
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from itertools import zip_longest
+from typing import Any, cast
 
 import msgspec
 
@@ -67,6 +68,27 @@ def changes(before: Slice | None, after: Slice) -> tuple[Op, ...]:
     values |= {name: encode(row) for name, row in wanted.items() if held.get(name) != row}
     written = HashSet(key, values, remove=tuple(name for name in held if name not in wanted))
     return (written,) if before is not None else (Delete(key), written)
+
+
+def with_known_objects(before: Rows | None, after: Rows) -> Rows:
+    """Return the rows read, with the objects of `before` in place of equal rows; `before` itself when nothing changed.
+
+    So whoever follows the rows tells by identity which of them changed. Rows that stayed equal but changed their places are looked for only
+    when rows came or went.
+    """
+    if before is not None and before == after:
+        return before
+    if not isinstance(before, tuple) or not isinstance(after, tuple):
+        return after
+    held: tuple[Any, ...] = before
+    others = {row: row for row in held} if len(held) != len(after) else {}
+    rows = tuple(
+        [
+            known if known is not None and known == row else others.get(row, row)
+            for row, known in zip_longest(after, held[: len(after)])
+        ]
+    )
+    return cast("Rows", rows)
 
 
 def stored_slice(broker: str, resource: Resource, fields: Mapping[str, bytes]) -> Slice | None:

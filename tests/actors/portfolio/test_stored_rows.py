@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.sessions.stored_rows import changes, stored_slice
+from onebroker.actors.sessions.stored_rows import changes, stored_slice, with_known_objects
 from onebroker.actors.store.interface import Delete, HashSet
 from onebroker.brokers.records import FundsRow, FundsSegment
 
@@ -83,3 +83,34 @@ def test_the_stored_hash_follows_any_sequence_of_reads(world: SimpleNamespace, s
         assert (held.received_at, held.error) == (after.received_at, after.error)
         assert sorted(map(repr, held.rows or ())) == sorted(map(repr, after.rows or ()))
         before = after
+
+
+few = st.lists(st.tuples(st.sampled_from("1234"), st.integers(0, 2)), max_size=5)
+
+
+@given(resource=st.sampled_from(["orders", "trades", "positions", "holdings"]), before=few, after=few)
+def test_rows_that_stayed_equal_are_the_objects_from_before(
+    world: SimpleNamespace, resource: str, before: list[tuple], after: list[tuple]
+) -> None:
+    make = {
+        "orders": lambda name, figure: world.order(name, quantity=figure),
+        "trades": lambda name, figure: world.trade(name, quantity=figure),
+        "positions": lambda name, figure: world.position(name, quantity=figure),
+        "holdings": lambda name, figure: world.holding(name, settled_quantity=figure),
+    }[resource]
+    held, read = tuple(make(*one) for one in before), tuple(make(*one) for one in after)
+    rows = with_known_objects(held, read)
+    assert rows == read
+    if held == read:
+        assert rows is held
+    at_place = list(zip(rows, held, strict=False))
+    assert all(row is known for row, known in at_place if row == known)
+    if len(held) != len(read):
+        assert all(any(row is known for known in held) for row in rows if row in held)
+
+
+def test_funds_that_stayed_equal_are_the_object_from_before() -> None:
+    held, equal, other = (FundsRow(available_balance=cash) for cash in (1.5, 1.5, 2.5))
+    assert with_known_objects(held, equal) is held
+    assert with_known_objects(held, other) is other
+    assert with_known_objects(None, other) is other

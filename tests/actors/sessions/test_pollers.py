@@ -13,6 +13,7 @@ from onebroker.actors.sessions.pollers import period_seconds
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.host.gateway import Answer
+from onebroker.brokers.zerodha import portfolio
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.events import ReadFailing, ReadOk
@@ -142,8 +143,18 @@ async def test_what_could_not_be_read_is_read_as_soon_as_the_broker_answers_agai
         assert day.sessions[code].view.value.read_errors == {}
 
 
-async def test_unchanged_bodies_are_not_parsed_again_until_the_catalogue_changes(day, world, slices, autojump_clock):
+async def test_unchanged_bodies_are_not_parsed_again_until_the_catalogue_changes(
+    day, world, slices, autojump_clock, monkeypatch
+):
     at(day, 7)  # closed: nothing moves
+    parsed = []
+
+    def parse(answers, listings):
+        parsed.append(listings)
+        return zerodha_portfolio(answers, listings)
+
+    zerodha_portfolio = portfolio.parse_positions
+    monkeypatch.setattr(portfolio, "parse_positions", parse)
     async with day.service():
         told = slices(day)
         await trio.sleep(200)
@@ -154,14 +165,17 @@ async def test_unchanged_bodies_are_not_parsed_again_until_the_catalogue_changes
             assert rows
             assert all(one is rows[0] for one in rows), resource
         before = told.last("zerodha", "positions").rows
+        parsed.clear()
+        await trio.sleep(40)
+        assert parsed == []
         snapshot = type(day.snapshot).__new__(type(day.snapshot))
         snapshot.__dict__.update(day.snapshot.__dict__)
         snapshot._listings = {code: dict(listings) for code, listings in day.snapshot._listings.items()}
         day.catalogue.set(CatalogueState(latest=snapshot, published_today=True, reason=""))
         await trio.sleep(40)
-        after = told.last("zerodha", "positions").rows
-        assert after is not before
-        assert after == before
+        assert len(parsed) == 1
+        assert parsed[0] is snapshot.listings("zerodha")
+        assert told.last("zerodha", "positions").rows is before  # equal rows: nothing is built again
 
 
 @pytest.mark.parametrize("code", CODES)
