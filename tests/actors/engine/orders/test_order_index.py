@@ -26,13 +26,26 @@ def test_an_order_is_found_by_its_token_without_case_and_by_its_id():
     assert legs.owner("upstox", "1", TOKEN) is None
 
 
+def test_readers_of_a_broker_look_again_when_its_legs_changed_and_only_then():
+    legs = index()
+    ours, others = legs.version_of("zerodha"), legs.version_of("upstox")
+    legs._add("ob111111111111", "2", ENTRY)
+    assert legs.version_of("zerodha") > ours
+    ours = legs.version_of("zerodha")
+    legs.shown(ENTRY, "3")
+    assert legs.version_of("zerodha") > ours
+    assert legs.version_of("upstox") == others
+    legs.forget()
+    assert legs.version_of("upstox") > others
+
+
 def test_an_order_id_is_forgotten_when_the_day_turns_and_the_token_is_not():
     legs = index()
-    before = legs.version
+    before = legs.version_of("zerodha")
     legs.begin_day("2026-11-24")
     assert legs.owner("zerodha", "1", None) is None
     assert legs.owner("zerodha", "1", TOKEN).parent_id == "p"
-    assert legs.version > before
+    assert legs.version_of("zerodha") > before
     legs.begin_day("2026-12-04")
     assert legs.owner("zerodha", "1", TOKEN) is None
 
