@@ -78,7 +78,7 @@ class Scene:
                 return self.world.position(
                     str(number), instrument_token=name, last_price=price if figure % 2 else None, quantity=figure,
                     average_price=price, view="day" if number == 3 else "net", buy_quantity=number or None,
-                    product="MIS" if token else "CNC",
+                    product="MIS" if token else "CNC", tradingsymbol=f"S{figure}",
                 )  # fmt: skip
             case "orders":
                 return self.world.order(str(number), instrument_token=name, price=price)
