@@ -35,6 +35,8 @@ class LoopWatch(trio.abc.Instrument):
         self._schedstat = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
         self._longest_stall = self._longest_own = 0.0
         self._stalls = self._own_stalls = 0
+        self._lates: list[tuple[float, float]] = []
+        """Stall and own of each wish to run since the last lap."""
         self._stat = os.open("/proc/stat", os.O_RDONLY)
         self._step_began = self._pause_began = time.thread_time()
         self._longest_step = (0.0, "")
@@ -59,6 +61,7 @@ class LoopWatch(trio.abc.Instrument):
 
     def _note(self, stall: float, own: float) -> None:
         self._longest_stall, self._longest_own = max(self._longest_stall, stall), max(self._longest_own, own)
+        self._lates.append((stall, own))
         self._stalls += stall > STALL_SECONDS
         self._own_stalls += own > STALL_SECONDS
 
@@ -84,7 +87,10 @@ class LoopWatch(trio.abc.Instrument):
 
     def lap(self) -> dict[str, Any]:
         """Return the figures since the last lap, in milliseconds."""
+        p99_stall, p99_own = (_p99(sorted(row[part] for row in self._lates)) for part in (0, 1))
         figures = {
+            "p99_stall_ms": _ms(p99_stall),
+            "p99_own_ms": _ms(p99_own),
             "longest_stall_ms": _ms(self._longest_stall),
             "longest_own_ms": _ms(self._longest_own),
             "stalls_over_10_ms": self._stalls,
@@ -95,6 +101,7 @@ class LoopWatch(trio.abc.Instrument):
         }
         self._longest_stall = self._longest_own = self._longest_pause = 0.0
         self._stalls = self._own_stalls = 0
+        self._lates = []
         self._longest_step = (0.0, "")
         return figures
 
@@ -110,6 +117,10 @@ class LoopWatch(trio.abc.Instrument):
         """Return the seconds for which each core was taken away since the machine's start."""
         lines = os.pread(self._stat, 1 << 14, 0).splitlines()
         return [int(line.split()[_STEAL]) / 100 for line in lines if line.startswith(b"cpu") and line[3:4].isdigit()]
+
+
+def _p99(ascending: list[float]) -> float:
+    return ascending[len(ascending) * 99 // 100] if ascending else 0.0
 
 
 def _ms(seconds: float) -> float:
