@@ -4,6 +4,7 @@ A price of India day d is multiplied by the product of all price factors with ex
 factors. So the last price never changes, and a query that knows of no event returns the traded figures.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
@@ -122,15 +123,31 @@ _FIGURES = 6
 """Minimum number of significant figures of an adjusted price below 100."""
 
 
-def rounded_adjusted(expression: pl.Expr) -> pl.Expr:
+def rounded_adjusted(expression: pl.Expr, places: int = MOST_ADJUSTED_PLACES) -> pl.Expr:
     """Round adjusted prices to four decimals, or to six significant figures where four decimals give fewer.
 
-    So a share at a hundredth of its traded price still moves by its own steps.
+    So a share at a hundredth of its traded price still moves by its own steps. `places` is what the smallest price needs
+    (`adjusted_places`); sizes that do not occur are not worked out.
     """
-    size, shown = expression.abs(), rounded(expression, MOST_ADJUSTED_PLACES)
-    for places in range(MOST_ADJUSTED_PLACES - 1, ADJUSTED_PLACES - 1, -1):
-        shown = pl.when(size >= 10.0 ** (_FIGURES - 1 - places)).then(rounded(expression, places)).otherwise(shown)
+    size, shown = expression.abs(), rounded(expression, places)
+    for fewer in range(places - 1, ADJUSTED_PLACES - 1, -1):
+        shown = pl.when(size >= _least_with(fewer)).then(rounded(expression, fewer)).otherwise(shown)
     return shown
+
+
+def adjusted_places(frame: pl.DataFrame, prices: Iterable[pl.Expr]) -> int:
+    """Return the most decimals that `rounded_adjusted` shows of `prices`. A price of 0 is the same with any number of decimals."""
+    sizes = frame.select(price.abs().replace(0.0, None).min().alias(str(n)) for n, price in enumerate(prices)).row(0)
+    least = min((size for size in sizes if size is not None), default=math.inf)
+    return next(
+        (places for places in range(ADJUSTED_PLACES, MOST_ADJUSTED_PLACES) if least >= _least_with(places)),
+        MOST_ADJUSTED_PLACES,
+    )
+
+
+def _least_with(places: int) -> float:
+    """Return the smallest price whose significant figures fit into so many decimals."""
+    return float(10.0 ** (_FIGURES - 1 - places))
 
 
 def _whole(column: pl.Series) -> pl.Series:

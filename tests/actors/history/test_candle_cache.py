@@ -46,7 +46,7 @@ def query(first, last, **given):
 
 
 def entry(first, last, body=b"", **given):
-    candles = EncodedCandles(times=array("q"), ends=array("q"), body=body)
+    candles = EncodedCandles(days=array("q"), ends=array("q"), body=body)
     return Entry(
         **({"first": days(first), "last": days(last), "candles": candles, "loads": 0, "built_at": 0.0} | given)
     )

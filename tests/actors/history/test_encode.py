@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.history.adjust import rounded_adjusted
 from onebroker.actors.history.encode import ROWS_AT_ONCE, encode_candles, encode_ticks
-from onebroker.actors.history.interface import CANDLE_VALUES, TICK_VALUES
+from onebroker.actors.history.interface import CANDLE_VALUES, INDIA_DAY, INDIA_OFFSET, TICK_VALUES
 
 MINUTE = 60_000_000
 
@@ -53,12 +53,14 @@ def test_an_adjusted_price_is_shown_to_a_hundredth_of_a_per_mille_and_never_with
     assert len(repr(shown)) <= len("-12345678.1234"), "no figures that are none"
 
 
-@given(times=st.lists(st.integers(0, 50), unique=True).map(sorted), start=st.integers(-5, 55), end=st.integers(-5, 55))
-def test_a_part_of_what_is_encoded_is_what_encoding_the_part_gives(times, start, end):
-    encoded = encode_candles(candle_frame([time * MINUTE for time in times], volume=123), 2)
-    part = [time * MINUTE for time in times if start <= time < end]
-    wanted = encode_candles(candle_frame(part, volume=123), 2).body
-    assert encoded.between(start * MINUTE, end * MINUTE) == wanted
+@given(times=st.lists(st.integers(0, 5000), unique=True).map(sorted), first=st.integers(-1, 5), days=st.integers(0, 6))
+def test_the_days_of_a_series_are_what_encoding_those_days_gives(times, first, days):
+    """A day has 1,000 candles here, and some days have none."""
+    candles = [INDIA_DAY * (time // 1000) - INDIA_OFFSET + time % 1000 * MINUTE for time in times]
+    start, end = INDIA_DAY * first - INDIA_OFFSET, INDIA_DAY * (first + days) - INDIA_OFFSET
+    encoded = encode_candles(candle_frame(candles, volume=123), 2)
+    wanted = encode_candles(candle_frame([time for time in candles if start <= time < end], volume=123), 2).body
+    assert encoded.between(start, end) == wanted
     assert encoded.size >= len(encoded.body)
 
 
