@@ -28,7 +28,8 @@ FIRST_HEAD_SECONDS = 10.0
 WRITE_SECONDS = 30.0
 CLOSE_SECONDS = 2.0
 READ_BYTES = 64 * 1024
-WRITE_PIECE_BYTES = 64 * 1024
+WRITE_PIECE_BYTES = 64 * 1024 + 64
+"""A chunk of a long answer (`http.bodies.long_body_out`) with its framing leaves at once."""
 MOST_PIECE_BYTES = 512 * 1024
 """A piece may grow to this size while the client takes each piece within QUICK_SECONDS. Every piece waits for its turn
 of the loop, so a long answer in many pieces would be old when it arrives."""

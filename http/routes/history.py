@@ -21,6 +21,7 @@ from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.http import refusals, render
 from onebroker.http.bodies.long_body_out import array_answer
+from onebroker.http.bodies.whole_body_out import parts_answer
 from onebroker.http.history import query as history_query
 from onebroker.http.history import schemas
 from onebroker.http.history.query import CandleRange, TickPeriod, read_period, read_range
@@ -39,7 +40,9 @@ async def prices(request: Request, services: Services) -> Response:
     asked = read_range(request.args, services.clock.today())
     name = instrument_names.read_name(request.args)
     history_services = services.required_history()
-    return render.json_answer(await _candles(history_services, await _find(history_services, name), asked))
+    described, rows = await _candles(history_services, await _find(history_services, name), asked)
+    # The same text as that of an entry of the POST form, without a copy of the candles.
+    return parts_answer((render.encode(described)[:-1] + b',"candles":[', rows, b"]}"))
 
 
 async def many_prices(request: Request, services: Services) -> Response:
@@ -49,7 +52,9 @@ async def many_prices(request: Request, services: Services) -> Response:
     instrument_names.mapped(history_services.catalogue.value.latest)
 
     async def prices_of(item: Mapping[str, str]) -> dict[str, object]:
-        return await _candles(history_services, await _find(history_services, instrument_names.read_name(item)), asked)
+        identity = await _find(history_services, instrument_names.read_name(item))
+        described, rows = await _candles(history_services, identity, asked)
+        return {**described, "candles": msgspec.Raw(b"[" + rows + b"]")}
 
     return await batch.answer(items, prices_of)
 
@@ -92,11 +97,14 @@ async def _find(history_services: HistoryServices, name: InstrumentName) -> Iden
     return identity
 
 
-async def _candles(history_services: HistoryServices, identity: Identity, asked: CandleRange) -> dict[str, object]:
+async def _candles(
+    history_services: HistoryServices, identity: Identity, asked: CandleRange
+) -> tuple[dict[str, object], bytes]:
+    """Return the members before the candles, and the candles as JSON arrays joined by commas."""
     query = history_query.candle_query(identity, asked)
     answer: CandleAnswer = await history_services.actor.ask(lambda reply: GetCandles(query, reply), READ_SECONDS)
     adjusted = query.basis == "adjusted"
-    return {
+    described: dict[str, object] = {
         **identity.fields(),
         "interval": query.interval,
         "from": query.first,
@@ -106,8 +114,8 @@ async def _candles(history_services: HistoryServices, identity: Identity, asked:
         "known_as_of": query.known_as_of,
         "source": answer.source,
         "columns": [*COLUMNS, *([PRICE_FACTOR] if adjusted else [])],
-        "candles": msgspec.Raw(b"[" + answer.rows + b"]"),
     }
+    return described, answer.rows
 
 
 def _period(identity: Identity, asked: TickPeriod) -> dict[str, object]:

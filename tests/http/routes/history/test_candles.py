@@ -269,3 +269,18 @@ async def test_a_renamed_share_answers_what_is_stored_under_its_old_name(history
     assert await history.actor.ask(lambda reply: TakeRename(rename, True, reply), PATIENCE_SECONDS)
     _, again = await history.get("prices", **NAMED, **RANGE)
     assert again["candles"] == before["candles"]
+
+
+async def test_a_long_answer_is_the_same_text_as_the_entry_of_a_list_with_its_length(history):
+    first = at(2026, 11, 20, 9, 15)
+    await history.candles(*(candle(SHARE, first + n * MINUTE, minutes=1, close=100 + n / 20) for n in range(2000)))
+    query = {"interval": "1minute", "from": "2026-11-19", "to": "2026-11-21"}
+    path = "/api/instruments/prices"
+    for _ in range(2):  # the second answer is from the cache, as the entry below
+        response = await history.client.get(path, query_string=query | NAMED, headers=history.headers)
+        body = await response.get_data()
+    assert response.headers["Content-Length"] == str(len(body))
+    assert len(body) > 100_000
+    listed = await history.client.post(path, json=query | {"instruments": [NAMED]}, headers=history.headers)
+    assert await listed.get_data() == b'{"results":[{"request_index":0,"status":200,"data":' + body + b"}]}"
+    assert len((await response.get_json())["candles"]) == 2000
