@@ -23,12 +23,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from onebroker.config.clock import IST, Clock
+from onebroker.http.commands.demo.past import LOADED_FILE
 from tests.demo.conftest import LOST, Demo
 
 PROMISED_SHARE = 1.15
@@ -36,7 +38,7 @@ LOOK_SECONDS = 1.0
 MEDIAN_OF = 30
 """Number of looks."""
 WARMING_SHARE = 0.1
-PAUSES = {"reads": 0.05, "orders": 1.5, "candles": 0.7, "masters": 4.0, "sockets": 0.8, "odd": 0.03}
+PAUSES = {"reads": 0.05, "orders": 1.5, "candles": 0.7, "ticks": 4.0, "masters": 4.0, "sockets": 0.8, "odd": 0.03}
 """Seconds between two actions, for each client."""
 START_SECONDS = 300.0
 """A busy machine needs a minute until the first mapping."""
@@ -86,6 +88,8 @@ class _Load:
     clients: Sequence[str] = tuple(PAUSES)
     count: Counter[str] = attrs.field(factory=Counter)
     """Actions and failures, each by its client. Failures are answers other than 200 and lost connections of clients that behave correctly."""
+    ticked: list[Mapping[str, Any]] = attrs.field(factory=list)
+    """Shares that have ticks."""
     served: set[str] = attrs.field(factory=set)
     """Clients that were answered successfully at least once. A load whose requests are all refused is not a load."""
 
@@ -155,6 +159,27 @@ class _Load:
             days=dice.randint(1, 30),
         )
 
+    def _ticks(self, dice: random.Random) -> None:
+        """Read all recorded ticks and the past's of a share that has some; each second time leave in the middle."""
+        if not self.ticked:
+            self.ticked = [one for one in self.shares if self._read_ticks(one, leave=True)]
+        if self.ticked:
+            self._read_ticks(dice.choice(self.ticked), leave=dice.random() < 0.5)
+
+    def _read_ticks(self, share: Mapping[str, Any], *, leave: bool) -> bool:
+        """Return whether the share has ticks."""
+        today = Clock().now().date()
+        path = f"/api/instruments/ticks?instrument_id={share['instrument_id']}&start={today - timedelta(days=7)}&end={today + timedelta(days=1)}"
+        with socket.create_connection(("127.0.0.1", self.demo.port), timeout=30) as client:
+            client.sendall(
+                f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccess-Token: {self.demo.token}\r\nConnection: close\r\n\r\n".encode()
+            )
+            received = client.recv(65536)
+            self._note("ticks", int(received.split(None, 2)[1]))
+            while not leave and client.recv(65536):
+                pass
+            return b'"time"' in received or b'"time"' in client.recv(65536)
+
     def _masters(self, dice: random.Random) -> None:
         self._get(
             "masters", "/api/instruments/master", exchange=dice.choice(("nse", "bse", "mcx", "all")), segment="all"
@@ -200,6 +225,8 @@ def _measure(options: argparse.Namespace) -> dict[str, Any]:
             demo.start()
             Demo.until(lambda: demo.read("/api/health")["catalogue"]["published_today"], "a mapping", START_SECONDS)
             demo.until_ready()
+            if past:
+                Demo.until((Path(folder) / "data" / LOADED_FILE).exists, "the past", START_SECONDS)
             return _whole(demo, options)
         except BaseException:
             sys.stderr.write(demo.log.read_text())

@@ -165,7 +165,7 @@ CONVERTER.register_structure_hook(RecordedInstruments, _recorded)
 @attrs.frozen(kw_only=True)
 class HistorySettings:
     memory_limit: str = attrs.field(default="1GB", validator=_memory)
-    """The most memory of the history store, such as 1GB or 512MB."""
+    """The most memory of the history store while it reads, such as 1GB or 512MB; at rest it keeps at most 64 MB."""
     record: RecordedInstruments = RecordedInstruments(scope="held")
     """Whose ticks are recorded: held (held instruments), all, or a list of instrument ids."""
     disk_reserve_mb: int = attrs.field(default=1000, validator=_positive)

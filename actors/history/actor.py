@@ -58,6 +58,8 @@ RECORDED_FILE = "recorded.parquet"
 LAST_PUT_SECONDS = 5.0
 LOOK_SECONDS = 5.0
 """Seconds between two looks at the disk; the actor also looks before every write."""
+RELEASE_SECONDS = 30.0
+"""Pages and freed memory stay at least so long after a read, at most twice as long."""
 NOBODY = str(uuid.UUID(int=0))
 
 _log = logging.getLogger("onebroker.history")
@@ -105,6 +107,7 @@ class HistoryActor:
             if self._recorded is not None and self._staging is not None:
                 nursery.start_soon(self._keep_recording, self._recorded, self._staging / RECORDED_FILE)
             nursery.start_soon(self._open)
+            nursery.start_soon(self._keep_releasing)
             task_status.started()
             async for message in self._mailbox:
                 match message:
@@ -127,6 +130,15 @@ class HistoryActor:
             await self._store.candles(NOBODY, 1, 0, 0)
         except HistoryError as error:
             _log.error("the history store cannot be used: %s", error)
+
+    async def _keep_releasing(self) -> None:
+        """Give the memory of answers back half a minute after the last of them."""
+        while True:
+            await trio.sleep(RELEASE_SECONDS)
+            try:
+                await self._store.release()
+            except HistoryError as error:
+                _log.warning("memory of the history store could not be given back: %s", error)
 
     # Reading
 
@@ -151,11 +163,11 @@ class HistoryActor:
         except DurableError as error:
             reply.refuse(Refusal(503, sentences.factors_unreadable(str(error))))
             return
-        candles = await trio.to_thread.run_sync(_encode, query, stored, bare, self._calendar.detached(), factors)
+        candles, rows = await trio.to_thread.run_sync(_encode, query, stored, bare, self._calendar.detached(), factors)
         entry = Entry(first=first, last=last, candles=candles, loads=loads, built_at=self._clock.monotonic())
         if loads == self._loads and widens(entry, self._cache.entry(query, loads, entry.built_at)):
             self._cache.put(query, entry)
-        reply.answer(CandleAnswer(rows=_rows(candles, query), source="database"))
+        reply.answer(CandleAnswer(rows=rows, source="database"))
 
     async def _stored(
         self, query: CandleQuery, parts: Sequence[Part], start: int, end: int
@@ -267,11 +279,13 @@ class HistoryActor:
 
 def _encode(
     query: CandleQuery, stored: pl.DataFrame, bare: pl.DataFrame, calendar: Calendar, factors: Sequence[Factor] | None
-) -> EncodedCandles:
+) -> tuple[EncodedCandles, bytes]:
+    """Return the whole series, and the rows that the query asks for; in a worker thread, since a year of minutes is megabytes."""
     frame = with_made(stored, bare, INTERVALS[query.interval], query.market, calendar)
     if factors is not None:
         frame = adjust_candles(frame, steps(factors, query.known_as_of))
-    return encode_candles(frame, query.places)
+    candles = encode_candles(frame, query.places)
+    return candles, _rows(candles, query)
 
 
 def _rows(candles: EncodedCandles, query: CandleQuery) -> bytes:

@@ -9,9 +9,8 @@ it in memory and delay the first byte. All these queries see the state of the st
 """
 
 import threading
-import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,14 +25,22 @@ from onebroker.actors.history.interface import (
     CANDLE_VALUES,
     INDIA_DAY,
     INDIA_OFFSET,
-    MICROSECONDS,
     MOST_TICKS,
     SERIES_SCHEMA,
-    TICK_VALUES,
     HistoryError,
 )
+from onebroker.actors.history.memory_release import shrink_to_rest, trim_allocator
+from onebroker.actors.history.queries import frame_of, uuid_text, within
 from onebroker.actors.history.staged_merge import sql_text
 from onebroker.actors.history.tables import CANDLES, SCHEMA, TICKS, Table
+from onebroker.actors.history.tick_windows import (
+    AIMED_TICKS,
+    FIRST_TICKS,
+    FIRST_WINDOW,
+    MOST_WINDOW,
+    WIDENING,
+    tick_window,
+)
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.sections import HistorySettings
 
@@ -53,17 +60,11 @@ mostly one group waits. Processor time and bytes written grow by 2 and 4 %.
 """
 READERS = 2
 """Number of worker threads that read at the same time."""
-FIRST_WINDOW = 60 * MICROSECONDS
-FIRST_TICKS = 500
-"""Rows of the first frame: the client gets its first bytes before the first large frame is read."""
-WIDENING = 4
-MOST_WINDOW = 3660 * 24 * 3600 * MICROSECONDS
 
 _NAME = "history"
 """Name of the attached file."""
 _CANDLE_COLUMNS = ", ".join(CANDLE_VALUES)
 _PRICED = "(open <> 0 OR high <> 0 OR low <> 0 OR close <> 0)"
-_TICK_COLUMNS = ", ".join(TICK_VALUES)
 
 
 class DuckHistory:
@@ -82,6 +83,10 @@ class DuckHistory:
         """Cursors of running answers."""
         self._closed = 0
         """How often the store was closed; an answer that began before a close ends."""
+        self._reads = 0
+        """Number of reads begun since the last call of `release`."""
+        self._used = False
+        """Whether any call worked on the file since memory was given back."""
         self._limiter = trio.CapacityLimiter(READERS)
         self._writing = trio.Lock()
 
@@ -101,30 +106,38 @@ class DuckHistory:
             return await self._call(lambda cursor: staged_merge.merge(cursor, table, file))
 
     async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
+        self._reads += 1
         query = (
-            f"SELECT {_CANDLE_COLUMNS} FROM candles WHERE instrument = {_uuid(instrument_id)} AND minutes = {int(minutes)}"
-            f" AND {_within(start, end)} AND {_PRICED} ORDER BY time"
+            f"SELECT {_CANDLE_COLUMNS} FROM candles WHERE instrument = {uuid_text(instrument_id)} AND minutes = {int(minutes)}"
+            f" AND {within(start, end)} AND {_PRICED}"
         )
-        return await self._call(lambda cursor: _frame(cursor, query, CANDLE_VALUES))
+        return await self._call(lambda cursor: _by_time(frame_of(cursor, query, CANDLE_VALUES)))
 
     async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         day = f"(time + {INDIA_OFFSET}) // {INDIA_DAY}"
-        where = f"FROM candles WHERE instrument = {_uuid(instrument_id)} AND {_within(start, end)}"
-        query = (
-            f"SELECT {_CANDLE_COLUMNS} {where} AND minutes = 1 AND {_PRICED}"
-            f" AND {day} NOT IN (SELECT {day} {where} AND minutes = {int(minutes)} AND {_PRICED}) ORDER BY time"
-        )
-        return await self._call(lambda cursor: _frame(cursor, query, CANDLE_VALUES))
+        where = f"FROM candles WHERE instrument = {uuid_text(instrument_id)} AND {within(start, end)}"
+        stored = f"(SELECT {day} {where} AND minutes = {int(minutes)} AND {_PRICED})"
+        days = f"SELECT count(*) AS days FROM (SELECT DISTINCT {day} AS day {where} AND minutes = 1) WHERE day NOT IN {stored}"
+        query = f"SELECT {_CANDLE_COLUMNS} {where} AND minutes = 1 AND {_PRICED} AND {day} NOT IN {stored}"
+
+        def work(cursor: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+            # Mostly every day has both. That is found from the times alone, in a third of the time.
+            if not frame_of(cursor, days, {"days": pl.Int64()}).item():
+                return pl.DataFrame(schema=CANDLE_VALUES)
+            return _by_time(frame_of(cursor, query, CANDLE_VALUES))
+
+        return await self._call(work)
 
     async def ticks(self, instrument_id: str, start: int, end: int) -> AsyncGenerator[pl.DataFrame, None]:
-        instrument, opened = _uuid(instrument_id), self._closed
+        self._reads += 1
+        instrument, opened = uuid_text(instrument_id), self._closed
         cursor = await self._in_thread(self._begin)
         try:
             at = await self._next_tick(cursor, instrument, start, end)
             window, most, passed = FIRST_WINDOW, FIRST_TICKS, 0
             while at is not None:
                 until = min(at + window, end)
-                frame = await self._in_thread(_window, cursor, instrument, at, until, most, passed)
+                frame = await self._in_thread(tick_window, cursor, instrument, at, until, most, passed)
                 if self._closed != opened:
                     raise HistoryError(f"{self._path.name} was closed")
                 if frame.height:
@@ -132,11 +145,10 @@ class DuckHistory:
                 if frame.height == most:
                     last = int(frame["time"][-1])
                     passed = frame.filter(pl.col("time") == last).height + (passed if last == at else 0)
-                    window, at, most = max((last - at) * MOST_TICKS // most, 1), last, MOST_TICKS
+                    window, at, most = max((last - at) * AIMED_TICKS // most, 1), last, MOST_TICKS
                     continue
                 most, passed = MOST_TICKS, 0
-                if frame.height < MOST_TICKS // 2:
-                    window = min(window * WIDENING, MOST_WINDOW)
+                window = min(window * WIDENING, window * AIMED_TICKS // max(frame.height, 1) or 1, MOST_WINDOW)
                 at = until if frame.height and until < end else await self._next_tick(cursor, instrument, until, end)
         finally:
             with trio.CancelScope(shield=True):  # an open cursor would keep the file's old states for ever
@@ -149,24 +161,38 @@ class DuckHistory:
             " SELECT instrument::VARCHAR, NULL::INTEGER, count(*), min(time), max(time) FROM ticks GROUP BY ALL"
             " ORDER BY 1, 2 NULLS LAST"
         )
-        return await self._call(lambda cursor: _frame(cursor, query, SERIES_SCHEMA))
+        return await self._call(lambda cursor: frame_of(cursor, query, SERIES_SCHEMA))
+
+    async def release(self) -> None:
+        reads, self._reads = self._reads, 0
+        if reads or self._open or not self._used:
+            return
+        async with self._alone():
+            # A stream of ticks can have begun meanwhile. Between two of its frames it is in no thread.
+            if not self._open:
+                await trio.to_thread.run_sync(self._release)
 
     async def close(self) -> None:
         self._closed += 1
         for cursor in tuple(self._open):
             cursor.interrupt()
         # DuckDB's process crashes when a connection is closed while another thread works on one of its cursors.
-        everybody = [object() for _ in range(READERS)]
+        async with self._alone():
+            await trio.to_thread.run_sync(self._close)
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncGenerator[None, None]:
+        """Wait until no thread works on the file, and let none begin meanwhile."""
         async with self._writing, AsyncExitStack() as stack:
-            for borrower in everybody:
+            for borrower in [object() for _ in range(READERS)]:
                 await self._limiter.acquire_on_behalf_of(borrower)
                 stack.callback(self._limiter.release_on_behalf_of, borrower)
-            await trio.to_thread.run_sync(self._close)
+            yield
 
     async def _next_tick(self, cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int) -> int | None:
         """Return the time of the first tick of the range. This jumps over gaps of nights and years."""
-        query = f"SELECT min(time) AS time FROM ticks WHERE instrument = {instrument} AND {_within(start, end)}"
-        found: int | None = (await self._in_thread(_frame, cursor, query, {"time": pl.Int64()}))["time"][0]
+        query = f"SELECT min(time) AS time FROM ticks WHERE instrument = {instrument} AND {within(start, end)}"
+        found: int | None = (await self._in_thread(frame_of, cursor, query, {"time": pl.Int64()}))["time"][0]
         return found
 
     # In worker threads
@@ -214,6 +240,7 @@ class DuckHistory:
                 self._connection = self._connect()
             cursor = self._connection.cursor()
             cursor.execute(f"USE {_NAME}")
+            self._used = True
             self._open.add(cursor)
             return cursor
 
@@ -248,6 +275,13 @@ class DuckHistory:
             raise
         return connection
 
+    def _release(self) -> None:
+        with self._opening, _our_errors(self._path):
+            self._used = False
+            if self._connection is not None:
+                shrink_to_rest(self._connection, self._memory_limit)
+        trim_allocator()
+
     def _end(self, cursor: duckdb.DuckDBPyConnection) -> None:
         with self._opening:
             self._open.discard(cursor)
@@ -267,20 +301,9 @@ def open_history(data_dir: Path, settings: HistorySettings) -> DuckHistory:
     )
 
 
-def _window(
-    cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int, most: int, passed: int
-) -> pl.DataFrame:
-    """Return the ticks of a window without the first `passed`, which were read before: many ticks may have the same time."""
-    query = (
-        f"SELECT {_TICK_COLUMNS} FROM ticks WHERE instrument = {instrument} AND {_within(start, end)}"
-        f" ORDER BY time, broker, sequence LIMIT {most} OFFSET {passed}"
-    )
-    return _frame(cursor, query, TICK_VALUES)
-
-
-def _frame(cursor: duckdb.DuckDBPyConnection, query: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    # The values (numbers and a checked id) are part of the query text: a prepared query is fifty times slower to Arrow.
-    return pl.DataFrame(cursor.sql(query)).cast(pl.Schema(schema))
+def _by_time(candles: pl.DataFrame) -> pl.DataFrame:
+    """Return candles oldest first: mostly they are stored so, and DuckDB takes as long to sort as to read them."""
+    return candles if candles["time"].is_sorted() else candles.sort("time")
 
 
 def _bring_up_to_date(connection: duckdb.DuckDBPyConnection) -> None:
@@ -289,15 +312,6 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection) -> None:
     for statement in SCHEMA:
         connection.execute(statement)
     connection.execute("COMMIT")
-
-
-def _uuid(instrument_id: str) -> str:
-    """Return the id as SQL. Raises ValueError when it is not a UUID."""
-    return f"'{uuid.UUID(instrument_id)}'::UUID"
-
-
-def _within(start: int, end: int) -> str:
-    return f"time >= {int(start)} AND time < {int(end)}"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The interface of the history store: seven calls (architecture 4, 8), and the frames that go in and come out.
+"""The interface of the history store: eight calls (architecture 4, 8), and the frames that go in and come out.
 
 Times are whole microseconds since the epoch (UTC); prices are rupees as traded, unadjusted; quantities are units.
 """
@@ -105,6 +105,9 @@ class HistoryStore(Protocol):
 
     async def series(self) -> pl.DataFrame:
         """Return the stored series as SERIES_SCHEMA, by instrument and interval."""
+
+    async def release(self) -> None:
+        """Give back memory that only makes reading fast, if nothing was read since the last call and nothing is being read."""
 
     async def close(self) -> None:
         """End every query and release the file; a later call opens it again."""

@@ -84,6 +84,9 @@ class MemoryHistory:
         ]
         return pl.concat(parts).select(*SERIES_SCHEMA).sort("instrument_id", "minutes", nulls_last=True)
 
+    async def release(self) -> None:
+        await trio.lowlevel.checkpoint()
+
     async def close(self) -> None:
         await trio.lowlevel.checkpoint()
         self._closed += 1

@@ -29,6 +29,8 @@ def with_made(
     stored: pl.DataFrame, bare: pl.DataFrame, minutes: int, market: Market, calendar: Calendar
 ) -> pl.DataFrame:
     """Return the stored candles, and candles made from `bare` (1-minute candles) for the days without a stored candle; oldest first."""
+    if not bare.height:
+        return stored
     day = india_day(pl.col("time")).alias("day")
     other = bare.with_columns(day).join(stored.select(day), on="day", how="anti", maintain_order="left").drop("day")
     if not other.height:

@@ -70,6 +70,7 @@ def staged(tmp_path: Path):
     return SimpleNamespace(
         candles=lambda *rows: write(list(rows), CANDLE_SCHEMA),
         ticks=lambda *rows: write(list(rows), TICK_SCHEMA),
+        frame=lambda frame: write(frame, None),
         ticks_like=ticks_like,
         tick_times=lambda times: ticks_like(tick(0), times),
     )

@@ -12,13 +12,16 @@ import polars as pl
 import pytest
 import trio
 
+from onebroker.actors.history import memory_release
 from onebroker.actors.history.duck import ROW_GROUP_ROWS, DuckHistory
 from onebroker.actors.history.encode import encode_candles
-from onebroker.actors.history.interface import HistoryError
+from onebroker.actors.history.interface import CANDLE_SCHEMA, HistoryError
 from onebroker.actors.history.tables import SCHEMA
 from onebroker.actors.store.merge_result import Merged
 from tests.actors.history.stored_ticks import ALL, DAY, all_ticks
 from tests.support.patience import PATIENCE_SECONDS
+
+MINUTE = 60_000_000
 
 
 async def test_the_file_is_private_and_keeps_what_was_put(duck, staged, rows, tmp_path):
@@ -263,3 +266,82 @@ async def test_a_file_with_large_row_groups_is_read_and_written_on(staged, rows,
     assert (await all_ticks(store, rows.SHARE, *ALL)).height == many + 2 * ROW_GROUP_ROWS
     await store.close()
     assert max(row_groups(path)) > ROW_GROUP_ROWS
+
+
+# Memory that is given back
+
+
+def pages(store):
+    """Bytes of the file that DuckDB keeps in memory, and its limit."""
+    query = "SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag = 'BASE_TABLE'"
+    return store._call(
+        lambda cursor: (
+            cursor.execute(query).fetchone()[0],
+            cursor.execute("SELECT current_setting('memory_limit')").fetchone()[0],
+        )
+    )
+
+
+@pytest.fixture
+async def read_once(duck, staged, rows, monkeypatch):
+    """A store whose file was read and is in memory."""
+    monkeypatch.setattr(memory_release, "RESTING_LIMIT", "1MB")
+    numbers = pl.DataFrame({"number": pl.int_range(200_000, dtype=pl.Int64, eager=True)})
+    number, one = pl.col("number"), pl.DataFrame([rows.candle(0, minutes=1)], schema=CANDLE_SCHEMA, orient="row")
+    incompressible = {name: (number.hash(seed) % 10**15).cast(pl.Int64) for seed, name in enumerate(("volume", "oi"))}
+    minutes = one.join(numbers, how="cross").with_columns(time=number * MINUTE, **incompressible)
+    await duck.put_candles(staged.frame(minutes.drop("number")))
+    await duck.close()
+    await duck.candles(rows.SHARE, 1, *ALL)
+    yield duck
+    await duck.close()
+
+
+async def test_pages_are_dropped_when_nothing_was_read_since_the_last_look(read_once, rows):
+    kept, limit = await pages(read_once)
+    await read_once.release()
+    assert (await pages(read_once)) == (kept, limit), "it was read since the last look"
+    await read_once.release()
+    left, limit_now = await pages(read_once)
+    assert kept > 2_500_000
+    assert left < kept / 2
+    assert limit_now == limit
+    assert (await read_once.candles(rows.SHARE, 1, *ALL)).height == 200_000
+
+
+async def test_nothing_is_dropped_under_a_stream_of_ticks(read_once, staged, rows):
+    await read_once.put_ticks(staged.ticks(*(rows.tick(n) for n in range(1000))))
+    frames = read_once.ticks(rows.SHARE, *ALL)
+    first = await anext(frames)
+    before = await pages(read_once)
+    for _ in range(2):
+        await read_once.release()
+    assert await pages(read_once) == before
+    assert first.height + sum([frame.height async for frame in frames]) == 1000
+
+
+async def test_reading_and_writing_go_on_while_memory_is_given_back(read_once, staged, rows):
+    files = [staged.ticks(rows.tick(n)) for n in range(20)]
+    found: list[int] = []
+
+    async def put():
+        for file in files:
+            await read_once.put_ticks(file)
+
+    async def read():
+        found.extend([(await read_once.candles(rows.SHARE, 1, *ALL)).height for _ in range(10)])
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(put)
+        nursery.start_soon(read)
+        for _ in range(20):
+            await read_once.release()
+            await trio.lowlevel.checkpoint()
+    assert found == [200_000] * 10
+    assert (await all_ticks(read_once, rows.SHARE, *ALL)).height == 20
+
+
+def test_a_limit_below_that_of_rest_stays():
+    with duckdb.connect(config={"memory_limit": "20MB"}) as connection:
+        memory_release.shrink_to_rest(connection, "20MB")
+        assert connection.execute("SELECT current_setting('memory_limit')").fetchone() == ("19.0 MiB",)

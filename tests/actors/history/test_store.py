@@ -168,6 +168,16 @@ async def test_closing_ends_a_read_and_the_next_call_opens_the_store_again(store
     assert (await all_ticks(store, rows.SHARE, *ALL)).height == times.len()
 
 
+async def test_giving_memory_back_changes_nothing_that_is_stored(store, staged, rows):
+    await store.release()
+    await store.put_candles(staged.candles(rows.candle(DAY)))
+    before = await store.candles(rows.SHARE, 1440, *ALL)
+    for _ in range(2):
+        await store.release()
+    assert (await store.candles(rows.SHARE, 1440, *ALL)).equals(before)
+    assert before.height == 1
+
+
 async def test_a_file_that_is_none_is_refused_and_changes_nothing(store, tmp_path, rows):
     path = tmp_path / "no.parquet"
     path.write_bytes(b"no parquet")

@@ -9,8 +9,8 @@ import attrs
 import pytest
 import trio
 
-from onebroker.actors.history.duck import FIRST_TICKS
 from onebroker.actors.history.interface import MOST_TICKS, HistoryError
+from onebroker.actors.history.tick_windows import FIRST_TICKS
 from onebroker.actors.store.durable_history import Factor
 from onebroker.http.app import build_app
 from onebroker.http.services import HistoryServices
