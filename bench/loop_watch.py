@@ -13,6 +13,7 @@ import gc
 import os
 import threading
 import time
+from array import array
 from typing import Any
 
 import trio
@@ -35,8 +36,8 @@ class LoopWatch(trio.abc.Instrument):
         self._schedstat = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
         self._longest_stall = self._longest_own = 0.0
         self._stalls = self._own_stalls = 0
-        self._lates: list[tuple[float, float]] = []
-        """Stall and own of each wish to run since the last lap."""
+        self._all_stalls, self._all_owns = array("d"), array("d")
+        """Of each wish to run since the last lap; no objects that the garbage collector would look through."""
         self._stat = os.open("/proc/stat", os.O_RDONLY)
         self._step_began = self._pause_began = time.thread_time()
         self._longest_step = (0.0, "")
@@ -61,7 +62,8 @@ class LoopWatch(trio.abc.Instrument):
 
     def _note(self, stall: float, own: float) -> None:
         self._longest_stall, self._longest_own = max(self._longest_stall, stall), max(self._longest_own, own)
-        self._lates.append((stall, own))
+        self._all_stalls.append(stall)
+        self._all_owns.append(own)
         self._stalls += stall > STALL_SECONDS
         self._own_stalls += own > STALL_SECONDS
 
@@ -87,7 +89,7 @@ class LoopWatch(trio.abc.Instrument):
 
     def lap(self) -> dict[str, Any]:
         """Return the figures since the last lap, in milliseconds."""
-        p99_stall, p99_own = (_p99(sorted(row[part] for row in self._lates)) for part in (0, 1))
+        p99_stall, p99_own = _p99(sorted(self._all_stalls)), _p99(sorted(self._all_owns))
         figures = {
             "p99_stall_ms": _ms(p99_stall),
             "p99_own_ms": _ms(p99_own),
@@ -101,7 +103,7 @@ class LoopWatch(trio.abc.Instrument):
         }
         self._longest_stall = self._longest_own = self._longest_pause = 0.0
         self._stalls = self._own_stalls = 0
-        self._lates = []
+        self._all_stalls, self._all_owns = array("d"), array("d")
         self._longest_step = (0.0, "")
         return figures
 
