@@ -1,7 +1,7 @@
 """Gives memory back that only made earlier answers fast: pages of the history file, and what the system's allocator kept of long answers.
 
-DuckDB keeps every page that it has read, up to `[history] memory_limit`. glibc keeps what a worker thread has freed, up to 64 MB for each
-of its arenas. Both are right while answers follow one another, and too much afterwards.
+DuckDB keeps every page that it has read, up to `[history] memory_limit`. glibc keeps much of what a worker thread has freed.
+Both are right while answers follow one another, and too much afterwards.
 """
 
 import ctypes
