@@ -104,7 +104,7 @@ def document(
     catalogue = Published(CatalogueState(latest=None, published_today=False, reason=""))
     content = finish(OrderBookAssembler(catalogue, _NoLegs()).assemble({}))
     if resource == "positions":
-        content = attrs.evolve(content, fields=content.fields + b',"net":"' + b"p" * positions_bytes + b'"')
+        content = attrs.evolve(content, pieces=(*content.pieces, b',"net":"' + b"p" * positions_bytes + b'"'))
     as_of = local_text(from_epoch(epoch - age_seconds))
     brokers = b'[{"broker":"zerodha","status":"ok"}]'
     return DocumentState(
@@ -115,7 +115,8 @@ def document(
 
 
 class _NoLegs:
-    version = 0
+    def version_of(self, broker: str) -> int:
+        return 0
 
     def owner(self, broker: str, order_id: str, tag: str | None) -> None:
         return None
