@@ -83,10 +83,13 @@ class EngineActor:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
+        is_first = self._status.version == 0
         self._context.in_hand.clear()
         self._show("the order engine is starting", starting=True)
         try:
             await self._lock.take()
+            # An engine before this one in this process could send until a moment ago, one of another process not since the sessions began.
+            since = self._lock.others_silent_since if is_first else self._clock.monotonic()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._keep_lock)
                 await self._context.writes.begin()
@@ -96,7 +99,7 @@ class EngineActor:
                 if self._context.writes.lost:
                     self._context.legs.forget()
                 records = await self._open_records()
-                await self._reconciled(records)
+                await self._reconciled(records, since)
                 known = [as_known(self._context, record) for record in records] if self._context.writes.lost else []
                 for record in records:
                     self._parents.start(nursery, record, None)
@@ -146,11 +149,12 @@ class EngineActor:
             records.append(record)
         return sorted(records, key=lambda record: record.created_at)
 
-    async def _reconciled(self, records: list[ParentRecord]) -> None:
-        """Before anything is sent, wait for fresh books and find the owners of the orders in them."""
+    async def _reconciled(self, records: list[ParentRecord], since: float) -> None:
+        """Before anything is sent, wait for books that were begun after `since` (monotonic seconds; after a loss of writes: after now), and find
+        the owners of the orders in them."""
         began = self._clock.monotonic()
         unfinished = {leg.broker for record in records for leg in record.legs if not leg.state.final}
-        await await_books(self._context, unfinished, began)
+        await await_books(self._context, unfinished, began if self._context.writes.lost else since)
         if self._context.writes.lost:
             self._show(texts.STORE_LOST_WRITES)
             self._unread = await await_settled_books(self._context, began, self._first_read)

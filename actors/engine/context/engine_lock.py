@@ -39,6 +39,15 @@ class EngineLock:
         """Monotonic seconds until which a send may leave."""
         return self._refreshed + TRUSTED_SECONDS
 
+    @property
+    def others_silent_since(self) -> float:
+        """Monotonic seconds before which every other holder of the lock sent its last message, once the lock is ours.
+
+        A lock that was free had expired, so its holder stopped to trust it `LIFE_SECONDS - TRUSTED_SECONDS` before. A lock that was taken over
+        is of an earlier process on our data directory, which had ended before this process began.
+        """
+        return self._refreshed - (LIFE_SECONDS - TRUSTED_SECONDS)
+
     def leave_before(self) -> float:
         """Return `trusted_until`, for a message that waits before it is sent."""
         return self.trusted_until
