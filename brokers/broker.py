@@ -6,6 +6,8 @@ setting; builders that sign take `now`. Every parser raises `BrokerRefusal` for 
 and `BadAnswer` for anything that the documents do not promise.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,7 +15,6 @@ from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 import attrs
-import polars as pl
 
 from onebroker.brokers.events import BrokerEvent
 from onebroker.brokers.records import (
@@ -28,6 +29,7 @@ from onebroker.brokers.records import (
 )
 from onebroker.brokers.requests import CallKind, StreamAddress, WireRequest, WireResponse
 from onebroker.config.instruments import calendar_of
+from onebroker.config.late_modules import pl
 from onebroker.config.vocabulary import Outcome
 
 

@@ -1,23 +1,53 @@
-"""All brokers, in the order of their priority for REST quotes (architecture 13). A new broker is one line here."""
+"""All brokers, in the order of their priority for REST quotes (architecture 13). A new broker is one line here.
 
-from onebroker.brokers.angelone.broker import ANGELONE
+A broker's folder is imported when the broker is asked for the first time: a service loads the codecs of its own brokers only.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TypeVar
+
 from onebroker.brokers.broker import Broker, Registry
-from onebroker.brokers.dhan.broker import DHAN
-from onebroker.brokers.fivepaisa.broker import FIVEPAISA
-from onebroker.brokers.fyers.broker import FYERS
-from onebroker.brokers.groww.broker import GROWW
-from onebroker.brokers.icicidirect.broker import ICICIDIRECT
-from onebroker.brokers.kotakneo.broker import KOTAKNEO
-from onebroker.brokers.shoonya.broker import SHOONYA
-from onebroker.brokers.upstox.broker import UPSTOX
-from onebroker.brokers.zerodha.broker import ZERODHA
 
-BROKERS: tuple[Broker, ...] = (
-    ZERODHA, UPSTOX, DHAN, ANGELONE, FYERS, KOTAKNEO,  # in service for quotes, in this order
-    FIVEPAISA, GROWW, ICICIDIRECT, SHOONYA,
+T = TypeVar("T")
+
+CODES = (
+    "zerodha", "upstox", "dhan", "angelone", "fyers", "kotakneo",  # in service for quotes, in this order
+    "fivepaisa", "groww", "icicidirect", "shoonya",
 )  # fmt: skip
+"""A code is the name of the broker's folder. The folder's `broker.py` holds the broker under that name in capitals."""
+
+
+class ByCode(Mapping[str, T]):
+    """Broker code -> a value that is made when it is asked for the first time."""
+
+    def __init__(self, codes: Sequence[str], make: Callable[[str], T]) -> None:
+        self._codes = tuple(codes)
+        self._make = make
+        self._made: dict[str, T] = {}
+
+    def __getitem__(self, code: str) -> T:
+        if code not in self._made:
+            if code not in self._codes:
+                raise KeyError(code)
+            self._made[code] = self._make(code)
+        return self._made[code]
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._codes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._codes)
+
+    def __len__(self) -> int:
+        return len(self._codes)
 
 
 def build_registry() -> Registry:
     """Return every broker by its code."""
-    return {broker.code: broker for broker in BROKERS}
+    return ByCode(CODES, _load)
+
+
+def _load(code: str) -> Broker:
+    broker: Broker = getattr(import_module(f"onebroker.brokers.{code}.broker"), code.upper())
+    return broker

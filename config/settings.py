@@ -9,7 +9,7 @@ import ipaddress
 import re
 import stat
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, NoneType
@@ -316,12 +316,11 @@ def _overlay(tree: Tree, environ: Mapping[str, str], known_brokers: KnownBrokers
     behind.
     """
     lines: list[str] = []
-    kinds = _variable_kinds(known_brokers, second_hosts)
-    for name in sorted(environ):
-        if not name.startswith(ENVIRONMENT_PREFIX):
-            continue
+    given = sorted(name for name in environ if name.startswith(ENVIRONMENT_PREFIX))
+    kinds = _variable_kinds(_named_brokers(given, known_brokers), known_brokers, second_hosts)
+    for name in given:
         if name not in kinds:
-            lines.append(unknown_key("", name, kinds))
+            lines.append(unknown_key("", name, _variable_kinds(known_brokers, known_brokers, second_hosts)))
             continue
         path, kind = kinds[name]
         if not environ[name]:
@@ -334,17 +333,26 @@ def _overlay(tree: Tree, environ: Mapping[str, str], known_brokers: KnownBrokers
         raise SettingsError(*lines)
 
 
-def _variable_kinds(known_brokers: KnownBrokers, second_hosts: KnownBrokers) -> dict[str, tuple[tuple[str, ...], Any]]:
-    """Return every possible variable, with its key's path and its field's type."""
+def _named_brokers(names: Sequence[str], codes: Iterable[str]) -> list[str]:
+    """Return the brokers that variables may belong to. Only their keys are looked up."""
+    return [
+        code for code in codes if any(name.startswith(f"{ENVIRONMENT_PREFIX}BROKERS_{code.upper()}_") for name in names)
+    ]
+
+
+def _variable_kinds(
+    codes: Iterable[str], known_brokers: KnownBrokers, second_hosts: KnownBrokers
+) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Return every possible variable of the sections and of the brokers `codes`, with its key's path and its field's type."""
     kinds: dict[tuple[str, ...], Any] = {}
     for section, cls in SECTIONS.items():
         for field in attrs.fields(cls):
             kinds[section, field.name] = field.type
-    for code, credential_keys in known_brokers.items():
+    for code in codes:
         for field in attrs.fields(BrokerSettings):
             if field.name in BROKER_SECTION_FIELDS:
                 kinds["brokers", code, field.name] = field.type
-        for name in credential_keys | second_hosts.get(code, frozenset()):
+        for name in known_brokers[code] | second_hosts.get(code, frozenset()):
             kinds["brokers", code, name] = str
     return {ENVIRONMENT_PREFIX + "_".join(path).upper(): (path, kind) for path, kind in kinds.items()}
 

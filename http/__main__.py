@@ -38,8 +38,11 @@ def _open_log(parsed: argparse.Namespace) -> None:
 
 def _function(named: str) -> Callable[[Any], int]:
     """Return the function that a parser names with `module:function`."""
+    from onebroker.http.listener.gc_pauses import imports_put_aside
+
     module, _, name = named.partition(":")
-    function: Callable[[Any], int] = getattr(importlib.import_module(f"onebroker.http.commands.{module}"), name)
+    with imports_put_aside():
+        function: Callable[[Any], int] = getattr(importlib.import_module(f"onebroker.http.commands.{module}"), name)
     return function
 
 

@@ -13,7 +13,7 @@ from typing import assert_never
 
 import trio
 
-from onebroker.actors.catalogue.archive import UNMAPPABLE, Archive, stored_report
+from onebroker.actors.catalogue.archive import Archive, stored_report, unmappable
 from onebroker.actors.catalogue.build_rules import (
     MOST_LOST_RETRY_SECONDS,
     MOST_RETRY_SECONDS,
@@ -178,7 +178,7 @@ class CatalogueActor:
             done = BuildDone(day=day, report=report, snapshot=snapshot)
         except BuildFailed as failed:
             done = BuildDone(day=day, report=failed, snapshot=None)
-        except UNMAPPABLE as error:
+        except unmappable() as error:
             done = BuildDone(day=day, report=BuildFailed(f"the file it wrote cannot be mapped: {error}"), snapshot=None)
         await self._mailbox.address.tell(done)
 
@@ -266,7 +266,7 @@ class CatalogueActor:
             return
         try:
             message.reply.answer(await self._mapped(day))
-        except UNMAPPABLE as error:
+        except unmappable() as error:
             _log.error("the catalogue of %s cannot be mapped: %s", day, error)
             message.reply.refuse(Refusal(503, instruments.file_unreadable(day)))
 

@@ -5,13 +5,14 @@ no row holds. Then the row is written, and only then the replaced files are remo
 files that belong together; a file without a row is overwritten some day.
 """
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import msgspec
-from polars.exceptions import PolarsError
 
 from onebroker.actors.catalogue.arrow_files import content_hash_of, file_name, move_into_place
 from onebroker.actors.catalogue.builder import Builder, BuildFailed
@@ -22,12 +23,16 @@ from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.catalogue.unlisted import MOST_LOOKED_THROUGH, UnlistedTable, map_unlisted
 from onebroker.actors.store.durable import CatalogueFile, Durable, DurableError
 from onebroker.actors.store.durable_history import Rename
+from onebroker.config.late_modules import pl
 
-UNMAPPABLE = (OSError, ValueError, PolarsError)
-"""The errors of mapping a file that is damaged, missing or not ours."""
 UNLISTED_PREFIX = "unlisted."
 
 _log = logging.getLogger("onebroker.catalogue")
+
+
+def unmappable() -> tuple[type[Exception], ...]:
+    """Return the errors of mapping a file that is damaged, missing or not ours."""
+    return (OSError, ValueError, pl.exceptions.PolarsError)
 
 
 class Archive:
@@ -50,7 +55,7 @@ class Archive:
     async def open(self) -> None:
         """Read the rows and prepare the folder. Raises DurableError."""
         try:
-            await self._builder.off_loop(lambda: self._folder.mkdir(parents=True, exist_ok=True, mode=0o700))
+            await self._builder.off_loop(self._prepare)
         except OSError as error:  # each build will report it
             _log.error("the catalogue's folder cannot be made: %s", error)
         self._stored = {file.mapping_date: file for file in await self._durable.catalogue_files()}
@@ -59,12 +64,17 @@ class Archive:
         await self._open_unlisted()
         await self._builder.off_loop(self._sweep)
 
+    def _prepare(self) -> None:
+        """Make the folder. Import polars here, in the builder's thread, instead of where a table is used first. Raises OSError."""
+        unmappable()
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
     async def newest(self) -> tuple[CatalogueFile, TableSnapshot] | None:
         """Map the newest file that can be mapped; dates whose files cannot be mapped are treated as absent."""
         for day, file in sorted(self._files.items(), reverse=True):
             try:
                 return file, await self.load(day)
-            except UNMAPPABLE as error:
+            except unmappable() as error:
                 _log.error("the catalogue of %s cannot be mapped: %s", day, error)
                 del self._files[day]
         return None
@@ -74,7 +84,7 @@ class Archive:
         return max((known for known in self._files if known <= day), default=None)
 
     async def load(self, day: date) -> TableSnapshot:
-        """Map the file of a mapping date. Raises the errors in `UNMAPPABLE`."""
+        """Map the file of a mapping date. Raises the errors in `unmappable`."""
         return await self._builder.load(self._folder / self._files[day].file, day)
 
     def reports_before(self, day: date) -> Iterator[BuildReport]:
@@ -242,7 +252,7 @@ class Archive:
         path = self._folder / self._unlisted_file
         try:
             return await self._builder.off_loop(lambda: map_unlisted(path))
-        except UNMAPPABLE as error:
+        except unmappable() as error:
             _log.error("the file of instruments no longer listed cannot be mapped: %s", error)
             return None
 

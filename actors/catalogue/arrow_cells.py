@@ -5,6 +5,8 @@ that `files.write_ipc` writes: one record batch, uncompressed, texts and lists w
 Columnar Format" with its IPC file format, and FlatBuffers' binary layout.
 """
 
+from __future__ import annotations
+
 import os
 import struct
 import weakref
@@ -13,17 +15,17 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import attrs
-import polars as pl
+
+from onebroker.config.late_modules import pl
 
 MAGIC = b"ARROW1"
 _TAIL = 4 + len(MAGIC)
 """Size of the end of the file: the footer's length and the magic."""
-_CODES: tuple[tuple[type[pl.DataType], Literal["q", "d", "I"]], ...] = (
-    (pl.Int64, "q"),
-    (pl.Float64, "d"),
-    (pl.UInt32, "I"),
-)
-"""Type of number -> its letter in a memoryview."""
+
+
+def _codes() -> tuple[tuple[type[pl.DataType], Literal["q", "d", "I"]], ...]:
+    """Return each type of number with its letter in a memoryview."""
+    return ((pl.Int64, "q"), (pl.Float64, "d"), (pl.UInt32, "I"))
 
 
 class Source(Protocol):
@@ -119,7 +121,7 @@ class Texts:
         first, last = struct.unpack("<qq", self._offsets.read(8 * place, 8 * place + 16))
         return self._content.read(first, last)
 
-    def held(self) -> "HeldTexts":
+    def held(self) -> HeldTexts:
         """Read the whole column into memory, for lookups."""
         return HeldTexts(self._offsets.held().cast("q"), self._content.held())
 
@@ -220,7 +222,7 @@ class _Batch:
         validity = _Validity(self._buffer())
         if kind == pl.String:
             return Texts(validity, self._buffer(), self._buffer())
-        for number, code in _CODES:
+        for number, code in _codes():
             if kind == number:
                 return Numbers(validity, self._buffer(), code, length - nulls)
         raise ValueError(f"not an Arrow file of ours: a column of {kind}")
@@ -233,7 +235,7 @@ class _Batch:
         return _Buffer(self._source, start, end)
 
 
-def _record_batch(source: Source) -> "tuple[_Table, int, int]":
+def _record_batch(source: Source) -> tuple[_Table, int, int]:
     """Return the header of the file's only record batch, and the begin and end of its buffers."""
     size = source.size
     if size < 2 * _TAIL or source.read(0, len(MAGIC)) != MAGIC or source.read(size - len(MAGIC), size) != MAGIC:
@@ -261,7 +263,7 @@ class _Table:
         self._size = self._int("<H", self._fields)
 
     @classmethod
-    def root(cls, content: bytes, place: int) -> "_Table":
+    def root(cls, content: bytes, place: int) -> _Table:
         (offset,) = struct.unpack_from("<I", content, place)
         return cls(content, place + offset)
 
@@ -269,7 +271,7 @@ class _Table:
         place = self._field(field)
         return 0 if place is None else self._int("<q", place)
 
-    def table(self, field: int) -> "_Table":
+    def table(self, field: int) -> _Table:
         place = self._field(field)
         if place is None:
             raise ValueError("not an Arrow file of ours: a message without content")

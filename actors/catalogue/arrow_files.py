@@ -1,5 +1,7 @@
 """The catalogue's Arrow files: written whole or not at all; read whole or by columns (single cells: `arrow_cells`)."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 from collections.abc import Sequence
@@ -7,7 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import BinaryIO
 
-import polars as pl
+from onebroker.config.late_modules import pl
 
 
 def file_name(mapping_date: date) -> str:

@@ -5,12 +5,14 @@ characters that were never seen in a file. If a value does contain one, all valu
 four times as long, and the largest part of the catalogue file.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 import msgspec
-import polars as pl
 
-from onebroker.brokers.listings.frame import RAW_PREFIX
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
+from onebroker.config.late_modules import pl
 
 ESCAPE, ABSENT, SEPARATOR = "\x1b", "\x1e", "\x1f"
 _ESCAPES = {character: f"{ESCAPE}{letter}" for character, letter in ((ESCAPE, "e"), (ABSENT, "a"), (SEPARATOR, "s"))}

@@ -1,18 +1,21 @@
 """Reads one broker's downloaded files in the worker. Unreadable files are left out and named; then the others are read again."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
 
-import polars as pl
-from polars.exceptions import PolarsError
+from collections.abc import Mapping, Sequence
 
 from onebroker.brokers.broker import Broker
 from onebroker.brokers.codec.instrument_files import MISSING, BadFiles, is_missing
 from onebroker.brokers.requests import BrokerError
+from onebroker.config.late_modules import pl
 
-UNREADABLE = (
-    BrokerError, PolarsError, ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError,
-)  # fmt: skip
-"""The errors that an invalid file can raise: its content is lost, the build never is."""
+
+def unreadable() -> tuple[type[Exception], ...]:
+    """Return the errors that an invalid file can raise: its content is lost, the build never is."""
+    return (
+        BrokerError, pl.exceptions.PolarsError, ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError,
+        ValueError,
+    )  # fmt: skip
 
 
 def read_broker(
@@ -20,7 +23,7 @@ def read_broker(
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return the normalized frame and, by file name, why some files gave nothing; `names` are the names of the bodies.
 
-    Raises the errors in `UNREADABLE` when nothing can be read.
+    Raises the errors in `unreadable` when nothing can be read.
     """
     if not any(bodies):  # one file of several may be: Fyers' have no header, so a segment without contracts is empty
         raise ValueError("its file is empty")

@@ -19,7 +19,8 @@ from typing import Protocol, TypeVar
 import msgspec
 import polars as pl
 
-from onebroker.actors.catalogue.broker_files import UNREADABLE, file_name_of, read_broker
+from onebroker.actors.catalogue.broker_files import file_name_of, read_broker
+from onebroker.actors.catalogue.broker_files import unreadable as unreadable_errors
 from onebroker.actors.catalogue.broker_rows import BrokerRows, identified
 from onebroker.actors.catalogue.mapping_table import open_table, write_table
 from onebroker.actors.catalogue.merge import merged, segment_counts
@@ -74,7 +75,7 @@ def build_catalogue(
         try:
             frame, unreadable[code] = read_broker(registry[code], bodies[code], (names or {}).get(code, ()))
             return identified(_alive(frame, day))
-        except UNREADABLE as error:
+        except unreadable_errors() as error:
             return BrokerReport(error=str(error) or type(error).__name__)
 
     codes = [code for code in registry if code in bodies]

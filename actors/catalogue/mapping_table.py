@@ -5,13 +5,13 @@ broker, by token. So a lookup is a binary search. Opening a file of 1.5 million 
 instruments and tokens, some 80 MB of 600.
 """
 
+from __future__ import annotations
+
 import io
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import polars as pl
 
 from onebroker.actors.catalogue.arrow_cells import (
     Column,
@@ -27,8 +27,9 @@ from onebroker.actors.catalogue.arrow_cells import (
 )
 from onebroker.actors.catalogue.arrow_files import map_columns, write_frame, write_ipc
 from onebroker.actors.catalogue.attributes import read_names
-from onebroker.actors.catalogue.merge import ATTRIBUTE_NAMES, INSTRUMENT_COLUMNS
+from onebroker.actors.catalogue.file_columns import ATTRIBUTE_NAMES, INSTRUMENT_COLUMNS
 from onebroker.config.instruments import Exchange
+from onebroker.config.late_modules import pl
 
 TABLE_COLUMNS = (*INSTRUMENT_COLUMNS, ATTRIBUTE_NAMES, "listings")
 ID_ORDER, ISIN_ORDER, TOKEN_ORDER = "order.id", "order.isin", "order.token."
@@ -60,12 +61,12 @@ def with_orders(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def open_table(path: Path) -> "Table":
+def open_table(path: Path) -> Table:
     """Open a catalogue file. Raises OSError, polars' PolarsError or ValueError when it is missing or not a catalogue file."""
     return Table(OpenFile(path), pl.read_ipc_schema(path), map_columns(path, INSTRUMENT_COLUMNS))
 
 
-def held_table(frame: pl.DataFrame) -> "Table":
+def held_table(frame: pl.DataFrame) -> Table:
     """Return a merged catalogue as a table in memory. Raises ValueError for any other frame."""
     if not set(TABLE_COLUMNS) <= set(frame.columns):
         raise ValueError("not a catalogue file")
@@ -126,7 +127,7 @@ class Table:
 class Tokens:
     """The tokens of one broker."""
 
-    def __init__(self, order: "_Order", offsets: memoryview) -> None:
+    def __init__(self, order: _Order, offsets: memoryview) -> None:
         self._order = order
         self._offsets = offsets
 

@@ -4,17 +4,18 @@ polars encodes many records at a time: no row becomes a Python object. All resul
 caller can let other tasks run in between. Nothing here waits, and nothing changes after construction.
 """
 
+from __future__ import annotations
+
 import io
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import date
 
 import attrs
-import polars as pl
-from polars.exceptions import PolarsError
 
-from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS
+from onebroker.actors.catalogue.file_columns import INSTRUMENT_COLUMNS
 from onebroker.config.instruments import SEGMENTS, bare_segment
+from onebroker.config.late_modules import pl
 from onebroker.config.messages import instruments as sentences
 from onebroker.config.refusal import Refusal
 
@@ -93,7 +94,7 @@ class Master:
                 found += rows["instrument_id"].to_list()
         return found
 
-    def search(self, exchange: str, segment: str, term: str, limit: int) -> "Search":
+    def search(self, exchange: str, segment: str, term: str, limit: int) -> Search:
         """Return a search of one segment (stored form) for an upper-case `term`; iterating over the result runs the search."""
         span = self._names_of.get((exchange, segment), _Span(0, 0))
         return Search(self, self._names.slice(span.start, span.count), term, limit)
@@ -114,7 +115,7 @@ class Master:
     def _reading(self) -> Iterator[None]:
         try:
             yield
-        except (PolarsError, OSError) as error:
+        except (pl.exceptions.PolarsError, OSError) as error:
             raise Refusal(503, sentences.file_unreadable(self._date)) from error
 
 

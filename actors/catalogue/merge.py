@@ -23,6 +23,7 @@ import uuid_utils
 from onebroker.actors.catalogue.attributes import names_text
 from onebroker.actors.catalogue.broker_rows import BrokerRows, identified
 from onebroker.actors.catalogue.contract_matching import Witness, align_contracts, is_contract
+from onebroker.actors.catalogue.file_columns import ATTRIBUTE_NAMES, INSTRUMENT_COLUMNS
 from onebroker.actors.catalogue.index_matching import align_indices, is_index
 from onebroker.actors.catalogue.natural_keys import FACTS, MATCHED_BY, categorised, keyed, placed
 from onebroker.actors.catalogue.report import BrokerReport
@@ -32,12 +33,6 @@ from onebroker.brokers.listings.frame import LISTING_COLUMNS
 from onebroker.brokers.listings.mcx_contracts import units_of
 from onebroker.config.instruments import NAMESPACE, UNCATEGORISED
 
-INSTRUMENT_COLUMNS = (
-    "instrument_id", "exchange", "segment", "shape", "symbol", "underlying_symbol", "expiry_date", "strike_price",
-    "option_type", "name", "isin", "lot_size", "tick_size", "freeze_quantity",
-)  # fmt: skip
-ATTRIBUTE_NAMES = "attribute_names"
-"""Column whose first cell holds the names of the values in the listings' `attributes` (`attributes.names_text`)."""
 LISTING_FIELDS = (
     "broker", "broker_token", "tradingsymbol", "exchange", "lot_size", "tick_size", "freeze_quantity", "contract_units",
     "other_names", "attributes",

@@ -3,11 +3,11 @@
 After construction only the caches of requested instruments are written, so any number of readers can share a snapshot.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import lru_cache
-
-import polars as pl
 
 from onebroker.actors.catalogue.attributes import read_values
 from onebroker.actors.catalogue.interface import Instrument
@@ -15,6 +15,7 @@ from onebroker.actors.catalogue.mapping_table import Table, Tokens, held_table
 from onebroker.actors.catalogue.master import Master
 from onebroker.brokers.records import Listing
 from onebroker.config.instruments import Identity, identity_from_fields
+from onebroker.config.late_modules import pl
 
 MOST_REMEMBERED = 25_000
 """Instruments kept ready, some 5 KB each: more than are held, open and watched together."""

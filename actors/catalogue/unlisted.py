@@ -5,30 +5,42 @@ date that held them; instruments that are listed again are removed. Rows have no
 other instruments in time. The file is sorted by id, so a lookup is a binary search in the file and takes no memory.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-from polars.exceptions import PolarsError
-
 from onebroker.actors.catalogue.arrow_cells import Lists, OpenFile, Texts, of_kind, read_columns
 from onebroker.actors.catalogue.arrow_files import map_columns, map_frame, write_frame
+from onebroker.actors.catalogue.file_columns import INSTRUMENT_COLUMNS
 from onebroker.actors.catalogue.interface import Found, Instrument
-from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS
 from onebroker.actors.catalogue.report import UnlistedJob, UnlistedReport
 from onebroker.config.instruments import identity_from_fields
+from onebroker.config.late_modules import LateSchema, pl
 
 UNLISTED_COLUMNS = (*INSTRUMENT_COLUMNS, "last_mapping_date")
-_NUMBERS = {"strike_price": pl.Float64, "lot_size": pl.Int64, "tick_size": pl.Float64, "freeze_quantity": pl.Int64}
-"""Columns that are not texts."""
 MOST_LOOKED_THROUGH = 260
 """Most mappings read when the file is lost: about a year of mappings."""
 
-_UNREADABLE = (OSError, ValueError, PolarsError)
 _Dated = tuple[date, Path]
+
+
+INSTRUMENT_TYPES = LateSchema(
+    lambda: {
+        **dict.fromkeys(INSTRUMENT_COLUMNS, pl.String()),
+        "strike_price": pl.Float64(),
+        "lot_size": pl.Int64(),
+        "tick_size": pl.Float64(),
+        "freeze_quantity": pl.Int64(),
+    }
+)
+
+
+def _unreadable() -> tuple[type[Exception], ...]:
+    return (OSError, ValueError, pl.exceptions.PolarsError)
 
 
 class UnlistedTable:
@@ -86,7 +98,7 @@ def grow_unlisted(job: UnlistedJob, catalogue: Path, day: date) -> UnlistedRepor
         if not grown.height:
             return UnlistedReport(removed=0 if base is None else base.height, trouble="; ".join(troubles) or None)
         content_hash = write_frame(grown, Path(job.output))
-    except _UNREADABLE as error:
+    except _unreadable() as error:
         return UnlistedReport(trouble="; ".join([*troubles, str(error) or type(error).__name__]))
     before = 0 if base is None else base.height
     removed = 0 if base is None else base.join(listed, on="instrument_id", how="semi").height
@@ -105,7 +117,7 @@ def _base(job: UnlistedJob, troubles: list[str]) -> pl.DataFrame | None:
     try:
         map_unlisted(Path(job.base))
         frame = map_frame(Path(job.base))
-    except _UNREADABLE as error:
+    except _unreadable() as error:
         troubles.append(f"the file of unlisted instruments cannot be read, and is made again from the dates': {error}")
         return None
     return frame
@@ -133,8 +145,8 @@ def _grown(
     def take_mapping(dated: _Dated) -> None:
         try:
             frame = map_columns(dated[1], INSTRUMENT_COLUMNS)
-            frame = frame.with_columns(pl.col(name).cast(_NUMBERS.get(name, pl.String)) for name in INSTRUMENT_COLUMNS)
-        except _UNREADABLE as error:
+            frame = frame.with_columns(pl.col(name).cast(kind) for name, kind in INSTRUMENT_TYPES.items())
+        except _unreadable() as error:
             troubles.append(f"the mapping of {dated[0]} cannot be read: {error}")
             return
         take(frame.with_columns(last_mapping_date=pl.lit(dated[0].isoformat())))

@@ -4,6 +4,8 @@ Slow work runs in child tasks: many series are read at once, writes run one afte
 series cached before it outdated (rules 1.4.8). This includes a series that was being read during the load.
 """
 
+from __future__ import annotations
+
 import logging
 import uuid
 from collections.abc import Sequence
@@ -11,7 +13,6 @@ from datetime import date
 from pathlib import Path
 from typing import Literal, assert_never
 
-import polars as pl
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
@@ -51,6 +52,7 @@ from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import Identity
 from onebroker.config.intervals import INTERVALS
+from onebroker.config.late_modules import pl
 from onebroker.config.messages import history as sentences
 from onebroker.config.refusal import Refusal
 

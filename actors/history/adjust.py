@@ -4,16 +4,18 @@ A price of India day d is multiplied by the product of all price factors with ex
 factors. So the last price never changes, and a query that knows of no event returns the traded figures.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 
 import attrs
-import polars as pl
 
 from onebroker.actors.history.interface import INDIA_DAY, INDIA_OFFSET
 from onebroker.actors.store.durable_history import Factor
+from onebroker.config.late_modules import pl
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _DAY = INDIA_DAY

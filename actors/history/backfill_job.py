@@ -5,6 +5,8 @@ asked, the same command continues with the rest. A backfill that has done all it
 everything again.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,11 +15,11 @@ from pathlib import Path
 
 import attrs
 import msgspec
-import polars as pl
 
 from onebroker.actors.history.candle_jobs import BrokerShare, Job, Outcome, Part
 from onebroker.actors.history.selection import Selection
 from onebroker.config.intervals import DAY
+from onebroker.config.late_modules import pl
 
 MOST_REASONS = 20
 """Number of different reasons in the summary, each with its count; the report has every row."""
@@ -37,7 +39,7 @@ class BackfillOrder(msgspec.Struct, frozen=True, kw_only=True):
     """The only broker to ask; None = all brokers in service."""
     selection: Selection = Selection()
 
-    def up_to(self, today: date) -> "BackfillOrder":
+    def up_to(self, today: date) -> BackfillOrder:
         """Return the order with its last day set, at the latest today. The backfill is remembered by this order."""
         return msgspec.structs.replace(self, last=today if self.last is None else min(self.last, today))
 

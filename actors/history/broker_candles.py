@@ -3,12 +3,13 @@
 Pure; run in a worker thread.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from datetime import date
 
 import attrs
 import msgspec
-import polars as pl
 
 from onebroker.actors.history import row_checks
 from onebroker.actors.history.adjust import day_end, day_start
@@ -19,6 +20,7 @@ from onebroker.actors.store.durable_history import Factor
 from onebroker.brokers.records import Candle
 from onebroker.config.clock import from_epoch
 from onebroker.config.instruments import Identity
+from onebroker.config.late_modules import pl
 
 _PRICES = ("open", "high", "low", "close")
 

@@ -5,6 +5,8 @@ decides which broker reads what). The candles go to the history actor in parts; 
 is on disk.
 """
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
@@ -12,7 +14,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import attrs
-import polars as pl
 import trio
 
 from onebroker.actors.history.adjust import day_end, day_start
@@ -39,6 +40,7 @@ from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import ADJUSTABLE_SEGMENTS, bare_segment
 from onebroker.config.intervals import DAY, INTERVALS
+from onebroker.config.late_modules import pl
 from onebroker.config.refusal import Refusal
 
 T = TypeVar("T")

@@ -8,14 +8,14 @@ Ticks are read in short queries over time windows, whose width follows the numbe
 it in memory and delay the first byte. All these queries see the state of the store when the first one began.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-import duckdb
-import polars as pl
 import trio
 
 from onebroker.actors.history import staged_merge
@@ -29,8 +29,9 @@ from onebroker.actors.history.interface import (
     SERIES_SCHEMA,
     HistoryError,
 )
+from onebroker.actors.history.late_duckdb import duckdb
 from onebroker.actors.history.memory_release import shrink_to_rest, trim_allocator
-from onebroker.actors.history.queries import frame_of, uuid_text, within
+from onebroker.actors.history.queries import columns, frame_of, uuid_text, within
 from onebroker.actors.history.staged_merge import sql_text
 from onebroker.actors.history.tables import CANDLES, SCHEMA, TICKS, Table
 from onebroker.actors.history.tick_windows import (
@@ -42,6 +43,7 @@ from onebroker.actors.history.tick_windows import (
     tick_window,
 )
 from onebroker.actors.store.merge_result import Merged
+from onebroker.config.late_modules import pl
 from onebroker.config.sections import HistorySettings
 
 T = TypeVar("T")
@@ -63,7 +65,6 @@ READERS = 2
 
 _NAME = "history"
 """Name of the attached file."""
-_CANDLE_COLUMNS = ", ".join(CANDLE_VALUES)
 _PRICED = "(open <> 0 OR high <> 0 OR low <> 0 OR close <> 0)"
 
 
@@ -108,7 +109,7 @@ class DuckHistory:
     async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         self._reads += 1
         query = (
-            f"SELECT {_CANDLE_COLUMNS} FROM candles WHERE instrument = {uuid_text(instrument_id)} AND minutes = {int(minutes)}"
+            f"SELECT {columns(CANDLE_VALUES)} FROM candles WHERE instrument = {uuid_text(instrument_id)} AND minutes = {int(minutes)}"
             f" AND {within(start, end)} AND {_PRICED}"
         )
         return await self._call(lambda cursor: _by_time(frame_of(cursor, query, CANDLE_VALUES)))
@@ -118,12 +119,12 @@ class DuckHistory:
         where = f"FROM candles WHERE instrument = {uuid_text(instrument_id)} AND {within(start, end)}"
         stored = f"(SELECT {day} {where} AND minutes = {int(minutes)} AND {_PRICED})"
         days = f"SELECT count(*) AS days FROM (SELECT DISTINCT {day} AS day {where} AND minutes = 1) WHERE day NOT IN {stored}"
-        query = f"SELECT {_CANDLE_COLUMNS} {where} AND minutes = 1 AND {_PRICED} AND {day} NOT IN {stored}"
+        query = f"SELECT {columns(CANDLE_VALUES)} {where} AND minutes = 1 AND {_PRICED} AND {day} NOT IN {stored}"
 
         def work(cursor: duckdb.DuckDBPyConnection) -> pl.DataFrame:
             # Mostly every day has both. That is found from the times alone, in a third of the time.
             if not frame_of(cursor, days, {"days": pl.Int64()}).item():
-                return pl.DataFrame(schema=CANDLE_VALUES)
+                return pl.DataFrame(schema=dict(CANDLE_VALUES))
             return _by_time(frame_of(cursor, query, CANDLE_VALUES))
 
         return await self._call(work)

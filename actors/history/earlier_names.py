@@ -6,17 +6,19 @@ id. If both have a row of the same moment, the new id's row counts (a broker's h
 Nothing is moved: taking a rename back leaves the stored rows as they are.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from itertools import pairwise
 
 import attrs
-import polars as pl
 
 from onebroker.actors.history.adjust import day_start
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.durable_history import Factor, Rename
+from onebroker.config.late_modules import pl
 
 _ALWAYS = (-(2**62), 2**62)
 

@@ -1,12 +1,13 @@
 """Encodes frames of candles and ticks as the JSON text of answers, whole columns at a time (rules 1.2.4). Run in worker threads."""
 
+from __future__ import annotations
+
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import attrs
-import polars as pl
 
 from onebroker.actors.history.adjust import (
     IST_MICROSECONDS,
@@ -16,6 +17,7 @@ from onebroker.actors.history.adjust import (
     rounded_adjusted,
 )
 from onebroker.actors.history.interface import INDIA_DAY
+from onebroker.config.late_modules import pl
 
 ROWS_AT_ONCE = 4_000
 """Ticks encoded at once, some 3 MB of text. Half as many take a tenth longer; with more, the allocator keeps more memory."""
@@ -36,9 +38,9 @@ class EncodedCandles:
     however few it holds, and one referenced column keeps them all.
     """
 
-    days: "array[int]"
+    days: array[int]
     """The midnights in India (microseconds UTC) of the days with candles, ascending."""
-    ends: "array[int]"
+    ends: array[int]
     """For each day, the place after the comma of its last candle (as if the last candle had one too)."""
     body: bytes = attrs.field(repr=False)
 

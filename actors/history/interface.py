@@ -3,15 +3,16 @@
 Times are whole microseconds since the epoch (UTC); prices are rupees as traded, unadjusted; quantities are units.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Protocol
 
-import polars as pl
-
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.clock import IST
 from onebroker.config.intervals import INTERVALS
+from onebroker.config.late_modules import LateSchema, pl
 
 MICROSECONDS = 1_000_000
 MOST_TICKS = 20_000
@@ -22,37 +23,46 @@ INDIA_DAY = 24 * 3600 * MICROSECONDS
 
 INTERVAL_NAMES = {minutes: name for name, minutes in INTERVALS.items()}
 
-CANDLE_VALUES: dict[str, pl.DataType] = {
-    "time": pl.Int64(),
-    "open": pl.Float64(),
-    "high": pl.Float64(),
-    "low": pl.Float64(),
-    "close": pl.Float64(),
-    "volume": pl.Int64(),
-    "oi": pl.Int64(),
-}
-CANDLE_SCHEMA: dict[str, pl.DataType] = {"instrument_id": pl.String(), "minutes": pl.Int32(), **CANDLE_VALUES}
+CANDLE_VALUES = LateSchema(
+    lambda: {
+        "time": pl.Int64(),
+        "open": pl.Float64(),
+        "high": pl.Float64(),
+        "low": pl.Float64(),
+        "close": pl.Float64(),
+        "volume": pl.Int64(),
+        "oi": pl.Int64(),
+    }
+)
+CANDLE_SCHEMA = LateSchema(lambda: {"instrument_id": pl.String(), "minutes": pl.Int32(), **CANDLE_VALUES})
 """Columns of a file for `put_candles`. `minutes` is the interval (config.intervals); a day candle begins at midnight in India."""
 
-LEVELS = pl.List(pl.Struct({"price": pl.Float64, "quantity": pl.Int64, "orders": pl.Int64}))
-TICK_VALUES: dict[str, pl.DataType] = {
-    "time": pl.Int64(),
-    "broker": pl.String(),
-    "last_price": pl.Float64(),
-    "average_price": pl.Float64(),
-    "open": pl.Float64(),
-    "high": pl.Float64(),
-    "low": pl.Float64(),
-    "close": pl.Float64(),
-    "last_quantity": pl.Int64(),
-    "volume": pl.Int64(),
-    "buy_quantity": pl.Int64(),
-    "sell_quantity": pl.Int64(),
-    "oi": pl.Int64(),
-    "buy": LEVELS,
-    "sell": LEVELS,
-}
-TICK_SCHEMA: dict[str, pl.DataType] = {"instrument_id": pl.String(), "sequence": pl.Int32(), **TICK_VALUES}
+
+def levels_type() -> pl.DataType:
+    """Return the type of `buy` and `sell`."""
+    return pl.List(pl.Struct({"price": pl.Float64, "quantity": pl.Int64, "orders": pl.Int64}))
+
+
+TICK_VALUES = LateSchema(
+    lambda: {
+        "time": pl.Int64(),
+        "broker": pl.String(),
+        "last_price": pl.Float64(),
+        "average_price": pl.Float64(),
+        "open": pl.Float64(),
+        "high": pl.Float64(),
+        "low": pl.Float64(),
+        "close": pl.Float64(),
+        "last_quantity": pl.Int64(),
+        "volume": pl.Int64(),
+        "buy_quantity": pl.Int64(),
+        "sell_quantity": pl.Int64(),
+        "oi": pl.Int64(),
+        "buy": levels_type(),
+        "sell": levels_type(),
+    }
+)
+TICK_SCHEMA = LateSchema(lambda: {"instrument_id": pl.String(), "sequence": pl.Int32(), **TICK_VALUES})
 """Columns of a file for `put_ticks`; `buy` and `sell` are null when no depth was recorded. `sequence` counts the ticks of one instrument,
 time and broker from 0 (actors.history.tick_sequence).
 """
@@ -60,13 +70,15 @@ time and broker from 0 (actors.history.tick_sequence).
 CANDLE_KEY = ("instrument_id", "minutes", "time")
 TICK_KEY = ("instrument_id", "time", "broker", "sequence")
 
-SERIES_SCHEMA: dict[str, pl.DataType] = {
-    "instrument_id": pl.String(),
-    "minutes": pl.Int32(),
-    "rows": pl.Int64(),
-    "first": pl.Int64(),
-    "last": pl.Int64(),
-}
+SERIES_SCHEMA = LateSchema(
+    lambda: {
+        "instrument_id": pl.String(),
+        "minutes": pl.Int32(),
+        "rows": pl.Int64(),
+        "first": pl.Int64(),
+        "last": pl.Int64(),
+    }
+)
 """The stored series, one per row; `minutes` is null for ticks."""
 
 

@@ -1,9 +1,10 @@
 """The history store in memory, without threads: for tests under a mocked clock. It keeps the same contract as DuckDB's store."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-import polars as pl
 import trio
 
 from onebroker.actors.history.interface import (
@@ -20,6 +21,7 @@ from onebroker.actors.history.interface import (
     HistoryError,
 )
 from onebroker.actors.store.merge_result import Merged
+from onebroker.config.late_modules import pl
 
 
 class MemoryHistory:

@@ -4,11 +4,13 @@ DuckDB keeps every page that it has read, up to `[history] memory_limit`. glibc 
 Both are right while answers follow one another, and too much afterwards.
 """
 
+from __future__ import annotations
+
 import ctypes
 import sys
 from collections.abc import Callable
 
-import duckdb
+from onebroker.actors.history.late_duckdb import duckdb
 
 RESTING_LIMIT = "64MB"
 """Pages that stay at rest. Rows that wait for the next checkpoint are among them (up to 35 MB), and must not be spilled to the disk."""

@@ -6,16 +6,18 @@ a one-into-five split the traded price falls to a fifth, while an adjusted price
 broker is known to adjust for ordinary dividends.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from datetime import date
 
 import attrs
-import polars as pl
 
 from onebroker.actors.history.adjust import day_start
 from onebroker.actors.history.interface import MICROSECONDS
 from onebroker.actors.store.durable_history import Factor
+from onebroker.config.late_modules import pl
 from onebroker.config.messages import history as sentences
 
 DECISIVE = math.log(1.25) - 1e-9

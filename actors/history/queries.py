@@ -1,12 +1,15 @@
 """The parts that all queries of the history file share. Numbers and ids are part of a query's text: a prepared query is fifty times slower to Arrow."""
 
+from __future__ import annotations
+
 import uuid
+from collections.abc import Mapping
 
-import duckdb
-import polars as pl
+from onebroker.actors.history.late_duckdb import duckdb
+from onebroker.config.late_modules import pl
 
 
-def frame_of(cursor: duckdb.DuckDBPyConnection, query: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
+def frame_of(cursor: duckdb.DuckDBPyConnection, query: str, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """Return the rows of a query, in a worker thread."""
     return pl.DataFrame(cursor.sql(query)).cast(pl.Schema(schema))
 
@@ -19,3 +22,8 @@ def uuid_text(instrument_id: str) -> str:
 def within(start: int, end: int) -> str:
     """Return the condition start <= time < end."""
     return f"time >= {int(start)} AND time < {int(end)}"
+
+
+def columns(schema: Mapping[str, pl.DataType]) -> str:
+    """Return the names of a schema as SQL."""
+    return ", ".join(schema)

@@ -5,7 +5,7 @@ holiday, Muhurat's own opening. No minute is left out: a minute before the openi
 hold it if trading went on. The last candle is made of the minutes that exist.
 """
 
-import polars as pl
+from __future__ import annotations
 
 from onebroker.actors.history.interface import CANDLE_VALUES
 from onebroker.actors.history.trading_days import (
@@ -20,6 +20,7 @@ from onebroker.actors.history.trading_days import (
 )
 from onebroker.config.calendars import Calendar
 from onebroker.config.intervals import DAY_MINUTES
+from onebroker.config.late_modules import pl
 
 _GUESSED_OPENING = 15 * MINUTE
 """If a day has candles but no session in the calendar, its opening is the last quarter of an hour before its first candle."""

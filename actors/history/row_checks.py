@@ -4,19 +4,21 @@ Each wrong row is refused with its first reason, without stopping the others (ar
 (it comes as `instrument_id`); this module checks everything else.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated
 
 import attrs
 import msgspec
-import polars as pl
 
 from onebroker.actors.history.adjust import IST_MICROSECONDS
-from onebroker.actors.history.interface import CANDLE_SCHEMA, LEVELS, MICROSECONDS, TICK_SCHEMA
+from onebroker.actors.history.interface import CANDLE_SCHEMA, MICROSECONDS, TICK_SCHEMA, levels_type
 from onebroker.actors.history.row_rules import Rules, off_anchor
 from onebroker.actors.history.row_rules import prices as price_rules
 from onebroker.actors.history.trading_days import midnight
 from onebroker.config.intervals import DAY_MINUTES, INTERVALS
+from onebroker.config.late_modules import pl
 from onebroker.config.messages import history as sentences
 
 ROW = "row"
@@ -176,7 +178,7 @@ class _Depth(msgspec.Struct):
 def _depth(texts: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
     """Return `buy`, `sell` and which texts are not a valid depth. JSON is read value by value; most files have none."""
     if texts.null_count() == texts.len():
-        nothing = pl.Series("buy", [None] * texts.len(), LEVELS)
+        nothing = pl.Series("buy", [None] * texts.len(), levels_type())
         return nothing, nothing.alias("sell"), pl.Series("_wrong_depth", [False]).new_from_index(0, texts.len())
     decoder = msgspec.json.Decoder(_Depth)
     found: list[_Depth | None] = []
@@ -192,7 +194,7 @@ def _depth(texts: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
         pl.Series(
             side,
             [depth and [msgspec.structs.asdict(level) for level in getattr(depth, side)] for depth in found],
-            LEVELS,
+            levels_type(),
         )
         for side in ("buy", "sell")
     )

@@ -3,16 +3,19 @@
 Rows of files and of brokers are checked alike. If the calendar does not know a year's holidays, a candle need only begin on a whole minute.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import attrs
-import polars as pl
 
 from onebroker.actors.history import trading_days
 from onebroker.actors.history.trading_days import Market
 from onebroker.config.calendars import Calendar
 from onebroker.config.instruments import bare_segment, calendar_of
 from onebroker.config.intervals import DAY_MINUTES
+from onebroker.config.late_modules import pl
 from onebroker.config.messages import history as sentences
 
 MARKET_FIELDS = ("exchange", "segment")
@@ -20,7 +23,7 @@ MARKET_FIELDS = ("exchange", "segment")
 NEGATIVE_SEGMENTS = ("commodities", "commodity_futures")
 """Segments whose prices may be below 0, as crude oil's on 20 April 2020."""
 
-Reason = tuple[pl.Expr, str]
+Reason: TypeAlias = "tuple[pl.Expr, str]"
 """The condition of an error, and its sentence."""
 
 

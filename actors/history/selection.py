@@ -1,11 +1,12 @@
 """Chooses the instruments to read candles of: the named ones, or those that have candles already, are open, held or followed."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
 import attrs
 import msgspec
-import polars as pl
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument, Snapshot
@@ -16,6 +17,7 @@ from onebroker.actors.quotes.known_instruments import KnownInstruments
 from onebroker.actors.quotes.wanted_instruments import OwnInstruments, Session
 from onebroker.config.instruments import EXCHANGES, bare_segment, prefixed_segment
 from onebroker.config.intervals import INTERVALS
+from onebroker.config.late_modules import pl
 
 MOST_INSTRUMENTS = 10_000
 """Most instruments in one selection, some 5 KB each."""

@@ -3,11 +3,12 @@
 The merge is one transaction: after a kill, all of the file is stored or none of it. The same file a second time changes nothing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 
-import duckdb
-
+from onebroker.actors.history.late_duckdb import duckdb
 from onebroker.actors.history.tables import Table
 from onebroker.actors.store.merge_result import Merged
 

@@ -4,6 +4,8 @@ The store itself tells a market's trading days: the days on which at least half 
 candle (two of them at least). Nothing is changed; a person judges every finding.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -11,7 +13,6 @@ from datetime import date, timedelta
 from typing import Literal, TypeAlias
 
 import attrs
-import polars as pl
 import trio
 
 from onebroker.actors.history.adjust import IST_MICROSECONDS, steps
@@ -20,6 +21,7 @@ from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.durable_history import Factor, Rename
 from onebroker.config.instruments import ADJUSTABLE_SEGMENTS, Identity, bare_segment, calendar_of
 from onebroker.config.intervals import DAY_MINUTES
+from onebroker.config.late_modules import pl
 
 JUMP = 0.3
 """Largest share by which an open may differ from the close before it, after adjustment for the factors between them."""

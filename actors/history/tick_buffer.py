@@ -3,16 +3,18 @@
 A kill of the process loses the ticks not yet put: some seconds of ticks, which nothing depends on.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
-import polars as pl
 
 from onebroker.actors.history.interface import MICROSECONDS, TICK_SCHEMA
 from onebroker.actors.history.tick_sequence import TickNumbers
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.brokers.records import DepthLevel
+from onebroker.config.late_modules import pl
 
 PUT_SECONDS = 5.0
 """Seconds between two batches."""
@@ -72,8 +74,9 @@ class TickBuffer:
         del self._waiting[self._most :]
 
 
-_NO_FIT = (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError)
-"""Errors raised by a figure that fits no column, such as a quantity beyond 64 bits."""
+def _no_fit() -> tuple[type[Exception], ...]:
+    """Return the errors raised by a figure that fits no column, such as a quantity beyond 64 bits."""
+    return (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError)
 
 
 def write_ticks(entries: Sequence[Recorded], file: Path) -> list[Recorded]:
@@ -81,7 +84,7 @@ def write_ticks(entries: Sequence[Recorded], file: Path) -> list[Recorded]:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         frame, left_out = _frame(entries), list[Recorded]()
-    except _NO_FIT:
+    except _no_fit():
         fits = [_fits(entry) for entry in entries]
         left_out = [entry for entry, fit in zip(entries, fits, strict=True) if not fit]
         frame = _frame([entry for entry, fit in zip(entries, fits, strict=True) if fit])
@@ -92,7 +95,7 @@ def write_ticks(entries: Sequence[Recorded], file: Path) -> list[Recorded]:
 def _fits(entry: Recorded) -> bool:
     try:
         _frame([entry])
-    except _NO_FIT:
+    except _no_fit():
         return False
     return True
 

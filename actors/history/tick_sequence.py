@@ -5,15 +5,14 @@ So a second reading of the same file gives the same numbers, however the file is
 the later ticks replace the earlier ones.
 """
 
-import polars as pl
+from __future__ import annotations
+
+from onebroker.config.late_modules import LateSchema, pl
 
 _SERIES = ["instrument_id", "broker"]
-_SEEN: dict[str, pl.DataType] = {
-    "instrument_id": pl.String(),
-    "broker": pl.String(),
-    "_last": pl.Int64(),
-    "_count": pl.Int32(),
-}
+_SEEN = LateSchema(
+    lambda: {"instrument_id": pl.String(), "broker": pl.String(), "_last": pl.Int64(), "_count": pl.Int32()}
+)
 
 
 class TickNumbers:

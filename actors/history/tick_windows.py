@@ -3,11 +3,12 @@
 Sorting a whole range would hold it in memory and delay the first byte. The width of a window follows the number of ticks in the window before it.
 """
 
-import duckdb
-import polars as pl
+from __future__ import annotations
 
 from onebroker.actors.history.interface import MICROSECONDS, MOST_TICKS, TICK_VALUES
-from onebroker.actors.history.queries import frame_of, within
+from onebroker.actors.history.late_duckdb import duckdb
+from onebroker.actors.history.queries import columns, frame_of, within
+from onebroker.config.late_modules import LateSchema, pl
 
 FIRST_WINDOW = 60 * MICROSECONDS
 FIRST_TICKS = 500
@@ -17,8 +18,7 @@ AIMED_TICKS = MOST_TICKS * 3 // 4
 """The width of a window follows this number of ticks, so that an uneven rate seldom fills a frame."""
 MOST_WINDOW = 3660 * 24 * 3600 * MICROSECONDS
 TICK_ORDER = ("time", "broker", "sequence")
-_TICK_COLUMNS = ", ".join(TICK_VALUES)
-_STORED_TICKS: dict[str, pl.DataType] = {**TICK_VALUES, "sequence": pl.Int32()}
+_STORED_TICKS = LateSchema(lambda: {**TICK_VALUES, "sequence": pl.Int32()})
 
 
 def tick_window(
@@ -31,10 +31,10 @@ def tick_window(
     """
     source = f"FROM ticks WHERE instrument = {instrument} AND {within(start, end)}"
     if not passed and most == MOST_TICKS:
-        stored = frame_of(cursor, f"SELECT {_TICK_COLUMNS}, sequence {source} LIMIT {most}", _STORED_TICKS)
+        stored = frame_of(cursor, f"SELECT {columns(TICK_VALUES)}, sequence {source} LIMIT {most}", _STORED_TICKS)
         if stored.height < most:
             return in_order(stored).drop("sequence")
-    query = f"SELECT {_TICK_COLUMNS} {source} ORDER BY {', '.join(TICK_ORDER)} LIMIT {most} OFFSET {passed}"
+    query = f"SELECT {columns(TICK_VALUES)} {source} ORDER BY {', '.join(TICK_ORDER)} LIMIT {most} OFFSET {passed}"
     return frame_of(cursor, query, TICK_VALUES)
 
 

@@ -1,10 +1,11 @@
 """Turns ticks from the store into JSON text as they are read: never more than one frame in memory (rules 1.4.9)."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
 import attrs
-import polars as pl
 import trio
 
 from onebroker.actors.history.adjust import NO_STEPS, Steps, adjust_ticks, parts, steps
@@ -13,6 +14,7 @@ from onebroker.actors.history.encode import encode_ticks
 from onebroker.actors.history.interface import HistoryError, HistoryStore
 from onebroker.actors.history.messages import Basis
 from onebroker.actors.store.durable import Durable, DurableError
+from onebroker.config.late_modules import pl
 from onebroker.config.messages import history as sentences
 from onebroker.config.refusal import Refusal
 

@@ -5,14 +5,15 @@ Sessions that touch are one stretch (the commodity morning and evening); other s
 holiday, Muhurat). Pure; the calendar is asked once for each market and day.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import TypeAlias
 
-import polars as pl
-
 from onebroker.actors.history.interface import INDIA_DAY, INDIA_OFFSET, MICROSECONDS
 from onebroker.config.calendars import Calendar
+from onebroker.config.late_modules import pl
 
 Market: TypeAlias = tuple[str, str]
 """Exchange and calendar."""

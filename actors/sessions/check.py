@@ -6,15 +6,16 @@ In a running service, `check_session` uses the live login and the live sockets. 
 why, and the later steps are still tried.
 """
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 import attrs
-import polars as pl
 import trio
 
-from onebroker.actors.catalogue.broker_files import UNREADABLE, read_broker, told
+from onebroker.actors.catalogue.broker_files import read_broker, told, unreadable
 from onebroker.actors.catalogue.download import NO_ANSWER, name_of
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.published import Published
@@ -32,6 +33,7 @@ from onebroker.brokers.requests import BrokerError, WireResponse
 from onebroker.brokers.transport.interface import FrameStream, RoutedTransport, Transport
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import Exchange, security
+from onebroker.config.late_modules import pl
 
 ADDRESS = "address"
 """Name of the step that contacts no broker."""
@@ -184,7 +186,7 @@ async def check_instruments(context: CheckContext, access: Access) -> tuple[Step
             )
         except (BrokerError, ValueError):
             raise  # these errors already say what is wrong
-        except UNREADABLE as error:
+        except unreadable() as error:
             raise NothingCame(f"its file cannot be read ({type(error).__name__})") from error
         missing = unread | lost
         if not frame.height:

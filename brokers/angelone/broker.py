@@ -7,7 +7,6 @@ from onebroker.brokers.angelone import (
     books,
     candles,
     feed,
-    instruments,
     login,
     margins,
     order_feed,
@@ -18,6 +17,7 @@ from onebroker.brokers.angelone import (
 )
 from onebroker.brokers.angelone.values import ORDER_TYPES, VALIDITIES
 from onebroker.brokers.broker import AccountField, Broker, Cadence, Capabilities, LoginKind, logged_in_user
+from onebroker.brokers.codec.late_instruments import LateInstruments
 from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 
 _SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY), "ncdex": COMMODITY}
@@ -56,7 +56,7 @@ ANGELONE = Broker(
     orders=orders,
     books=books,
     portfolio=portfolio,
-    instruments=instruments,
+    instruments=LateInstruments("angelone"),
     quotes=quotes,
     quotes_in_service=True,
     quotes_first_on=frozenset({"ncdex"}),

@@ -23,7 +23,6 @@ from onebroker.brokers.codec.json_listings import json_columns, text_column
 from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     NSE_SHARES,
-    RAW_PREFIX,
     Basis,
     broker_words,
     by_series,
@@ -33,6 +32,7 @@ from onebroker.brokers.listings.frame import (
     told,
 )
 from onebroker.brokers.listings.mcx_contracts import trading_unit_of, units_of
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 

@@ -4,13 +4,13 @@ Source: DhanHQ v2 documentation, "Orders", not re-read by us; cadence from archi
 """
 
 from onebroker.brokers.broker import AccountField, Broker, Cadence, Capabilities, LoginKind, logged_in_user
+from onebroker.brokers.codec.late_instruments import LateInstruments
 from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.dhan import (
     books,
     by_token,
     candles,
     feed,
-    instruments,
     login,
     margins,
     order_feed,
@@ -60,7 +60,7 @@ DHAN = Broker(
     by_token=by_token,
     portfolio=portfolio,
     account_field=AccountField(name="dhanClientId", own=logged_in_user),
-    instruments=instruments,
+    instruments=LateInstruments("dhan"),
     quotes=quotes,
     quotes_in_service=True,
     candles=candles,

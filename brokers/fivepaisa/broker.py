@@ -7,13 +7,13 @@ offered. If they were, each would be sent, refused, and use up one of 50 message
 """
 
 from onebroker.brokers.broker import AccountField, AlgoField, Broker, Cadence, Capabilities, LoginKind, logged_in_user
+from onebroker.brokers.codec.late_instruments import LateInstruments
 from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.fivepaisa import (
     books,
     by_token,
     candles,
     feed,
-    instruments,
     login,
     margins,
     orders,
@@ -65,7 +65,7 @@ FIVEPAISA = Broker(
     portfolio=portfolio,
     account_field=AccountField(name="ClientCode", own=logged_in_user),
     event_account_field=AccountField(name="ClientCode", own=logged_in_user),
-    instruments=instruments,
+    instruments=LateInstruments("fivepaisa"),
     quotes=quotes,
     quotes_in_service=False,
     candles=candles,

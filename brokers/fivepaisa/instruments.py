@@ -18,7 +18,6 @@ from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     INDEX_BRANDS,
     ISIN_PATTERN,
-    RAW_PREFIX,
     Basis,
     broker_words,
     by_isin,
@@ -31,6 +30,7 @@ from onebroker.brokers.listings.frame import (
     told,
     unpacked,
 )
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 

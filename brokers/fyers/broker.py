@@ -4,13 +4,13 @@ Source: documentation "FYERS API v3", orders, not re-read by us; cadence from ar
 """
 
 from onebroker.brokers.broker import AccountField, Broker, Cadence, Capabilities, LoginKind, logged_in_user
+from onebroker.brokers.codec.late_instruments import LateInstruments
 from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.fyers import (
     books,
     by_token,
     candles,
     feed,
-    instruments,
     login,
     margins,
     order_feed,
@@ -62,7 +62,7 @@ FYERS = Broker(
     by_token=by_token,
     portfolio=portfolio,
     account_field=AccountField(name="clientId", own=logged_in_user),
-    instruments=instruments,
+    instruments=LateInstruments("fyers"),
     quotes=quotes,
     quotes_in_service=True,
     candles=candles,

@@ -21,7 +21,6 @@ from onebroker.brokers.listings.frame import (
     CURRENCY_PAIR,
     GOVERNMENT_INDEX,
     ISIN_PATTERN,
-    RAW_PREFIX,
     Basis,
     broker_words,
     by_isin,
@@ -33,6 +32,7 @@ from onebroker.brokers.listings.frame import (
     texts,
     told,
 )
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 

@@ -6,13 +6,13 @@ guess would be an order of another size. MCX positions and orders that the accou
 """
 
 from onebroker.brokers.broker import Broker, Cadence, Capabilities, LoginKind
+from onebroker.brokers.codec.late_instruments import LateInstruments
 from onebroker.brokers.codec.segments import CASH, EQUITY, offered
 from onebroker.brokers.groww import (
     books,
     by_token,
     candles,
     feed,
-    instruments,
     login,
     margins,
     orders,
@@ -51,7 +51,7 @@ GROWW = Broker(
     books=books,
     by_token=by_token,
     portfolio=portfolio,
-    instruments=instruments,
+    instruments=LateInstruments("groww"),
     quotes=quotes,
     quotes_in_service=False,
     candles=candles,

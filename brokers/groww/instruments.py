@@ -16,7 +16,6 @@ from onebroker.brokers.groww.values import BETWEEN, CASH, COMMODITY, DERIVATIVES
 from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     ISIN_PATTERN,
-    RAW_PREFIX,
     Basis,
     broker_words,
     by_isin,
@@ -29,6 +28,7 @@ from onebroker.brokers.listings.frame import (
     texts,
     told,
 )
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
 from onebroker.brokers.requests import CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 

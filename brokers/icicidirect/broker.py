@@ -7,12 +7,12 @@ sure of NSE alone; currency is refused and commodities are not offered. Cadence 
 import math
 
 from onebroker.brokers.broker import Broker, Cadence, Capabilities, LoginKind
+from onebroker.brokers.codec.late_instruments import LateInstruments
 from onebroker.brokers.codec.segments import CASH, EQUITY, offered
 from onebroker.brokers.icicidirect import (
     books,
     candles,
     feed,
-    instruments,
     login,
     margins,
     order_feed,
@@ -60,7 +60,7 @@ ICICIDIRECT = Broker(
     orders=orders,
     books=books,
     portfolio=portfolio,
-    instruments=instruments,
+    instruments=LateInstruments("icicidirect"),
     quotes=quotes,
     quotes_in_service=False,
     candles=candles,

@@ -23,7 +23,6 @@ from onebroker.brokers.icicidirect.wire import USER_AGENT
 from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     ISIN_PATTERN,
-    RAW_PREFIX,
     Basis,
     broker_words,
     by_isin,
@@ -36,6 +35,7 @@ from onebroker.brokers.listings.frame import (
     share_by_series,
     told,
 )
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
 from onebroker.brokers.listings.unpacking import unzipped
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED

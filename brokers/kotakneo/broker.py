@@ -4,12 +4,12 @@ Source: docs/brokers/kotakneo.md, section 5 (official SDK, live third-party clie
 """
 
 from onebroker.brokers.broker import AccountField, Broker, Cadence, Capabilities, LoginKind
+from onebroker.brokers.codec.late_instruments import LateInstruments
 from onebroker.brokers.codec.segments import CASH, COMMODITY, EQUITY, offered
 from onebroker.brokers.kotakneo import (
     books,
     candles,
     feed,
-    instruments,
     login,
     margins,
     order_feed,
@@ -58,7 +58,7 @@ KOTAKNEO = Broker(
     portfolio=portfolio,
     # Whether actId is the UCC of the login is not documented.
     account_field=AccountField(name="actId", own=lambda access: None),
-    instruments=instruments,
+    instruments=LateInstruments("kotakneo"),
     quotes=quotes,
     quotes_in_service=True,
     quotes_first_on=frozenset({"ncdex"}),

@@ -15,7 +15,6 @@ from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, EXCHANGES, token_of
 from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     ISIN_PATTERN,
-    RAW_PREFIX,
     Basis,
     broker_words,
     by_isin,
@@ -28,6 +27,7 @@ from onebroker.brokers.listings.frame import (
     texts,
     told,
 )
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.instruments import UNCATEGORISED
 

@@ -15,6 +15,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from onebroker.brokers.listings.index_names import with_contract_names
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
 from onebroker.brokers.listings.tick_sizes import with_sound_ticks
 from onebroker.brokers.listings.unpacking import gunzipped
 from onebroker.brokers.requests import BadAnswer
@@ -51,8 +52,6 @@ EVIDENCE_COLUMNS: dict[str, type[pl.DataType]] = {
     "unread": pl.Int64,  # the same in every row: how many rows of the files name nothing, or repeat a token
     "absent": pl.String,  # the same in every row: names of columns we read that the files lack, one a line; null = none
 }
-
-RAW_PREFIX = "raw."
 
 
 class Basis(IntEnum):

@@ -11,11 +11,14 @@ contract specifications); MCXBULLDEX of 30 also in Upstox' announcement of 27 Oc
 A size that is not here is unknown, never 1.
 """
 
+from __future__ import annotations
+
 from datetime import date
 from typing import Final
 
 import attrs
-import polars as pl
+
+from onebroker.config.late_modules import pl
 
 
 @attrs.frozen

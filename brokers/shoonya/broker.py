@@ -4,8 +4,9 @@ Sources: docs/brokers/shoonya.md, sections 4 and 5; cadence from architecture 13
 """
 
 from onebroker.brokers.broker import AccountField, AlgoField, Broker, Cadence, Capabilities, LoginKind
+from onebroker.brokers.codec.late_instruments import LateInstruments
 from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
-from onebroker.brokers.shoonya import books, candles, feed, instruments, login, margins, orders, portfolio, quotes, wire
+from onebroker.brokers.shoonya import books, candles, feed, login, margins, orders, portfolio, quotes, wire
 from onebroker.brokers.shoonya.values import ORDER_TYPES, VALIDITIES
 
 _SEGMENTS = {
@@ -47,7 +48,7 @@ SHOONYA = Broker(
     portfolio=portfolio,
     account_field=AccountField(name="actid", own=wire.account_id),
     event_account_field=AccountField(name="actid", own=wire.account_id),
-    instruments=instruments,
+    instruments=LateInstruments("shoonya"),
     quotes=quotes,
     quotes_in_service=False,
     candles=candles,

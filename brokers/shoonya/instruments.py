@@ -19,7 +19,6 @@ from onebroker.brokers.listings.frame import (
     BSE_SHARES,
     GOVERNMENT_INDEX,
     NSE_SHARES,
-    RAW_PREFIX,
     Basis,
     broker_words,
     by_series,
@@ -31,6 +30,7 @@ from onebroker.brokers.listings.frame import (
     texts,
     told,
 )
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
 from onebroker.brokers.listings.unpacking import unzipped
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.shoonya.values import EXCHANGES

@@ -4,13 +4,13 @@ Source: documentation pages "Place Order V3" and "Modify Order V3", not re-read 
 """
 
 from onebroker.brokers.broker import AccountField, AlgoField, Broker, Cadence, Capabilities, LoginKind, logged_in_user
+from onebroker.brokers.codec.late_instruments import LateInstruments
 from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.upstox import (
     books,
     by_token,
     candles,
     feed,
-    instruments,
     login,
     margins,
     order_feed,
@@ -62,7 +62,7 @@ UPSTOX = Broker(
     books=books,
     by_token=by_token,
     portfolio=portfolio,
-    instruments=instruments,
+    instruments=LateInstruments("upstox"),
     quotes=quotes,
     quotes_in_service=True,
     candles=candles,

@@ -15,7 +15,6 @@ from onebroker.brokers.codec.json_listings import json_columns, number_column, t
 from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     ISIN_PATTERN,
-    RAW_PREFIX,
     Basis,
     broker_words,
     by_isin,
@@ -27,6 +26,7 @@ from onebroker.brokers.listings.frame import (
     told,
     unpacked,
 )
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.upstox.values import (
     CASH_SEGMENTS,

@@ -4,8 +4,9 @@ Source: Kite Connect 3 documentation, orders, not re-read by us; cadence from ar
 """
 
 from onebroker.brokers.broker import AccountField, AlgoField, Broker, Cadence, Capabilities, LoginKind, logged_in_user
+from onebroker.brokers.codec.late_instruments import LateInstruments
 from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
-from onebroker.brokers.zerodha import books, candles, feed, instruments, login, margins, orders, portfolio, quotes, wire
+from onebroker.brokers.zerodha import books, candles, feed, login, margins, orders, portfolio, quotes, wire
 from onebroker.brokers.zerodha.values import ORDER_TYPES, VALIDITIES
 
 _SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY, *CURRENCY), "mcx": COMMODITY}
@@ -43,7 +44,7 @@ ZERODHA = Broker(
     orders=orders,
     books=books,
     portfolio=portfolio,
-    instruments=instruments,
+    instruments=LateInstruments("zerodha"),
     quotes=quotes,
     quotes_in_service=True,
     candles=candles,

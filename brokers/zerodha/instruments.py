@@ -16,7 +16,6 @@ from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     INDEX_BRANDS,
     NSE_SHARES,
-    RAW_PREFIX,
     Basis,
     broker_words,
     by_series,
@@ -29,6 +28,7 @@ from onebroker.brokers.listings.frame import (
     told,
 )
 from onebroker.brokers.listings.mcx_contracts import units_of
+from onebroker.brokers.listings.raw_columns import RAW_PREFIX
 from onebroker.brokers.requests import CallKind, WireRequest
 from onebroker.brokers.zerodha.values import CURRENCY_UNITS, EXCHANGES, LOT_EXCHANGES
 from onebroker.brokers.zerodha.wire import VERSION

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import partial
 
 import trio
 
@@ -10,6 +11,7 @@ from onebroker.actors.alerts.start import alert_inputs
 from onebroker.actors.health.calendar_problems import calendar_line
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.tree import Tree
+from onebroker.brokers.broker import Registry
 from onebroker.brokers.registry import build_registry
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock, awake_seconds
@@ -19,19 +21,30 @@ from onebroker.http.commands.config import settings_to_serve
 from onebroker.http.commands.exit_codes import DONE
 from onebroker.http.commands.service_process import ServiceOptions, run_service
 from onebroker.http.commands.start_facts import login_kinds, no_file_lines, start_lines
+from onebroker.http.listener.gc_pauses import imports_put_aside
 
 
 def run(parsed: argparse.Namespace) -> int:
     registry = build_registry()
-    settings, charges = settings_to_serve(parsed.config, registry)
+    with imports_put_aside():  # the codecs of the brokers in service
+        settings, charges = settings_to_serve(parsed.config, registry)
     alerts = alert_inputs(settings.alerts)
     with DataDirectory(settings.service.data_dir) as directory:
-        trio.run(_serve, settings, charges, alerts, directory, parsed.config is not None, strict_exception_groups=True)
+        trio.run(
+            partial(_serve, settings, charges, alerts, registry, directory, has_file=parsed.config is not None),
+            strict_exception_groups=True,
+        )
     return DONE
 
 
 async def _serve(
-    settings: Settings, charges: Charges, alerts: AlertInputs | None, directory: DataDirectory, has_file: bool
+    settings: Settings,
+    charges: Charges,
+    alerts: AlertInputs | None,
+    registry: Registry,
+    directory: DataDirectory,
+    *,
+    has_file: bool,
 ) -> None:
     clock = Clock(awake=awake_seconds())
 
@@ -46,7 +59,7 @@ async def _serve(
             settings=settings,
             charges=charges,
             alerts=alerts,
-            registry=build_registry(),
+            registry=registry,
             clock=clock,
             data_directory=directory,
             day_limits=True,

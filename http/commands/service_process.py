@@ -2,9 +2,10 @@
 
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date
+from importlib import import_module
 from pathlib import Path
 
 import attrs
@@ -29,6 +30,7 @@ from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.actors.store.server_address import read_address
 from onebroker.actors.tree import Tree, TreeInputs, open_tree
 from onebroker.brokers.broker import Registry
+from onebroker.brokers.registry import ByCode
 from onebroker.brokers.transport.network import open_transports
 from onebroker.config.calendars import Calendar, DocumentCalendar, JoinedCalendar, always_open, calendar_from_documents
 from onebroker.config.charges.load import age_warning, built_in_charges
@@ -48,7 +50,7 @@ from onebroker.http.lane.fast_lane import FastLane
 from onebroker.http.listener.accept_loop import TlsFiles, serve
 from onebroker.http.listener.connection_limits import Connections, raise_file_limit
 from onebroker.http.listener.connection_problems import connection_problems
-from onebroker.http.listener.gc_pauses import settle_collector
+from onebroker.http.listener.gc_pauses import imports_put_aside, settle_collector
 from onebroker.http.listener.minute_log import flush_held
 from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.metrics.registry import Metrics
@@ -92,14 +94,14 @@ class ServiceOptions:
     on_ready: OnReady | None = None
 
 
-def known_brokers(registry: Registry) -> dict[str, frozenset[str]]:
-    """Return each broker's credential keys, for reading settings."""
-    return {code: broker.all_credential_keys for code, broker in registry.items()}
+def known_brokers(registry: Registry) -> Mapping[str, frozenset[str]]:
+    """Return each broker's credential keys, for reading settings. A broker that the settings do not name is not loaded for it."""
+    return ByCode(tuple(registry), lambda code: registry[code].all_credential_keys)
 
 
-def second_hosts(registry: Registry) -> dict[str, frozenset[str]]:
+def second_hosts(registry: Registry) -> Mapping[str, frozenset[str]]:
     """Return the names of each broker's second hosts, for reading settings."""
-    return {code: frozenset(broker.endpoints.others) for code, broker in registry.items()}
+    return ByCode(tuple(registry), lambda code: frozenset(registry[code].endpoints.others))
 
 
 def document_calendar(settings: Settings) -> DocumentCalendar | None:
@@ -258,7 +260,10 @@ async def _running_tree(options: ServiceOptions, events: Events) -> AsyncIterato
         day_limits=options.day_limits,
     )
     egresses = {code: service.egress for code, service in brokers.items()}
-    async with open_transports(options.clock, egresses) as transports:
+    async with open_transports(options.clock, egresses) as transports, trio.open_nursery() as nursery:
+        nursery.start_soon(
+            trio.to_thread.run_sync, import_tables
+        )  # while the store starts; who needs tables waits for it
         inputs = TreeInputs(
             settings=settings,
             charges=options.charges,
@@ -285,6 +290,13 @@ async def _running_tree(options: ServiceOptions, events: Events) -> AsyncIterato
         finally:
             with trio.move_on_after(CLOSE_SECONDS, shield=True):
                 await history.close()
+
+
+def import_tables() -> None:
+    """Import polars and duckdb in this thread: the catalogue and the history store need both soon."""
+    with imports_put_aside():
+        import_module("polars")
+        import_module("duckdb")
 
 
 async def _check_server(store: RedisStore) -> None:

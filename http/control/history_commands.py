@@ -5,6 +5,8 @@ A running service takes them over its control socket. Without a service the comm
 them in itself. In both cases the file is complete before it is named, and may be removed after the answer.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -14,7 +16,6 @@ from typing import Any, Literal
 
 import attrs
 import msgspec
-import polars as pl
 import trio
 
 from onebroker.actors.history.history_paths import checked_file, incoming_folder
@@ -25,6 +26,7 @@ from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOu
 from onebroker.actors.store.durable import DurableError
 from onebroker.actors.store.durable_history import Factor, Rename
 from onebroker.actors.store.merge_result import Merged
+from onebroker.config.late_modules import pl
 
 Kind = Literal["candles", "ticks", "factors"]
 COMMAND = "take"

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.catalogue.builder import InProcessBuilder
+from onebroker.actors.catalogue.in_process_builder import InProcessBuilder
 from onebroker.actors.engine.context.messages import Place
 from onebroker.actors.sessions.brokers_in_service import brokers_in_service
 from onebroker.actors.sessions.messages import ExchangeRedirect

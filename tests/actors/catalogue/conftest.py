@@ -15,8 +15,8 @@ import trio
 import trio.testing
 
 from onebroker.actors.catalogue.actor import CatalogueActor
-from onebroker.actors.catalogue.builder import InProcessBuilder
 from onebroker.actors.catalogue.download import Source
+from onebroker.actors.catalogue.in_process_builder import InProcessBuilder
 from onebroker.actors.catalogue.interface import NOT_MAPPED
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.kernel.events import Events

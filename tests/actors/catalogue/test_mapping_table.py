@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from polars.exceptions import PolarsError
 
 from onebroker.actors.catalogue.arrow_files import map_frame, write_frame
+from onebroker.actors.catalogue.file_columns import INSTRUMENT_COLUMNS
 from onebroker.actors.catalogue.mapping_table import TABLE_COLUMNS, held_table, open_table, with_orders, write_table
-from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS, merge
+from onebroker.actors.catalogue.merge import merge
 from tests.support.further import searched
 
 LISTING_FIELDS = (

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue import master as reading
+from onebroker.actors.catalogue.file_columns import INSTRUMENT_COLUMNS
 from onebroker.actors.catalogue.master import PAGE_ROWS, RECORD_COLUMNS, STEP_NAMES, Master
-from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS, merge
+from onebroker.actors.catalogue.merge import merge
 from onebroker.brokers.listings.frame import listing_frame
 from onebroker.config.instruments import EXCHANGES, SEGMENTS, bare_segment
 from onebroker.config.refusal import Refusal

@@ -16,7 +16,8 @@ import trio
 from onebroker.actors.catalogue import archive, arrow_files
 from onebroker.actors.catalogue.archive import stored_report
 from onebroker.actors.catalogue.build import build_catalogue
-from onebroker.actors.catalogue.builder import BuildFailed, InProcessBuilder
+from onebroker.actors.catalogue.builder import BuildFailed
+from onebroker.actors.catalogue.in_process_builder import InProcessBuilder
 from onebroker.actors.catalogue.incoming_files import IncomingMemory
 from onebroker.actors.catalogue.messages import BuildNow
 from onebroker.actors.store.durable import DurableError, MemoryDurable

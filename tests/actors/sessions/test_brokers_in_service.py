@@ -23,7 +23,7 @@ def service(settings, *, day_limits=True):
 
 
 def test_only_enabled_brokers_of_the_settings_are_in_service_in_the_registrys_order():
-    every = {code: BrokerSettings() for code in reversed(REGISTRY)}
+    every = {code: BrokerSettings() for code in reversed(tuple(REGISTRY))}
     assert list(service(every)) == list(REGISTRY)
     assert list(service({**every, "zerodha": BrokerSettings(enabled=False)})) == [c for c in REGISTRY if c != "zerodha"]
     assert service({}) == {}

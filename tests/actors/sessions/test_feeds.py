@@ -8,7 +8,7 @@ import trio
 
 from onebroker.actors.sessions.messages import RenewStream, Watch
 from onebroker.actors.sessions.session_view import FeedView, joined
-from onebroker.brokers.registry import BROKERS
+from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
@@ -16,7 +16,7 @@ from onebroker.config.events import FeedDown, FeedUp
 from onebroker.config.exchange_documents import exchange_documents
 
 CODES = ["zerodha", "upstox"]
-NAMING = [broker.code for broker in BROKERS if broker.event_account_field is not None]
+NAMING = [broker.code for broker in build_registry().values() if broker.event_account_field is not None]
 """Brokers whose order stream names the account."""
 REAL = calendar_from_documents(exchange_documents())
 

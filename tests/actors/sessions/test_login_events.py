@@ -11,7 +11,7 @@ from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.login_events import LoginEvents
 from onebroker.actors.sessions.session_view import LoginState
 from onebroker.brokers.broker import Login, LoginKind
-from onebroker.brokers.registry import BROKERS
+from onebroker.brokers.registry import CODES
 from onebroker.brokers.requests import BrokerRefusal, NotSent, RefusalKind
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.clock import IST, Clock, from_epoch
@@ -101,7 +101,7 @@ async def test_a_broker_that_cannot_be_asked_for_a_login_is_a_failing_read_until
 # --- days with real sessions --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("code", [broker.code for broker in BROKERS])
+@pytest.mark.parametrize("code", CODES)
 async def test_from_the_start_to_the_login_every_broker_tells_that_it_is_done_once(day, told, code, autojump_clock):
     day.__init__(brokers=(code,))
     async with day.market(), day.service():

@@ -11,12 +11,12 @@ import pytest
 from onebroker.actors.sessions.pollers import codec_calls
 from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.codec.accounts import heard_of_another, same_account
-from onebroker.brokers.registry import BROKERS as REGISTERED
+from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BadAnswer, WireResponse
 from onebroker.config.clock import IST
 from tests.support.every_case import every_case
 
-BROKERS = {broker.code: broker for broker in REGISTERED}
+BROKERS = build_registry()
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 
 

@@ -19,7 +19,7 @@ from onebroker.brokers.codec.contained import OddRows
 from onebroker.brokers.fivepaisa import books as fivepaisa_books
 from onebroker.brokers.fivepaisa import by_token as fivepaisa
 from onebroker.brokers.fyers import portfolio as fyers
-from onebroker.brokers.registry import BROKERS
+from onebroker.brokers.registry import CODES, build_registry
 from onebroker.brokers.requests import BadAnswer, WireResponse
 from onebroker.config.vocabulary import Side
 from tests.support.every_case import every_case
@@ -27,7 +27,7 @@ from tests.support.ten_accounts import MONDAY_TEN, Ten, Trading, markets, snapsh
 
 ODD = {"null": None, "number": 7, "text": "x", "list": [], "flag": True}
 READS = ("orders", "trades", "positions", "holdings", "candles")
-CODES = tuple(broker.code for broker in BROKERS)
+BROKERS = build_registry()
 HELPERS = {
     ("angelone", "trades", 1): "the order book, for the tokens that trades lack",
     ("fivepaisa", "trades", 1): "the order book, for the order ids that trades lack",
@@ -201,7 +201,7 @@ ONE_QUOTE = ("groww", "shoonya")
 @every_case("code", [code for code in CODES if code not in ONE_QUOTE])
 def test_an_odd_quote_costs_itself(quoted, code, odd):
     answer, listings = quoted[code]
-    codec = next(broker for broker in BROKERS if broker.code == code).quotes
+    codec = BROKERS[code].quotes
     good = codec.parse_quotes(answer, listings)
     assert len(good) == len(listings)
     body = with_odd_quote(code, msgspec.json.decode(answer.body), ODD[odd])
@@ -218,7 +218,7 @@ def test_an_odd_quote_costs_itself(quoted, code, odd):
 
 def test_a_level_that_cannot_be_read_costs_its_quote_and_is_no_gap_in_the_depth(quoted):
     answer, listings = quoted["zerodha"]
-    codec = next(broker for broker in BROKERS if broker.code == "zerodha").quotes
+    codec = BROKERS["zerodha"].quotes
     content = msgspec.json.decode(answer.body)
     first = next(iter(content["data"].values()))
     first["depth"]["buy"][1] = None
@@ -228,7 +228,7 @@ def test_a_level_that_cannot_be_read_costs_its_quote_and_is_no_gap_in_the_depth(
 
 
 def test_dhan_s_candles_are_columns_of_which_an_odd_figure_costs_one_candle():
-    codec = next(broker for broker in BROKERS if broker.code == "dhan").candles
+    codec = BROKERS["dhan"].candles
     listing = markets()[0].listings["dhan"]
     columns = {name: [100.0, 101.0, 102.0] for name in ("open", "high", "low", "close", "volume")}
     columns["timestamp"] = [1_790_000_000, 1_790_086_400, 1_790_172_800]

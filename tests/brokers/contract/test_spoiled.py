@@ -11,12 +11,13 @@ from onebroker.brokers.codec.instrument_files import BadFiles
 from onebroker.brokers.fivepaisa import portfolio as fivepaisa
 from onebroker.brokers.icicidirect import login as icicidirect
 from onebroker.brokers.kotakneo import portfolio as kotakneo
-from onebroker.brokers.registry import BROKERS
+from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, StreamAddress, WireResponse
 from onebroker.brokers.shoonya import instruments as shoonya
 from onebroker.config.clock import IST
 from onebroker.config.money import value_paise
 
+BROKERS = build_registry()
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 TOKENS = dict.fromkeys(
     ("access_token", "session_token", "user", "session_key", "sid", "feed_token", "jwt", "api_session"), "a"
@@ -29,7 +30,7 @@ NAMES = ("update_type", "message_code", "type", "t", "Type", "kind", "ReqType", 
 
 
 def feeds():
-    for broker in BROKERS:
+    for broker in BROKERS.values():
         yield pytest.param(broker, broker.feed, id=f"{broker.code}-market")
         if broker.order_feed is not None:
             yield pytest.param(broker, broker.order_feed, id=f"{broker.code}-orders")
@@ -132,7 +133,7 @@ POSITIONS = {
 """Per broker the recorded answer, and a quantity of its rows."""
 
 
-@pytest.mark.parametrize("broker", BROKERS, ids=lambda broker: broker.code)
+@pytest.mark.parametrize("broker", BROKERS.values(), ids=lambda broker: broker.code)
 def test_a_position_row_that_cannot_be_read_hides_no_other(broker, request):
     name, quantity = POSITIONS[broker.code]
     recorded = msgspec.json.decode((request.path.parents[2] / "data" / broker.code / name).read_bytes())

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from onebroker.actors.catalogue.builder import InProcessBuilder
+from onebroker.actors.catalogue.in_process_builder import InProcessBuilder
 from onebroker.actors.health.problem import Standing
 from onebroker.actors.sessions.brokers_in_service import brokers_in_service
 from onebroker.actors.sessions.messages import ExchangeRedirect
