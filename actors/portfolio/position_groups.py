@@ -30,7 +30,7 @@ GroupKey: TypeAlias = tuple[str, str, str, str]
 """(view, product, "", instrument_id), or for an unmapped row (view, product, broker, instrument_token)."""
 
 
-class RenderedGroup(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class RenderedGroup(msgspec.Struct, frozen=True, gc=False):
     view: PositionView
     encoded: bytes
     last_price: float | None

@@ -167,7 +167,13 @@ def merge_position(owns: Sequence[Own], named: Naming, last_price: float | None)
 
 
 def _totals(owns: Sequence[Own]) -> Figures:
-    return Figures._make(map(_sum_or_none, zip(*[own.figures for own in owns], strict=True)))
+    columns = list(zip(*[own.figures for own in owns], strict=True))
+    if None not in owns[0].figures:  # then nearly always no figure of the group is None
+        try:
+            return Figures._make(map(sum, columns))
+        except TypeError:
+            pass
+    return Figures._make(map(_sum_or_none, columns))
 
 
 def _sum_or_none(figures: tuple[int | None, ...]) -> int | None:

@@ -118,15 +118,17 @@ class PositionsAssembler:
         view, total = merge_position(owns, group.naming, price)
         realized, unrealized = total.realized_paise, total.unrealized_paise
         together = None if realized is None or unrealized is None else realized + unrealized
+        # A row without a name in the catalogue is sorted by its broker's name, which may change.
+        named = group.rendered if view.symbol or view.underlying_symbol else None
         group.rendered = RenderedGroup(
-            view=view,
-            encoded=self._encoder.encode(view),
-            last_price=price,
-            sort_key=_sort_key(group.key, view, owns[0].shown.tradingsymbol),
-            realized_paise=realized or 0,
-            unrealized_paise=unrealized or 0,
-            total_paise=together or 0,
-            is_known=together is not None,
+            view,
+            self._encoder.encode(view),
+            price,
+            named.sort_key if named is not None else _sort_key(group.key, view, owns[0].shown.tradingsymbol),
+            realized or 0,
+            unrealized or 0,
+            together or 0,
+            together is not None,
         )
         if len(owns) > 1 and _differ_in_price(owns):
             self._contested.add(group)

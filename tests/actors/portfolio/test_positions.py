@@ -356,3 +356,18 @@ def test_rows_that_stayed_the_same_are_not_asked_again_whether_they_have_a_price
     changed = world.position("z1", quantity=1, last_price=6.0)
     document(world, assembler, world.slice_of("zerodha", "positions", changed, second))
     assert asked == ["z1", "z2", "z1"]
+
+
+def test_a_row_without_a_name_in_the_catalogue_is_sorted_by_the_name_its_broker_gives_now(
+    world: SimpleNamespace,
+) -> None:
+    snapshot = world.Snapshot()
+    snapshot.tokens["zerodha", "1"], snapshot.tokens["zerodha", "2"] = "unknown-1", "unknown-2"
+    assembler = PositionsAssembler(world.catalogue(snapshot))
+    for names, order in ((("A", "B"), ["1", "2"]), (("C", "B"), ["2", "1"])):
+        rows = [
+            world.position(token, instrument_token=token, tradingsymbol=name)
+            for token, name in zip(("1", "2"), names, strict=True)
+        ]
+        net = document(world, assembler, world.slice_of("zerodha", "positions", *rows))["net"]
+        assert [row["by_broker"][0]["position_key"] for row in net] == order
