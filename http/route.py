@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import attrs
 from quart import Request
@@ -39,28 +39,41 @@ class Parameter:
     kind: Kind = "string"
     required: bool = False
     minimum: int | None = None
+    """Of an array: the fewest items."""
     maximum: int | None = None
-    items: Mapping[str, object] | None = None
-    """JSON schema of an array's items; None = only `doc` describes them."""
+    """Of an array: the most items."""
+    choices: tuple[str, ...] = ()
+    """The words that it may be; the reader may take them in any case."""
+    pattern: str = ""
+    """The form of a text: a regular expression for the whole text."""
+    schema: Mapping[str, object] | None = None
+    """JSON schema in the place of the one that `kind`, the bounds, `choices` and `pattern` make."""
+    null_is_absent: bool = True
+    """Whether a null in a body counts as absent. A null for a required parameter is refused as a missing one is."""
     doc: str
     """One sentence; it includes the default."""
 
 
 @attrs.frozen(kw_only=True)
 class Answer:
-    """One status of a route. `http/openapi.py` adds 421 to every route, and 401 to every route that needs the access token. The framework
-    answers 405 and 500; no row stands for them."""
+    """One status of a route; several rows may have one status. The document adds 421 to every route, 401 to every route that needs the access
+    token, and the pages of the framework (`http/document/operations.py`)."""
 
     status: int
     doc: str
     """When the status is answered, and for a failure its sentence."""
     content_type: str = "application/json"
-    has_error: bool = True
-    """Whether a failure (400 and above) carries `error`. The failure of an order that reached a broker does not (rules 2.8)."""
-    schema: Mapping[str, object] | None = None
-    """JSON schema of a success; None = only `doc` describes it."""
+    type: Any = None
+    """The type of the body (`http/answers/`). None = a `Failure`; of a status below 400, no body."""
     example: object = None
-    """An answer that fits `schema`; None = no example."""
+    """A body that fits the type."""
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+    """Header of the answer -> what it says."""
+
+
+def failure(status: int, doc: str, sentence: str | None = None, **keys: object) -> Answer:
+    """Return the row of a failure. `sentence`: an example of `error`, where `doc` is not itself the sentence; `keys`: what stands beside it."""
+    return Answer(status=status, doc=doc, example={"error": doc if sentence is None else sentence, **keys})
 
 
 @attrs.frozen(kw_only=True)
@@ -73,6 +86,8 @@ class Route:
     token: TokenRule = TokenRule.REQUIRED
     tag: str
     """Heading in the API document."""
+    operation_id: str
+    """Its name in the API document, and in clients made from it: `place_order`. It never changes."""
     summary: str
     parameters: tuple[Parameter, ...] = ()
     list_form: tuple[Parameter, ...] = ()
@@ -80,8 +95,12 @@ class Route:
     not inside it. If the array names no other items, its items are the body of the single form."""
     only_these_keys: bool = False
     """Whether a body with any other key is refused (`http.bodies.body_keys`)."""
+    body_may_be_absent: bool = False
+    """Whether all that the body says can also be left out, or stand in the query (architecture 10)."""
     reads_only: bool = False
     """Whether the route changes nothing though its method is not GET: the list form of a read."""
+    examples: Mapping[str, object] = attrs.field(factory=dict)
+    """Name -> a body that is accepted."""
     answers: tuple[Answer, ...]
 
     @property

@@ -54,9 +54,13 @@ class BookFilter:
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """The page of a filtered answer."""
+
     matched: int
+    """Entries that match, on all pages."""
     returned: int
     cursor: int
+    """Matching entries that were skipped."""
     next_cursor: int | None
     """Null on the last page."""
 

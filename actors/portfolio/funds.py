@@ -21,6 +21,8 @@ SEGMENTS = ("equity", "derivatives", "currency", "commodity")
 
 
 class FundsSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """Rupees, of all brokers that are `ok` or `stale` together."""
+
     total_balance: float
     """available_balance + margin_utilized."""
     available_balance: float
@@ -32,17 +34,23 @@ class FundsSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FundsPnl(msgspec.Struct, frozen=True, kw_only=True):
+    """Rupees, as the brokers show them with their funds."""
+
     realized: float
     unrealized: float
 
 
 class MarginBreakdown(msgspec.Struct, frozen=True, kw_only=True):
+    """Rupees."""
+
     span_margin: float
     exposure_margin: float
     other_margin: float
 
 
 class CashMovement(msgspec.Struct, frozen=True, kw_only=True):
+    """Rupees."""
+
     pay_in_today: float
     pay_out_today: float
     uncleared_funds: float
@@ -50,7 +58,10 @@ class CashMovement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SegmentFunds(msgspec.Struct, frozen=True, kw_only=True):
+    """Rupees of one segment."""
+
     available_balance: float
+    """Of a broker that reports free cash by product: the smallest of these figures."""
     margin_utilized: float
     span_margin: float
     exposure_margin: float

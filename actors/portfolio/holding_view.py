@@ -27,19 +27,25 @@ class HoldingView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """An element of `holdings`, fields in the order of rules 1.2.5."""
 
     instrument_id: str | None
+    """Null when the catalogue does not know the broker's token."""
     isin: str | None
     symbol: str
     exchange: str
     segment: str | None
+    """Null like `instrument_id`."""
     quantity: int
     """Units of all buckets together: settled, T1, margin trading."""
     average_price: float | None
     """invested_value / quantity; null when a broker does not report the cost of a bucket."""
     invested_value: float | None
+    """Rupees; each bucket at its own average price."""
     last_price: float | None
+    """Rupees; null while no price is known."""
     current_value: float | None
+    """quantity x last_price."""
     pnl: HoldingPnl
     collateral_quantity: int
+    """Pledged units, which `quantity` includes."""
 
 
 class Company(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -28,7 +28,9 @@ class HoldingsSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Sums over the rows for which the figure is known."""
 
     holdings_count: int
+    """Rows of `holdings`."""
     total_investment: float
+    """Rupees, like the other sums."""
     total_current_value: float
     total_unrealized_pnl: float
 

@@ -1,6 +1,7 @@
 """The order book: today's orders at every broker (rules 2.2.2, 2.2.4). Pure."""
 
 import math
+from typing import Annotated
 
 import msgspec
 
@@ -12,7 +13,8 @@ from onebroker.actors.portfolio.order_owners import LegIndex, LegOwner
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import OrderRow
 from onebroker.config.money import quotient, scaled
-from onebroker.config.vocabulary import OrderStatus, is_finished
+from onebroker.config.schema_marks import known_words
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity, is_finished
 
 _PLACES = 8
 """Decimals with which averages are added up: only the sum is rounded (rules 2.2.4), not its parts."""
@@ -22,44 +24,63 @@ class OrderView(msgspec.Struct, frozen=True, gc=False):
     """An element of `orders`, fields in the order of rules 2.2.2."""
 
     broker: str
+    """Broker code."""
     order_id: str
+    """The broker's own id, which modify and cancel take."""
     exchange_order_id: str | None
     parent_order_id: str | None
-    status: str
+    """The broker's own id of the order that this order belongs to."""
+    status: Annotated[str, known_words(OrderStatus)]
+    """COMPLETE, CANCELLED, REJECTED and EXPIRED are final. A broker's unknown word passes through upper-cased."""
     status_message: str | None
+    """The broker's words."""
     id: str
     """The broker's own name of the instrument, the same as `instrument_token`. The rules list both, with `tradingsymbol`, as the broker's own
     naming. Without this, brokers with only one such name would leave one of the fields empty."""
     instrument_token: str
     tradingsymbol: str
     exchange: str
-    transaction_type: str
-    product: str
-    order_type: str
-    validity: str
+    """The broker's own exchange code, such as NSE_EQ."""
+    transaction_type: Annotated[str, known_words(Side)]
+    product: Annotated[str, known_words(Product)]
+    """A broker's unknown word passes through upper-cased. The same holds for order_type and validity."""
+    order_type: Annotated[str, known_words(OrderType)]
+    validity: Annotated[str, known_words(Validity)]
     quantity: int
+    """Units, like the other quantities."""
     filled_quantity: int
     pending_quantity: int
     cancelled_quantity: int
     disclosed_quantity: int
     price: float
+    """Rupees; 0 of an order without a limit."""
     trigger_price: float
+    """Rupees; 0 of an order without a trigger."""
     average_price: float
+    """Rupees for one unit that filled; 0 while nothing has."""
     order_timestamp: str | None
+    """ISO 8601 with the offset of India."""
     exchange_timestamp: str | None
     tag: str | None
+    """The caller's tag."""
     instrument_id: str | None
+    """Null when the catalogue does not know the broker's token."""
     engine_parent_id: str | None
+    """The engine's parent that placed the order; null, like the next three fields, for an order placed elsewhere."""
     synthetic_type: str | None
+    """`simple` or `plan`. The type that was asked for is the parent's `routed_from`."""
     intent_id: str | None
     leg_role: str | None
+    """The part of the plan, such as `root.each_fill.children.0`; `entry` for a simple order."""
 
 
 class OrderSummary(msgspec.Struct, frozen=True, kw_only=True):
     count: int
+    """Orders of the day, whatever the filters."""
     by_status: dict[str, int]
     """Known statuses in the order of the rules, then passed-through statuses by name; only statuses that occur."""
     filled_value: float
+    """Rupees: the sum of filled quantity x average price."""
 
 
 class OrderBook:

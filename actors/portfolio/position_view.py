@@ -5,7 +5,7 @@ report is null in the merged row, never a stand-in. `by_broker` shows each broke
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias, cast
+from typing import Annotated, NamedTuple, TypeAlias, cast
 
 import msgspec
 
@@ -13,6 +13,7 @@ from onebroker.actors.portfolio.broker_prices import price_or_none
 from onebroker.brokers.records import PositionRow
 from onebroker.config.instruments import Identity, price_places
 from onebroker.config.money import paise, quotient, round_half_up, rupees, scaled, value_paise
+from onebroker.config.schema_marks import schema_of
 from onebroker.config.vocabulary import POSITION_PRODUCTS, pass_through
 
 _UNMAPPED_PLACES = 4
@@ -35,7 +36,9 @@ class BrokerPosition(msgspec.Struct, frozen=True, gc=False):
     instrument_token: str
     tradingsymbol: str
     quantity: int | None
+    """Units, signed: below zero for a short position."""
     average_price: float | None
+    """Rupees."""
     pnl: PositionPnl
     contracts: int | msgspec.UnsetType = msgspec.UNSET
     """Only when `quantity` is null: the broker's signed quantity, in contracts whose units are not known."""
@@ -92,7 +95,9 @@ class PositionView(msgspec.Struct, frozen=True, gc=False):
     buy_quantity: int | None
     sell_quantity: int | None
     buy_value: float | None
+    """Rupees."""
     sell_value: float | None
+    """Rupees."""
     buy_average: float | None
     sell_average: float | None
     average_price: float | None
@@ -103,7 +108,7 @@ class PositionView(msgspec.Struct, frozen=True, gc=False):
     """The brokers' own figure; null when their figures differ."""
     overnight_quantity: int | None
     pnl: PositionPnl
-    by_broker: tuple[msgspec.Raw, ...]
+    by_broker: tuple[Annotated[msgspec.Raw, schema_of("BrokerPosition")], ...]
     """Each broker's own row, a `BrokerPosition` as JSON."""
 
 

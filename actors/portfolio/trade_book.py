@@ -1,6 +1,7 @@
 """The trade book: today's trades at every broker (rules 2.2.3, 2.2.4). Pure."""
 
 import math
+from typing import Annotated
 
 import msgspec
 
@@ -12,30 +13,40 @@ from onebroker.actors.portfolio.order_owners import LegIndex, LegOwner
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import TradeRow
 from onebroker.config.money import rupees, value_paise
-from onebroker.config.vocabulary import Side
+from onebroker.config.schema_marks import known_words
+from onebroker.config.vocabulary import Product, Side
 
 
 class TradeView(msgspec.Struct, frozen=True, gc=False):
     """An element of `trades`, fields in the order of rules 2.2.3."""
 
     broker: str
+    """Broker code."""
     trade_id: str
     order_id: str
+    """The broker's own id of the order."""
     exchange_order_id: str | None
     exchange_trade_id: str | None
     instrument_id: str | None
+    """Null when the catalogue does not know the broker's token."""
     instrument_token: str
     tradingsymbol: str
     exchange: str
-    transaction_type: str
-    product: str
+    """The broker's own exchange code, such as NSE_EQ."""
+    transaction_type: Annotated[str, known_words(Side)]
+    product: Annotated[str, known_words(Product)]
+    """A broker's unknown word passes through upper-cased."""
     quantity: int
+    """Units."""
     price: float
+    """Rupees."""
     value: float
     """quantity x price, rounded to paise."""
     trade_timestamp: str | None
+    """As the broker writes it; so times can be compared only within one broker."""
     exchange_timestamp: str | None
     engine_parent_id: str | None
+    """The engine's parent that placed the order; null, like the next three fields, for an order placed elsewhere."""
     synthetic_type: str | None
     intent_id: str | None
     leg_role: str | None
@@ -43,7 +54,9 @@ class TradeView(msgspec.Struct, frozen=True, gc=False):
 
 class TradeSummary(msgspec.Struct, frozen=True, kw_only=True):
     count: int
+    """Trades of the day, whatever the filters."""
     buy_value: float
+    """Rupees, like the other values."""
     sell_value: float
     total_value: float
 

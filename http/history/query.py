@@ -20,7 +20,9 @@ from onebroker.http import parse
 from onebroker.http.history.moments import microseconds, read_moment
 from onebroker.http.route import Parameter
 
-INTERVAL = Parameter(name="interval", place="query", required=True, doc=f"One of {', '.join(INTERVALS)}.")
+INTERVAL = Parameter(
+    name="interval", place="query", required=True, choices=tuple(INTERVALS), doc=f"One of {', '.join(INTERVALS)}."
+)
 FROM = Parameter(name="from", place="query", kind="date", doc="First India calendar day; with `to`, or give `days`.")
 TO = Parameter(name="to", place="query", kind="date", doc="Last India calendar day, included.")
 DAYS = Parameter(

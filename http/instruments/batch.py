@@ -20,20 +20,35 @@ from quart.wrappers import Response
 
 from onebroker.config.messages import instruments as sentences
 from onebroker.config.refusal import Refusal
+from onebroker.config.schema_marks import COMPONENTS
 from onebroker.http import parse, refusals, render
+from onebroker.http.answers.shared import SHARE
 from onebroker.http.bodies import long_body_in
 from onebroker.http.bodies.long_body_out import array_answer
-from onebroker.http.instruments.schemas import ITEM
-from onebroker.http.route import Answer, Parameter
+from onebroker.http.route import Parameter, failure
 
 INSTRUMENTS = Parameter(
-    name="instruments", place="body", kind="array", required=True, items=ITEM,
+    name="instruments", place="body", kind="array", required=True,
+    schema={"type": "array", "minItems": 1, "items": {"$ref": COMPONENTS + "InstrumentNamed"}},
     doc="Each named by `instrument_id`, or by `exchange`, `segment` and the identity fields; the spellings may be mixed.",
 )  # fmt: skip
-BODY_ANSWER = Answer(
-    status=400,
-    doc=f"{sentences.BODY_FORM}; {sentences.INSTRUMENTS_FORM}; {sentences.must_be_scalar('<name>')}; "
+TWO_NAMED = [
+    {"instrument_id": SHARE["instrument_id"]},
+    {
+        "exchange": "nse",
+        "segment": "equity_options",
+        "underlying_symbol": "INFY",
+        "expiry_date": "2026-12-29",
+        "strike_price": 1500,
+        "option_type": "CE",
+    },
+]
+"""An example of the list."""
+BODY_ANSWER = failure(
+    400,
+    f"{sentences.BODY_FORM}; {sentences.INSTRUMENTS_FORM}; {sentences.must_be_scalar('<name>')}; "
     "what the GET form says of a shared parameter",
+    sentences.INSTRUMENTS_FORM,
 )
 BLOCK_ITEMS = 64
 """Entries made before the first of them is sent."""

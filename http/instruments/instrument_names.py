@@ -26,19 +26,30 @@ from onebroker.config.instruments import (
 from onebroker.config.messages import instruments as sentences
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
+from onebroker.config.schema_marks import COMPONENTS
 from onebroker.http import parse
 from onebroker.http.route import Parameter
 
 INSTRUMENT_ID = Parameter(
-    name="instrument_id", place="query", doc="The instrument's UUID; when given, it is used alone."
+    name="instrument_id",
+    place="query",
+    schema={"type": "string", "format": "uuid"},
+    doc="The instrument's UUID; when given, it is used alone.",
 )
-EXCHANGE = Parameter(name="exchange", place="query", doc=f"One of {', '.join(EXCHANGES)}.")
-SEGMENT = Parameter(name="segment", place="query", doc="Segment of the exchange, with or without its prefix.")
+EXCHANGE = Parameter(
+    name="exchange", place="query", choices=tuple(map(str, EXCHANGES)), doc=f"One of {', '.join(EXCHANGES)}."
+)
+SEGMENT = Parameter(
+    name="segment",
+    place="query",
+    schema={"$ref": COMPONENTS + "SegmentGiven"},
+    doc="Segment of the exchange, with or without its prefix.",
+)
 SYMBOL = Parameter(name="symbol", place="query", doc="For a security.")
 UNDERLYING = Parameter(name="underlying_symbol", place="query", doc="For a future or an option.")
 EXPIRY = Parameter(name="expiry_date", place="query", kind="date", doc="For a future or an option.")
 STRIKE = Parameter(name="strike_price", place="query", kind="number", doc="For an option, in rupees.")
-OPTION_TYPE = Parameter(name="option_type", place="query", doc="For an option: CE or PE.")
+OPTION_TYPE = Parameter(name="option_type", place="query", choices=("CE", "PE"), doc="For an option: CE or PE.")
 
 PARAMETERS = (INSTRUMENT_ID, EXCHANGE, SEGMENT, SYMBOL, UNDERLYING, EXPIRY, STRIKE, OPTION_TYPE)
 ALL = "all"

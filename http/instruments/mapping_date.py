@@ -7,9 +7,10 @@ from quart.wrappers import Response
 from onebroker.actors.catalogue.interface import Snapshot
 from onebroker.actors.catalogue.messages import GetSnapshot
 from onebroker.config.messages import instruments as sentences
+from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.http.instruments.instrument_names import mapped
-from onebroker.http.route import Answer, Parameter
+from onebroker.http.route import Parameter, failure
 from onebroker.http.services import InstrumentServices
 
 ASK_SECONDS = 10.0
@@ -20,12 +21,13 @@ DATE = Parameter(
     doc="Answer from the latest mapping on or before this day; the latest when not given.",
 )  # fmt: skip
 
-NEVER_MAPPED = Answer(status=503, doc=sentences.NEVER_MAPPED)
+HEADER = {"X-Mapping-Date": "YYYY-MM-DD: the mapping that answered."}
+NEVER_MAPPED = failure(503, sentences.NEVER_MAPPED)
 DATE_ANSWERS = (
-    Answer(status=404, doc=sentences.nothing_mapped_by("<date>")),
+    failure(404, sentences.nothing_mapped_by("<date>"), sentences.nothing_mapped_by("2020-01-01")),
     NEVER_MAPPED,
-    Answer(status=503, doc=sentences.file_unreadable("<date>")),
-    Answer(status=504, doc="An older mapping could not be opened in time."),
+    failure(503, sentences.file_unreadable("<date>"), sentences.file_unreadable("2026-11-20")),
+    failure(504, "An older mapping could not be opened in time.", shared.late("the catalogue did not answer in time")),
 )
 
 

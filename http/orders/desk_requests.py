@@ -22,6 +22,10 @@ HALT_SECONDS = 30.0
 """A halt waits for messages that are just leaving, and both halt and resume wait until SQLite has stored them."""
 
 
+LATE = (shared.late("the desk did not answer in time"),)
+"""An example of the sentence of a 504."""
+
+
 def change_seconds(orders: OrderServices) -> float:
     """Return the seconds that a change or a parent's cancel may take on top of the broker's own time."""
     return CHANGE_SECONDS + orders.settings.engine_wait_seconds

@@ -1,4 +1,5 @@
-"""`/openapi.json` and `/docs`: the route table, shown to programs and to people. They need no token, because they hold no data."""
+"""`/openapi.json`, `/asyncapi.json` and `/docs`: the route table and the stream, shown to programs and to people. They need no token, because they
+hold no data."""
 
 import base64
 import hashlib
@@ -10,7 +11,10 @@ from quart import Request
 from quart.wrappers import Response
 
 from onebroker.http import render
-from onebroker.http.openapi import openapi_document
+from onebroker.http.answers import session as answers
+from onebroker.http.document.asyncapi import asyncapi_document
+from onebroker.http.document.made_once import MadeOnce
+from onebroker.http.document.openapi import openapi_document
 from onebroker.http.route import Answer, Route, TokenRule
 from onebroker.http.services import Services
 
@@ -36,10 +40,13 @@ _RULES = {
 
 
 def describing(others: tuple[Route, ...]) -> tuple[Route, ...]:
-    """Return the two rows whose answers describe `others` and the two rows themselves."""
+    """Return the rows whose answers describe `others` and these rows themselves."""
 
     async def openapi(request: Request, services: Services) -> Response:
-        return render.encoded(document)
+        return render.encoded(await described_routes.body())
+
+    async def asyncapi(request: Request, services: Services) -> Response:
+        return render.encoded(await described_stream.body())
 
     async def docs(request: Request, services: Services) -> Response:
         answer = render.text_answer(page, "text/html; charset=utf-8")
@@ -53,8 +60,23 @@ def describing(others: tuple[Route, ...]) -> tuple[Route, ...]:
             handler=openapi,
             token=TokenRule.OPEN,
             tag="documents",
+            operation_id="get_openapi",
             summary="This API as an OpenAPI document",
-            answers=(Answer(status=200, doc="OpenAPI 3.1"),),
+            answers=(
+                Answer(status=200, doc="OpenAPI 3.1", type=answers.DescribedRoutes, example=answers.ROUTES_EXAMPLE),
+            ),
+        ),
+        Route(
+            method="GET",
+            path="/asyncapi.json",
+            handler=asyncapi,
+            token=TokenRule.OPEN,
+            tag="documents",
+            operation_id="get_asyncapi",
+            summary="The messages of the stream as an AsyncAPI document",
+            answers=(
+                Answer(status=200, doc="AsyncAPI 3.0", type=answers.DescribedStream, example=answers.STREAM_EXAMPLE),
+            ),
         ),
         Route(
             method="GET",
@@ -62,12 +84,23 @@ def describing(others: tuple[Route, ...]) -> tuple[Route, ...]:
             handler=docs,
             token=TokenRule.OPEN,
             tag="documents",
+            operation_id="get_docs",
             summary="This API as a page",
-            answers=(Answer(status=200, doc="A page without scripts", content_type="text/html"),),
+            answers=(
+                Answer(
+                    status=200,
+                    doc="A page without scripts",
+                    content_type="text/html",
+                    type=str,
+                    example="<!doctype html><html lang=en><title>onebroker API</title>",
+                ),
+            ),
         ),
     )
-    document = msgspec.json.encode(openapi_document((*others, *rows)))
-    page = _page((*others, *rows))
+    every = (*others, *rows)
+    described_routes = MadeOnce(lambda: msgspec.json.encode(openapi_document(every)))
+    described_stream = MadeOnce(lambda: msgspec.json.encode(asyncapi_document()))
+    page = _page(every)
     return rows
 
 
@@ -79,7 +112,8 @@ def _page(routes: tuple[Route, ...]) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>onebroker API</title>'
         f"<style>{_STYLE}</style></head><body><h1>onebroker API</h1>"
-        '<p>The same as a document for programs: <a href="/openapi.json">openapi.json</a></p>'
+        '<p>The same as a document for programs: <a href="/openapi.json">openapi.json</a>, and of the stream: '
+        '<a href="/asyncapi.json">asyncapi.json</a></p>'
         f"{sections}</body></html>"
     )
 

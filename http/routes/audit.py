@@ -15,9 +15,10 @@ from onebroker.config.messages import history as history_texts
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
+from onebroker.http.answers import audit as answers
 from onebroker.http.bodies import body_keys
 from onebroker.http.history.moments import read_moment
-from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.services import Services
 
 USUAL_LINES = 200
@@ -29,7 +30,7 @@ LIMIT = Parameter(
     name="limit", place="query", kind="integer", minimum=1, maximum=1000, doc=f"Most lines of one answer; {USUAL_LINES} when absent."
 )  # fmt: skip
 PARENT = Parameter(
-    name="parent", place="query", doc="UUID: only lines of this parent, with its legs, and with the requests and intents that led to them."
+    name="parent", place="query", schema={"type": "string", "format": "uuid"}, doc="UUID: only lines of this parent, with its legs, and with the requests and intents that led to them."
 )  # fmt: skip
 
 
@@ -81,26 +82,13 @@ def _encoded(folder: Path, place: Place, *, limit: int, since: str, parent: str 
     return b'{"lines":[' + b",".join(page.lines) + b"]," + end[1:]
 
 
-_LINE = {
-    "n": 41,
-    "at": "2026-11-25T09:15:00.123+05:30",
-    "previous": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    "event": "request.asked",
-    "request": "4f1c09a2b7d3",
-    "who": "token",
-    "address": "127.0.0.1",
-    "method": "DELETE",
-    "path": "/api/orders/cancel?order_id=251125000012345",
-    "hash": "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
-}
-_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
-
 ROUTES = (
     Route(
         method="GET",
         path="/api/audit",
         handler=audit,
         tag="audit",
+        operation_id="get_audit",
         summary="The lines of the audit: what was asked, decided, sent, answered and filled",
         parameters=(FROM, CURSOR, LIMIT, PARENT),
         answers=(
@@ -109,32 +97,16 @@ ROUTES = (
                 doc="`{lines, cursor, more}`, oldest first. `lines` are events (docs/events.md) with their place in the chain (docs/audit.md). "
                 "`cursor` is for the next request, also at the present end; `more` says whether lines after it may be there now. With `parent` "
                 "an answer may have fewer lines than `limit`, or none, though there are more.",
-                schema={
-                    "type": "object",
-                    "required": ["lines", "cursor", "more"],
-                    "properties": {
-                        "lines": {
-                            "type": "array",
-                            "items": {
-                                "type": "object",
-                                "required": ["n", "at", "previous", "event", "hash"],
-                                "properties": {
-                                    "n": _NUMBER, "at": _TEXT, "previous": _TEXT, "event": _TEXT, "hash": _TEXT,
-                                },
-                            },
-                        },
-                        "cursor": _TEXT,
-                        "more": {"type": "boolean"},
-                    },
-                },
-                example={"lines": [_LINE], "cursor": "2026-11-25.18112", "more": False},
+                type=answers.AuditPage,
+                example=answers.EXAMPLE,
             ),
-            Answer(
-                status=400,
-                doc=f"{history_texts.must_be_moment(FROM.name)} / {texts.CURSOR_UNKNOWN} / {texts.PARENT_ID} / "
+            failure(
+                400,
+                f"{history_texts.must_be_moment(FROM.name)} / {texts.CURSOR_UNKNOWN} / {texts.PARENT_ID} / "
                 f"{shared.must_be_between(LIMIT.name, 1, 1000)} / {shared.must_be_given_once('<name>')}",
+                texts.CURSOR_UNKNOWN,
             ),
-            Answer(status=503, doc=texts.unreadable("<error>")),
+            failure(503, texts.unreadable("<error>"), texts.unreadable("Input/output error")),
         ),
     ),
 )  # fmt: skip

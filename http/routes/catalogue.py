@@ -14,11 +14,13 @@ from onebroker.config.instruments import EXCHANGES, IDENTITY_FIELDS, SEGMENT_SHA
 from onebroker.config.messages import instruments as sentences
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
+from onebroker.config.schema_marks import COMPONENTS
 from onebroker.http import parse, render
+from onebroker.http.answers import instruments as answers
 from onebroker.http.bodies.long_body_out import array_answer
-from onebroker.http.instruments import instrument_names, mapping_date, schemas
+from onebroker.http.instruments import instrument_names, mapping_date
 from onebroker.http.instruments.mapping_date import DATE
-from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.services import Services
 
 EXCHANGE = attrs.evolve(instrument_names.EXCHANGE, required=True)
@@ -91,10 +93,11 @@ async def search(request: Request, services: Services) -> Response:
     return mapping_date.dated(render.json_answer(answer), snapshot)
 
 
-_FILTER_REFUSED = Answer(
-    status=400,
-    doc=f"{shared.is_required('exchange')}; {sentences.exchange_unknown(EXCHANGES)}; {shared.is_required('segment')}; "
+_FILTER_REFUSED = failure(
+    400,
+    f"{shared.is_required('exchange')}; {sentences.exchange_unknown(EXCHANGES)}; {shared.is_required('segment')}; "
     f"{sentences.segment_unknown('<segment>', '<exchange>')}; {shared.must_be_date('date')}",
+    shared.is_required("exchange"),
 )
 
 ROUTES = (
@@ -103,13 +106,15 @@ ROUTES = (
         path="/api/instruments/segments",
         handler=segments,
         tag="instruments",
+        operation_id="get_segments",
         summary="Which segments hold instruments, and how many",
         answers=(
             Answer(
                 status=200,
                 doc="Of the latest mapping, in the fixed order of segments",
-                schema=schemas.SEGMENTS_ANSWER,
-                example=schemas.SEGMENTS_EXAMPLE,
+                type=answers.SegmentList,
+                example=answers.SEGMENTS_EXAMPLE,
+                headers=mapping_date.HEADER,
             ),
             mapping_date.NEVER_MAPPED,
         ),
@@ -119,10 +124,17 @@ ROUTES = (
         path="/api/instruments/master",
         handler=master,
         tag="instruments",
+        operation_id="get_master",
         summary="All instruments, or those of an exchange or segment",
         parameters=(
-            attrs.evolve(EXCHANGE, doc=f"One of {', '.join(EXCHANGES)}, or all."),
-            attrs.evolve(SEGMENT, doc="Segment of the exchange, with or without its prefix, or all."),
+            attrs.evolve(
+                EXCHANGE, choices=(*map(str, EXCHANGES), "all"), doc=f"One of {', '.join(EXCHANGES)}, or all."
+            ),
+            attrs.evolve(
+                SEGMENT,
+                schema={"$ref": COMPONENTS + "SegmentOrAll"},
+                doc="Segment of the exchange, with or without its prefix, or all.",
+            ),
             DATE,
         ),
         answers=(
@@ -130,11 +142,12 @@ ROUTES = (
                 status=200,
                 doc="One array, streamed; header `X-Mapping-Date` says which mapping answered. A failure once it has "
                 "begun ends the array early: count what arrives against `/api/instruments/segments`",
-                schema=schemas.listed(schemas.RECORD),
-                example=[schemas.RECORD_EXAMPLE],
+                type=list[answers.InstrumentRecord],
+                example=[answers.RECORD_EXAMPLE],
+                headers=mapping_date.HEADER,
             ),
             _FILTER_REFUSED,
-            Answer(status=400, doc=sentences.ONE_SEGMENT_ONE_EXCHANGE),
+            failure(400, sentences.ONE_SEGMENT_ONE_EXCHANGE),
             *mapping_date.DATE_ANSWERS,
         ),
     ),
@@ -143,6 +156,7 @@ ROUTES = (
         path="/api/instruments/search",
         handler=search,
         tag="instruments",
+        operation_id="search_instruments",
         summary="Instruments of one segment by part of their symbol or underlying",
         parameters=(EXCHANGE, SEGMENT, QUERY, LIMIT, DATE),
         answers=(
@@ -150,14 +164,16 @@ ROUTES = (
                 status=200,
                 doc="A symbol that equals `query` first, then those that begin with it, then those that contain it; within "
                 "each by symbol, expiry, strike, option type. `matched` counts all, also beyond `limit`",
-                schema=schemas.SEARCH_ANSWER,
-                example=schemas.SEARCH_EXAMPLE,
+                type=answers.Search,
+                example=answers.SEARCH_EXAMPLE,
+                headers=mapping_date.HEADER,
             ),
             _FILTER_REFUSED,
-            Answer(
-                status=400,
-                doc=f"{shared.is_required('query')}; {shared.must_be_whole_number('limit')}; "
+            failure(
+                400,
+                f"{shared.is_required('query')}; {shared.must_be_whole_number('limit')}; "
                 f"{shared.must_be_between('limit', 1, 200)}",
+                shared.must_be_between("limit", 1, 200),
             ),
             *mapping_date.DATE_ANSWERS,
         ),

@@ -4,10 +4,11 @@ token, and figures for Prometheus with the token or the metrics token."""
 from quart import Request
 from quart.wrappers import Response
 
-from onebroker.actors.health.problem import ProblemKind, Standing
-from onebroker.config.calendars import DayState
+from onebroker.actors.health.problem import Standing
 from onebroker.config.clock import from_epoch, local_text
 from onebroker.http import render
+from onebroker.http.answers import health as answers
+from onebroker.http.answers.session import ALIVE_EXAMPLE, Alive
 from onebroker.http.route import Answer, Route, TokenRule
 from onebroker.http.services import Services
 
@@ -62,76 +63,6 @@ async def figures(request: Request, services: Services) -> Response:
     return render.plain_answer(body, content_type)
 
 
-_TEXT: dict[str, object] = {"type": "string"}
-_MAYBE_TEXT: dict[str, object] = {"type": ["string", "null"]}
-_PROBLEM: dict[str, object] = {
-    "type": "object",
-    "required": ["what", "broker", "since", "do", "kind", "subject"],
-    "properties": {
-        "what": {**_TEXT, "description": "What is wrong, with the broker's words where there are such."},
-        "broker": {**_MAYBE_TEXT, "description": "Broker code; null: it is not of one broker."},
-        "since": {**_TEXT, "description": "Since when it is wrong, as far as that is known, in Indian time."},
-        "do": {**_TEXT, "description": "What the reader can do."},
-        "kind": {"type": "string", "enum": [kind.value for kind in ProblemKind]},
-        "subject": {**_MAYBE_TEXT, "description": "Tells problems of one kind and broker apart."},
-    },
-}
-_CRASH: dict[str, object] = {
-    "type": "object",
-    "required": ["actor", "error", "count", "at", "last_message"],
-    "properties": {
-        "actor": _TEXT,
-        "error": _TEXT,
-        "count": {"type": "integer"},
-        "at": _TEXT,
-        "last_message": _MAYBE_TEXT,
-    },
-}
-_HEALTH: dict[str, object] = {
-    "type": "object",
-    "description": "Each part that reports has a further key, such as `brokers`, `engine` or `market`.",
-    "required": ["status", "time", "problems", "actors", "crashes", "store"],
-    "properties": {
-        "status": {"type": "string", "enum": ["ok", "degraded"]},
-        "time": {**_TEXT, "description": "Indian time."},
-        "problems": {"type": "array", "items": _PROBLEM, "description": "Oldest first."},
-        "actors": {"type": "object", "additionalProperties": {"type": "boolean"}, "description": "Part -> is it up."},
-        "crashes": {"type": "array", "items": _CRASH},
-        "store": {"type": "object", "required": ["reachable"], "properties": {"reachable": {"type": "boolean"}}},
-        "market": {
-            "type": "object",
-            "description": "Exchange and calendar, such as `nse equity` -> what is known of today.",
-            "additionalProperties": {
-                "type": "object",
-                "required": ["today", "open", "known_until"],
-                "properties": {
-                    "today": {"type": "string", "enum": [state.value for state in DayState]},
-                    "open": {"type": "boolean"},
-                    "known_until": {**_MAYBE_TEXT, "description": "The last day whose holidays are known."},
-                },
-            },
-        },
-    },
-}
-_EXAMPLE: dict[str, object] = {
-    "status": "degraded",
-    "time": "2026-11-25T09:16:02",
-    "problems": [
-        {
-            "what": "zerodha has no login: a person must log in (onebroker login)",
-            "broker": "zerodha",
-            "since": "2026-11-25T06:00:00",
-            "do": "onebroker login zerodha",
-            "kind": "login",
-            "subject": None,
-        }
-    ],
-    "actors": {"token": True, "engine": True},
-    "crashes": [],
-    "store": {"reachable": True},
-    "market": {"nse equity": {"today": "trading", "open": True, "known_until": "2026-12-31"}},
-}
-
 ROUTES = (
     Route(
         method="GET",
@@ -139,21 +70,23 @@ ROUTES = (
         handler=liveness,
         token=TokenRule.OPEN,
         tag="health",
+        operation_id="get_liveness",
         summary="Whether the process answers",
-        answers=(Answer(status=200, doc="`{status: 'ok'}`"),),
+        answers=(Answer(status=200, doc="`{status: 'ok'}`", type=Alive, example=ALIVE_EXAMPLE),),
     ),
     Route(
         method="GET",
         path="/api/health",
         handler=health,
         tag="health",
+        operation_id="get_health",
         summary="What is wrong now, and the state of each part",
         answers=(
             Answer(
                 status=200,
                 doc="`status` is `degraded` while `problems` is not empty, else `ok`. docs/health.md lists the kinds of problems.",
-                schema=_HEALTH,
-                example=_EXAMPLE,
+                type=answers.Health,
+                example=answers.EXAMPLE,
             ),
         ),
     ),
@@ -163,12 +96,15 @@ ROUTES = (
         handler=figures,
         token=TokenRule.METRICS,
         tag="health",
+        operation_id="get_metrics",
         summary="Figures in the text form of Prometheus",
         answers=(
             Answer(
                 status=200,
                 doc="Prometheus text; OpenMetrics text where the header `Accept` asks for `application/openmetrics-text`",
                 content_type="text/plain",
+                type=str,
+                example="# HELP onebroker_halted 1 while trading is halted by a person\n# TYPE onebroker_halted gauge\nonebroker_halted 0.0\n",
             ),
         ),
     ),

@@ -20,13 +20,14 @@ from onebroker.config.messages import instruments as instrument_sentences
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.http import refusals, render
+from onebroker.http.answers import history as answers
+from onebroker.http.answers.shared import results_example
 from onebroker.http.bodies.long_body_out import array_answer
 from onebroker.http.bodies.whole_body_out import parts_answer
 from onebroker.http.history import query as history_query
-from onebroker.http.history import schemas
 from onebroker.http.history.query import CandleRange, TickPeriod, read_period, read_range
 from onebroker.http.instruments import batch, instrument_names
-from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.routes.instruments import NAMING_ANSWERS
 from onebroker.http.services import HistoryServices, Services
 
@@ -176,18 +177,33 @@ async def _tick_entry(
     yield waiting + b"]}"
 
 
-_STORE_ANSWER = Answer(status=503, doc=f"{sentences.store_failed('<why>')}; {sentences.factors_unreadable('<why>')}")
-_LATE_ANSWER = Answer(status=504, doc=shared.late("the history actor did not answer in time"))
-_RANGE_ANSWER = Answer(
-    status=400,
-    doc=f"{sentences.INTERVAL_REQUIRED}; {sentences.INTERVAL_UNKNOWN}; {sentences.EITHER_RANGE}; "
+_STORE_ANSWER = failure(
+    503,
+    f"{sentences.store_failed('<why>')}; {sentences.factors_unreadable('<why>')}",
+    sentences.store_failed("the file cannot be read"),
+)
+_LATE_ANSWER = failure(504, shared.late("the history actor did not answer in time"))
+_RANGE_ANSWER = failure(
+    400,
+    f"{sentences.INTERVAL_REQUIRED}; {sentences.INTERVAL_UNKNOWN}; {sentences.EITHER_RANGE}; "
     f"{sentences.RANGE_REQUIRED}; {sentences.TO_BEFORE_FROM}; {sentences.RANGE_TOO_LONG}; a malformed number, flag or date",
+    sentences.INTERVAL_REQUIRED,
 )
-_PERIOD_ANSWER = Answer(
-    status=400,
-    doc=f"{shared.is_required('<name>')}; {sentences.must_be_moment('<name>')}; {sentences.END_BEFORE_START}; "
+_PERIOD_ANSWER = failure(
+    400,
+    f"{shared.is_required('<name>')}; {sentences.must_be_moment('<name>')}; {sentences.END_BEFORE_START}; "
     f"{shared.must_be_true_or_false('adjusted')}",
+    sentences.END_BEFORE_START,
 )
+
+
+_PERIOD_HEADERS = {
+    "X-Instrument-Id": "The instrument.",
+    "X-Adjustable": "true or false: whether its prices are adjusted for corporate actions.",
+    "X-Price-Basis": "adjusted, unadjusted or as_served.",
+    "X-Start": "First instant, included; ISO 8601 with offset.",
+    "X-End": "First instant that is not included; ISO 8601 with offset.",
+}
 
 
 def _in_body(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
@@ -200,6 +216,7 @@ ROUTES = (
         path="/api/instruments/prices",
         handler=prices,
         tag="history",
+        operation_id="get_prices",
         summary="Candles of one instrument",
         parameters=(*instrument_names.PARAMETERS, *history_query.RANGE_PARAMETERS),
         answers=(
@@ -207,8 +224,8 @@ ROUTES = (
                 status=200,
                 doc="Empty `candles` means that nothing is stored for the range. On days without stored candles of the interval they "
                 "are made of stored 1-minute candles, counted from when the market opened.",
-                schema=schemas.PRICES,
-                example=schemas.PRICES_EXAMPLE,
+                type=answers.Prices,
+                example=answers.PRICES_EXAMPLE,
             ),
             _RANGE_ANSWER,
             *NAMING_ANSWERS,
@@ -222,18 +239,20 @@ ROUTES = (
         path="/api/instruments/prices",
         handler=many_prices,
         tag="history",
+        operation_id="get_prices_list",
+        examples={"a month": {"instruments": batch.TWO_NAMED, "interval": "day", "days": 30}},
         summary="Candles of several instruments",
         parameters=_in_body(history_query.RANGE_PARAMETERS),
         answers=(
             Answer(
                 status=200,
                 doc="An entry for each item, in their order, each with the status the GET form would give.",
-                schema=schemas.results(schemas.PRICES),
-                example=schemas.results_example(schemas.PRICES_EXAMPLE),
+                type=answers.PricesResults,
+                example=results_example(answers.PRICES_EXAMPLE),
             ),
             batch.BODY_ANSWER,
             _RANGE_ANSWER,
-            Answer(status=503, doc=instrument_sentences.NEVER_MAPPED),
+            failure(503, instrument_sentences.NEVER_MAPPED),
         ),
     ),
     Route(
@@ -241,6 +260,7 @@ ROUTES = (
         path="/api/instruments/ticks",
         handler=ticks,
         tag="history",
+        operation_id="get_ticks",
         summary="Ticks of one instrument",
         parameters=(*instrument_names.PARAMETERS, *history_query.PERIOD_PARAMETERS),
         answers=(
@@ -248,8 +268,9 @@ ROUTES = (
                 status=200,
                 doc="Streamed. Headers `X-Instrument-Id`, `X-Adjustable`, `X-Price-Basis`, `X-Start`, `X-End` describe it. "
                 "A failure after the beginning ends the array early.",
-                schema=schemas.TICKS,
-                example=schemas.TICKS_EXAMPLE,
+                type=list[answers.Tick],
+                example=answers.TICKS_EXAMPLE,
+                headers=_PERIOD_HEADERS,
             ),
             _PERIOD_ANSWER,
             *NAMING_ANSWERS,
@@ -262,18 +283,26 @@ ROUTES = (
         path="/api/instruments/ticks",
         handler=many_ticks,
         tag="history",
+        operation_id="get_ticks_list",
+        examples={
+            "a minute": {
+                "instruments": batch.TWO_NAMED,
+                "start": "2026-11-20 09:15:00",
+                "end": "2026-11-20 09:16:00",
+            }
+        },
         summary="Ticks of several instruments",
         parameters=_in_body(history_query.PERIOD_PARAMETERS),
         answers=(
             Answer(
                 status=200,
                 doc="Streamed: an entry for each item, in their order; `ticks` stands beside `data`, which describes the period.",
-                schema=schemas.TICK_RESULTS,
-                example=schemas.TICK_RESULTS_EXAMPLE,
+                type=answers.TicksResults,
+                example=answers.TICKS_RESULTS_EXAMPLE,
             ),
             batch.BODY_ANSWER,
             _PERIOD_ANSWER,
-            Answer(status=503, doc=instrument_sentences.NEVER_MAPPED),
+            failure(503, instrument_sentences.NEVER_MAPPED),
         ),
     ),
 )

@@ -1,7 +1,7 @@
 """The details of instruments (rules 1.4.5): of one instrument by GET, of a list by POST (rules 1.4.6)."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import attrs
 from quart import Request
@@ -11,16 +11,24 @@ from onebroker.actors.catalogue.interface import Instrument, Snapshot
 from onebroker.brokers.records import Listing
 from onebroker.config.messages import instruments as sentences
 from onebroker.http import parse, render
-from onebroker.http.instruments import batch, instrument_names, mapping_date, schemas
+from onebroker.http.answers import instruments as answers
+from onebroker.http.answers.shared import SHARE, results_example
+from onebroker.http.instruments import batch, instrument_names, mapping_date
 from onebroker.http.instruments.mapping_date import DATE
-from onebroker.http.route import Answer, Handler, Route
+from onebroker.http.route import Answer, Handler, Route, failure
 from onebroker.http.services import Services
 
 Build: TypeAlias = Callable[[Instrument, Snapshot], dict[str, object]]
 
 NAMING_ANSWERS = (
-    Answer(status=400, doc="The instrument is not named as it must be; the sentence says what is missing."),
-    Answer(status=404, doc=sentences.not_mapped("<id or fields>", "<date>")),
+    failure(
+        400, "The instrument is not named as it must be; the sentence says what is missing.", sentences.NOTHING_GIVEN
+    ),
+    failure(
+        404,
+        sentences.not_mapped("<id or fields>", "<date>"),
+        sentences.not_mapped(str(SHARE["instrument_id"]), "2026-11-20"),
+    ),
     mapping_date.NEVER_MAPPED,
 )
 
@@ -82,7 +90,7 @@ def _of_many(build: Build) -> Handler:
 _HEADER = "header `X-Mapping-Date` says which mapping answered"
 
 
-def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example: object) -> tuple[Route, ...]:
+def _routes(name: str, build: Build, what: str, kinds: tuple[Any, Any], example: object) -> tuple[Route, ...]:
     path = f"/api/instruments/{name}"
     return (
         Route(
@@ -90,10 +98,17 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
             path=path,
             handler=_of_one(build),
             tag="instruments",
+            operation_id=f"get_{name}",
             summary=f"One instrument: {what}",
             parameters=(*instrument_names.PARAMETERS, DATE),
             answers=(
-                Answer(status=200, doc=f"The record; {_HEADER}", schema=schema, example=example),
+                Answer(
+                    status=200,
+                    doc=f"The record; {_HEADER}",
+                    type=kinds[0],
+                    example=example,
+                    headers=mapping_date.HEADER,
+                ),
                 *NAMING_ANSWERS,
                 *mapping_date.DATE_ANSWERS,
             ),
@@ -104,14 +119,17 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
             path=path,
             handler=_of_many(build),
             tag="instruments",
+            operation_id=f"get_{name}_list",
             summary=f"Several instruments: {what}",
             parameters=(batch.INSTRUMENTS, attrs.evolve(DATE, place="body")),
+            examples={"two": {"instruments": batch.TWO_NAMED, "date": "2026-11-20"}},
             answers=(
                 Answer(
                     status=200,
                     doc=f"An entry for each item, in their order, each with the status the GET form would give; {_HEADER}",
-                    schema=schemas.results(schema),
-                    example=schemas.results_example(example),
+                    type=kinds[1],
+                    example=results_example(example),
+                    headers=mapping_date.HEADER,
                 ),
                 batch.BODY_ANSWER,
                 *mapping_date.DATE_ANSWERS,
@@ -122,10 +140,11 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
 
 ROUTES = (
     *_routes(
-        "details", details_record, "how each broker names it", schemas.DETAILS, schemas.DETAILS_EXAMPLE,
+        "details", details_record, "how each broker names it",
+        (answers.Details, answers.DetailsResults), answers.DETAILS_EXAMPLE,
     ),
     *_routes(
         "additional_details", additional_record, "its details, and what each broker's file says besides",
-        schemas.ADDITIONAL_DETAILS, schemas.ADDITIONAL_DETAILS_EXAMPLE,
+        (answers.AdditionalDetails, answers.AdditionalDetailsResults), answers.ADDITIONAL_DETAILS_EXAMPLE,
     ),
 )  # fmt: skip

@@ -11,10 +11,11 @@ from onebroker.actors.kernel.mailbox import Reply
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.http import parse, render
+from onebroker.http.answers import stopping as answers
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders.desk_requests import FLATTEN_SECONDS, ask_desk
+from onebroker.http.orders.desk_requests import FLATTEN_SECONDS, LATE, ask_desk
 from onebroker.http.orders.dry_run_flag import DRY_RUN
-from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.services import Services
 
 
@@ -43,29 +44,44 @@ ROUTES = (
         path="/api/orders/flatten",
         handler=flatten,
         tag="orders",
+        operation_id="flatten",
+        examples={"dry run": {"confirm": FLATTEN_WORD, "dry_run": True}, "now": {"confirm": FLATTEN_WORD}},
         summary="Cancel every order and close every position at every broker",
         only_these_keys=True,
         parameters=(
             DRY_RUN,
-            Parameter(name="confirm", place="body", required=True, doc=f"Exactly {FLATTEN_WORD}."),
+            Parameter(
+                name="confirm", place="body", required=True, choices=(FLATTEN_WORD,), doc=f"Exactly {FLATTEN_WORD}."
+            ),
             Parameter(
                 name="dry_run",
                 place="body",
                 kind="boolean",
+                null_is_absent=False,
                 doc="List what would be cancelled and closed, and send nothing; any non-empty value counts.",
             ),
         ),
         answers=(
-            Answer(status=200, doc="All is flat, nothing was to be done, or a dry run."),
+            Answer(
+                status=200,
+                doc="All is flat, nothing was to be done, or a dry run.",
+                type=answers.Flattened,
+                example=answers.FLAT_EXAMPLE,
+            ),
+            Answer(status=200, doc="A dry run.", type=answers.FlattenDryRun, example=answers.DRY_RUN_EXAMPLE),
             Answer(
                 status=207,
                 doc="`flat` is false: a cancel or a close failed, a broker could not be read, or orders of ours "
                 "stand under `not_shown_after_waiting`: they may still fill, and are cancelled when their brokers show them. "
                 "`positions_not_readable` says of which brokers some position rows could not be read; the others are closed.",
+                type=answers.Flattened,
+                example=answers.NOT_FLAT_EXAMPLE,
             ),
-            Answer(status=400, doc=f"{texts.CONFIRM} / {order_texts.BODY_OBJECT}"),
-            Answer(status=503, doc="Redis could not be read; nothing was sent."),
-            Answer(status=504, doc="No answer in time; it goes on all the same."),
+            failure(400, f"{texts.CONFIRM} / {order_texts.BODY_OBJECT}", texts.CONFIRM),
+            failure(
+                503, "Redis could not be read; nothing was sent.", order_texts.redis_unreadable("the store is away")
+            ),
+            failure(504, "No answer in time; it goes on all the same.", *LATE, outcome="unknown"),
         ),
     ),
 )

@@ -20,9 +20,10 @@ from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
+from onebroker.http.answers import stopping as answers
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders.desk_requests import HALT_SECONDS, ask_desk
-from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.orders.desk_requests import HALT_SECONDS, LATE, ask_desk
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.services import Services
 
 PATH = "/api/orders/halt"
@@ -70,17 +71,24 @@ ROUTES = (
         path=PATH,
         handler=halt,
         tag="orders",
+        operation_id="halt_trading",
+        examples={"exits only": {"confirm": HALT_WORD, "reason": "the feed shows wrong prices"}},
         summary="Halt trading: no entry leaves until a resume",
         only_these_keys=True,
         parameters=(
-            Parameter(name="confirm", place="body", required=True, doc=f"Exactly {HALT_WORD}."),
+            Parameter(name="confirm", place="body", required=True, choices=(HALT_WORD,), doc=f"Exactly {HALT_WORD}."),
             Parameter(
                 name="mode",
                 place="body",
+                choices=tuple(HaltMode),
                 doc=f"{HaltMode.REDUCE_ONLY} (default): exits and cancels leave. {HaltMode.NOTHING}: only cancels leave.",
             ),
             Parameter(
-                name="reason", place="body", required=True, doc=f"1 to {MOST_REASON} characters; refusals repeat it."
+                name="reason",
+                place="body",
+                required=True,
+                schema={"type": "string", "minLength": 1, "maxLength": MOST_REASON},
+                doc=f"1 to {MOST_REASON} characters; refusals repeat it.",
             ),
         ),
         answers=(
@@ -88,14 +96,17 @@ ROUTES = (
                 status=200,
                 doc="`{halted, mode, reason, since, entries_under_way}`: trading is halted, and the halt is stored. "
                 "`entries_under_way` is true when a message that was leaving at that moment has not been answered in time.",
+                type=answers.Halted,
+                example=answers.HALTED_EXAMPLE,
             ),
-            Answer(
-                status=400,
-                doc=f"{texts.CONFIRM} / {order_texts.must_be_one_of('mode', HaltMode)} / {shared.is_required('reason')} / "
+            failure(
+                400,
+                f"{texts.CONFIRM} / {order_texts.must_be_one_of('mode', HaltMode)} / {shared.is_required('reason')} / "
                 f"{texts.reason_length(MOST_REASON)} / {order_texts.BODY_OBJECT}",
+                texts.CONFIRM,
             ),
-            Answer(status=503, doc=texts.not_stored("<error>")),
-            Answer(status=504, doc="No answer in time; trading may be halted (`outcome`)."),
+            failure(503, texts.not_stored("<error>"), texts.not_stored("disk I/O error")),
+            failure(504, "No answer in time; trading may be halted (`outcome`).", *LATE, outcome="unknown"),
         ),
     ),
     Route(
@@ -103,13 +114,14 @@ ROUTES = (
         path=PATH,
         handler=resume,
         tag="orders",
+        operation_id="resume_trading",
         summary="Let trading go on after a halt",
         answers=(
-            Answer(status=200, doc="`{halted: false}`"),
-            Answer(status=400, doc=order_texts.takes_no("a resume", "<name>")),
-            Answer(status=409, doc=texts.NOT_HALTED),
-            Answer(status=503, doc=f"{texts.not_resumed('<error>')} / {texts.NOT_KNOWN}"),
-            Answer(status=504, doc="No answer in time; trading may go on (`outcome`)."),
+            Answer(status=200, doc="`{halted: false}`", type=answers.Resumed, example=answers.RESUMED_EXAMPLE),
+            failure(400, order_texts.takes_no("a resume", "<name>"), order_texts.takes_no("a resume", "mode")),
+            failure(409, texts.NOT_HALTED),
+            failure(503, f"{texts.not_resumed('<error>')} / {texts.NOT_KNOWN}", texts.NOT_KNOWN),
+            failure(504, "No answer in time; trading may go on (`outcome`).", *LATE, outcome="unknown"),
         ),
     ),
     Route(
@@ -117,10 +129,17 @@ ROUTES = (
         path=PATH,
         handler=present_halt,
         tag="orders",
+        operation_id="get_halt",
         summary="Whether trading is halted",
         answers=(
-            Answer(status=200, doc="`{halted: false}`, or `{halted, mode, reason, since}`"),
-            Answer(status=503, doc=texts.NOT_KNOWN),
+            Answer(
+                status=200,
+                doc="`{halted: false}`, or `{halted, mode, reason, since}`",
+                type=answers.HaltState,
+                example=answers.STATE_EXAMPLE,
+            ),
+            failure(400, order_texts.takes_no("the query", "<name>"), order_texts.takes_no("the query", "mode")),
+            failure(503, texts.NOT_KNOWN),
         ),
     ),
 )

@@ -8,7 +8,8 @@ from onebroker.actors.engine.shown.stored_parents import KeptAnswer, Unreadable,
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import render
-from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.answers import place as answers
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.services import Services
 
 
@@ -43,17 +44,33 @@ ROUTES = (
         path="/api/orders/intents/<intent_id>",
         handler=intent,
         tag="orders",
+        operation_id="get_intent",
         summary="The engine's answer to one order",
-        parameters=(Parameter(name="intent_id", place="path", required=True, doc="UUID, from the answer of place."),),
+        parameters=(
+            Parameter(
+                name="intent_id",
+                place="path",
+                required=True,
+                schema={"type": "string", "format": "uuid"},
+                doc="UUID, from the answer of place.",
+            ),
+        ),
         answers=(
-            Answer(status=200, doc="`{intent_id, status, response}`: what place answered, or would have."),
+            Answer(
+                status=200,
+                doc="`{intent_id, status, response}`: what place answered, or would have.",
+                type=answers.KeptAnswer,
+                example=answers.KEPT_EXAMPLE,
+            ),
             Answer(
                 status=202,
                 doc="`{intent_id, state: waiting}`: it waits for the engine, or was taken up and is not answered yet.",
+                type=answers.WaitingIntent,
+                example=answers.WAITING_EXAMPLE,
             ),
-            Answer(status=400, doc=texts.INTENT_ID),
-            Answer(status=404, doc=texts.NO_ANSWER_KEPT),
-            Answer(status=503, doc="Redis could not be read, or what is kept cannot."),
+            failure(400, texts.INTENT_ID),
+            failure(404, texts.NO_ANSWER_KEPT),
+            failure(503, "Redis could not be read, or what is kept cannot.", texts.KEPT_ANSWER_UNREADABLE),
         ),
     ),
 )

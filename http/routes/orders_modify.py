@@ -4,23 +4,42 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
 from quart import Request
 from quart.wrappers import Response
 
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.desk.messages import DeskMessage, ModifyHeld, ModifyOrder
 from onebroker.actors.kernel.mailbox import Reply
+from onebroker.config.messages import halts
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
+from onebroker.http.answers import changes as answers
+from onebroker.http.answers.shared import PARENT_ID
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders.desk_requests import ask_desk, change_seconds
+from onebroker.http.orders.desk_requests import LATE, ask_desk, change_seconds
 from onebroker.http.orders.dry_run_flag import DRY_RUN, read_dry_run
 from onebroker.http.orders.modify_body import read_change
 from onebroker.http.orders.named_orders import OrderNamed, read_named
+from onebroker.http.orders.order_fields import (
+    BROKER_FIELD,
+    DISCLOSED_FIELD,
+    DRY_RUN_FIELD,
+    NAMED,
+    ORDER_ID,
+    ORDER_ID_FIELD,
+    ORDER_TYPE_FIELD,
+    PARENT_ID_FIELD,
+    PART_FIELD,
+    PRICE_FIELD,
+    QUANTITY_FIELD,
+    TRIGGER_PRICE_FIELD,
+    VALIDITY_FIELD,
+)
 from onebroker.http.orders.order_lists import ORDERS, answer_list, read_list
-from onebroker.http.route import Answer, Kind, Parameter, Route
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.services import OrderServices, Services
 
 A_MODIFY = "a modify"
@@ -86,55 +105,108 @@ async def _ask_to_modify(
     return await ask_desk(orders, make, named.shown(), dry_run=dry_run, beside_seconds=change_seconds(orders))
 
 
-def _field(name: str, doc: str, kind: Kind = "string") -> Parameter:
-    return Parameter(name=name, place="body", kind=kind, doc=doc)
-
-
-_DRY_RUN_BODY = _field("dry_run", "Build the broker's request and send nothing.", "boolean")
-
 ROUTES = (
     Route(
         method="PUT",
         path="/api/orders/modify",
         handler=modify,
         tag="orders",
+        operation_id="modify_order",
+        examples={
+            "a price": {"order_id": ORDER_ID, "price": 1481.0},
+            "a held order": {"parent_id": PARENT_ID, "quantity": 20},
+            "several": {"orders": [{"order_id": ORDER_ID, "quantity": 5}]},
+        },
         summary="Change open orders at the brokers that hold them",
         parameters=(
             DRY_RUN,
-            _field("order_id", "The broker's own id: 1 to 64 letters, digits, hyphens or underscores; or an integer."),
-            _field("broker", "Broker code; needed only when two brokers hold the id."),
-            _field("parent_id", "UUID, in place of order_id: its one held order."),
-            _field("part", "With parent_id: a part that has sent nothing yet."),
-            _field("price", "Rupees, whole ticks.", "number"),
-            _field("trigger_price", "Rupees, whole ticks.", "number"),
-            _field("quantity", "New total in units, whole lots, not below what has filled.", "integer"),
-            _field("order_type", "MARKET, LIMIT, SL or SL-M; not of synthetic orders."),
-            _field("validity", "DAY or IOC; not of synthetic orders."),
-            _field("disclosed_quantity", "Units, at most quantity; not of synthetic orders.", "integer"),
-            _DRY_RUN_BODY,
+            ORDER_ID_FIELD,
+            BROKER_FIELD,
+            attrs.evolve(PARENT_ID_FIELD, doc="UUID, in place of order_id: its one held order."),
+            attrs.evolve(PART_FIELD, doc="With parent_id: a part that has sent nothing yet."),
+            attrs.evolve(PRICE_FIELD, doc="Rupees, whole ticks."),
+            attrs.evolve(TRIGGER_PRICE_FIELD, doc="Rupees, whole ticks."),
+            attrs.evolve(QUANTITY_FIELD, doc="New total in units, whole lots, not below what has filled."),
+            attrs.evolve(ORDER_TYPE_FIELD, doc="MARKET, LIMIT, SL or SL-M; not of synthetic orders."),
+            attrs.evolve(VALIDITY_FIELD, doc="DAY or IOC; not of synthetic orders."),
+            attrs.evolve(DISCLOSED_FIELD, doc="Units, at most quantity; not of synthetic orders."),
+            DRY_RUN_FIELD,
         ),
         only_these_keys=True,
-        list_form=(_field(ORDERS, "Each with what the single form takes.", "array"), _DRY_RUN_BODY),
+        list_form=(
+            Parameter(
+                name=ORDERS,
+                place="body",
+                kind="array",
+                required=True,
+                doc="Each with what the single form takes.",
+            ),
+            DRY_RUN_FIELD,
+        ),
         answers=(
             Answer(
                 status=200,
                 doc="Accepted by the broker, a dry run, or nothing to change (`changes` is empty); of a list `{results}`.",
+                type=answers.Modified,
+                example=answers.MODIFIED_EXAMPLE,
             ),
-            Answer(status=400, doc=f"{texts.GIVE_ONE} / a field is malformed; the sentence names it"),
-            Answer(status=403, doc="The day's loss is past its limit, and the order would grow."),
-            Answer(status=404, doc=f"{order_texts.ORDER_NOT_FOUND} / {order_texts.NO_PARENT}"),
             Answer(
-                status=409,
-                doc=f"The order has finished, two brokers hold the id, or: {texts.STILL_ANSWERED} / {texts.CANCEL_ACCEPTED}",
+                status=200,
+                doc="A held order, or a part that has sent nothing.",
+                type=answers.PartModified,
+                example=answers.PART_MODIFIED_EXAMPLE,
             ),
-            Answer(status=422, has_error=False, doc="Refused by the broker; the order stands as it was."),
-            Answer(status=429, doc="The broker's daily cap of order messages has no room."),
-            Answer(status=501, doc="The broker cannot change this field on an open order."),
+            Answer(status=200, doc="A list.", type=answers.ModifyResults, example=answers.MODIFY_RESULTS_EXAMPLE),
+            failure(400, f"{texts.GIVE_ONE} / a field is malformed; the sentence names it", texts.GIVE_ONE),
+            failure(
+                403,
+                "The day's loss is past its limit, or trading is halted, and the order would grow.",
+                halts.halted("the feed shows wrong prices"),
+                **NAMED,
+            ),
+            failure(
+                404,
+                f"{order_texts.ORDER_NOT_FOUND} / {order_texts.NO_PARENT}",
+                order_texts.ORDER_NOT_FOUND,
+                order_id=ORDER_ID,
+            ),
+            failure(
+                409,
+                f"The order has finished, two brokers hold the id, or: {texts.STILL_ANSWERED} / {texts.CANCEL_ACCEPTED}",
+                order_texts.already("COMPLETE"),
+                **NAMED,
+            ),
             Answer(
-                status=503,
-                doc="No login, no rate room, Redis away, or (engine orders) the engine not running: nothing was sent.",
+                status=422,
+                doc="Refused by the broker; the order stands as it was.",
+                type=answers.Modified,
+                example=answers.NOT_MODIFIED_EXAMPLE,
             ),
-            Answer(status=504, has_error=False, doc="Unknown (`outcome`); the change may have been applied."),
+            failure(
+                429,
+                "The broker's daily cap of order messages has no room.",
+                order_texts.daily_cap("zerodha", 2800, 3000, 200),
+                **NAMED,
+            ),
+            failure(
+                501,
+                "The broker cannot change this field on an open order.",
+                texts.cannot_change("zerodha", "validity"),
+                **NAMED,
+            ),
+            failure(
+                503,
+                "No login, no rate room, Redis away, or (engine orders) the engine not running: nothing was sent.",
+                order_texts.no_login("zerodha"),
+                **NAMED,
+            ),
+            Answer(
+                status=504,
+                doc="Unknown (`outcome`); the change may have been applied.",
+                type=answers.Modified,
+                example=answers.MODIFY_UNKNOWN_EXAMPLE,
+            ),
+            failure(504, "No answer in time (`outcome`).", *LATE, order_id=ORDER_ID, outcome="unknown"),
         ),
     ),
 )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
 from quart import Request
 from quart.wrappers import Response
 
@@ -13,11 +14,16 @@ from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
+from onebroker.http.answers import changes
+from onebroker.http.answers import parents as answers
+from onebroker.http.answers.shared import INTENT_ID, PARENT_ID
 from onebroker.http.bodies import body_keys
+from onebroker.http.orders.desk_requests import LATE
 from onebroker.http.orders.dry_run_flag import DRY_RUN, read_dry_run
 from onebroker.http.orders.named_orders import ParentNamed
+from onebroker.http.orders.order_fields import DRY_RUN_FIELD, PARENT_ID_FIELD
 from onebroker.http.orders.order_lists import PARENTS, answer_list, read_list
-from onebroker.http.route import Answer, Kind, Parameter, Route
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.routes.orders_cancel import A_CANCEL, ask_to_cancel
 from onebroker.http.services import OrderServices, Services
 
@@ -75,11 +81,7 @@ def _names_a_parent(item: object) -> bool:
     return isinstance(name, str) and bool(name.strip())
 
 
-def _field(name: str, doc: str, kind: Kind = "string") -> Parameter:
-    return Parameter(name=name, place="body", kind=kind, doc=doc)
-
-
-_DRY_RUN_BODY = _field("dry_run", "List the resting legs and send nothing.", "boolean")
+_DRY_RUN_BODY = attrs.evolve(DRY_RUN_FIELD, doc="List the resting legs and send nothing.")
 
 ROUTES = (
     Route(
@@ -87,16 +89,27 @@ ROUTES = (
         path="/api/orders/parents",
         handler=parents,
         tag="orders",
+        operation_id="get_parents",
         summary="One parent of the order engine, or every unfinished one",
-        parameters=(Parameter(name="parent_id", place="query", doc="UUID; without it every unfinished parent."),),
+        parameters=(
+            Parameter(
+                name="parent_id",
+                place="query",
+                schema={"type": "string", "format": "uuid"},
+                doc="UUID; without it every unfinished parent.",
+            ),
+        ),
         answers=(
+            Answer(status=200, doc="With parent_id: the parent.", type=answers.Parent, example=answers.EXAMPLE),
             Answer(
                 status=200,
-                doc="The parent; or `{parents}`, oldest first, and `unreadable_parents` (ids) when there are any.",
+                doc="Without: `{parents}`, oldest first, and `unreadable_parents` (ids) when there are any.",
+                type=answers.OpenParents,
+                example=answers.OPEN_EXAMPLE,
             ),
-            Answer(status=400, doc=texts.PARENT_NAME),
-            Answer(status=404, doc=texts.NO_PARENT),
-            Answer(status=503, doc="Redis could not be read, or the stored record cannot."),
+            failure(400, texts.PARENT_NAME),
+            failure(404, texts.NO_PARENT),
+            failure(503, "Redis could not be read, or the stored record cannot.", texts.parent_unreadable(PARENT_ID)),
         ),
     ),
     Route(
@@ -104,30 +117,56 @@ ROUTES = (
         path="/api/orders/parents",
         handler=cancel_parents,
         tag="orders",
+        operation_id="cancel_parents",
+        examples={"one": {"parent_id": PARENT_ID}, "several": {"parents": [{"parent_id": PARENT_ID}]}},
         summary="Cancel every resting leg of a parent and end it",
-        parameters=(DRY_RUN, _field("parent_id", "UUID of the parent."), _DRY_RUN_BODY),
+        parameters=(DRY_RUN, attrs.evolve(PARENT_ID_FIELD, doc="UUID of the parent."), _DRY_RUN_BODY),
         only_these_keys=True,
         list_form=(
-            Parameter(name=PARENTS, place="body", kind="array", doc="Objects, each with a parent_id."),
+            Parameter(name=PARENTS, place="body", kind="array", required=True, doc="Objects, each with a parent_id."),
             _DRY_RUN_BODY,
         ),
         answers=(
             Answer(
                 status=200,
                 doc="Every cancel was accepted, or nothing rested, or a dry run (`resting_legs`); of a list `{results}`.",
+                type=changes.ParentCancelled,
+                example=changes.PARENT_CANCELLED_EXAMPLE,
             ),
+            Answer(status=200, doc="A dry run.", type=changes.StopDryRun, example=changes.STOP_DRY_RUN_EXAMPLE),
+            Answer(status=200, doc="A list.", type=changes.CancelResults, example=changes.PARENT_RESULTS_EXAMPLE),
             Answer(
                 status=207,
                 doc="A cancel was refused, is unknown, or could not leave (`cancelling`); asking again tries the rest, and one that could not leave goes as soon as it can.",
+                type=changes.ParentCancelled,
+                example=changes.PARENT_CANCELLING_EXAMPLE,
             ),
-            Answer(
-                status=400,
-                doc=f"{texts.PARENT_NAME} / {change_texts.PARENTS_LIST} / {change_texts.PARENTS_ENTRY}",
+            failure(
+                400,
+                f"{texts.PARENT_NAME} / {change_texts.PARENTS_LIST} / {change_texts.PARENTS_ENTRY}",
+                texts.PARENT_NAME,
             ),
-            Answer(status=404, doc=texts.NO_PARENT),
-            Answer(status=409, doc="the parent is already cancelled (or completed, ...)"),
-            Answer(status=503, doc="The engine is not running, or Redis is away: nothing was sent."),
-            Answer(status=504, doc="Unknown (`outcome`); the cancels may have been applied."),
+            failure(404, texts.NO_PARENT, parent_id=PARENT_ID),
+            failure(
+                409,
+                "the parent is already cancelled (or completed, ...)",
+                change_texts.parent_already("cancelled"),
+                parent_id=PARENT_ID,
+            ),
+            failure(
+                503,
+                "The engine is not running, or Redis is away: nothing was sent.",
+                change_texts.ENGINE_NOT_RUNNING,
+                parent_id=PARENT_ID,
+            ),
+            failure(
+                504,
+                "Unknown (`outcome`); the cancels may have been applied.",
+                *LATE,
+                parent_id=PARENT_ID,
+                outcome="unknown",
+                intent_id=INTENT_ID,
+            ),
         ),
     ),
 )

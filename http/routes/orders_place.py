@@ -7,6 +7,7 @@ one order is reported in its entry.
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import attrs
@@ -19,16 +20,37 @@ from onebroker.actors.engine.intake.intake_context import Today
 from onebroker.actors.engine.intake.place_body import check_body, with_instrument
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.config.clock import Clock
+from onebroker.config.messages import instruments as instrument_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
 from onebroker.http import parse, refusals, render
+from onebroker.http.answers import place as answers
+from onebroker.http.answers.shared import INTENT_ID, PARENT_ID, SHARE
 from onebroker.http.bodies import body_keys
 from onebroker.http.instruments import instrument_names
 from onebroker.http.orders.dry_run_flag import DRY_RUN, read_dry_run
+from onebroker.http.orders.order_fields import (
+    DISCLOSED_FIELD,
+    DRY_RUN_FIELD,
+    INSTRUMENT_FIELDS,
+    ORDER_TYPE_FIELD,
+    PRICE_FIELD,
+    PRICE_REFERENCE_FIELD,
+    PRODUCT_FIELD,
+    QUANTITY_FIELD,
+    QUANTITY_REFERENCE_FIELD,
+    SIDE_FIELD,
+    SYNTHETIC_FIELD,
+    TAG_FIELD,
+    TRIGGER_PRICE_FIELD,
+    VALIDITY_FIELD,
+    field,
+)
+from onebroker.http.orders.place_examples import BODY_EXAMPLES
 from onebroker.http.orders.place_list import ORDERS, check_list
-from onebroker.http.route import Answer, Kind, Parameter, Route
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.services import OrderServices, Services
 
 _REFUSED = tuple(refusals.REFUSALS)
@@ -195,10 +217,8 @@ def _unknown(sentence: str, intent_id: str) -> Refusal:
     return Refusal(504, sentence, {"outcome": Outcome.UNKNOWN.value, "intent_id": intent_id})
 
 
-def _field(name: str, doc: str, kind: Kind = "string", *, required: bool = False) -> Parameter:
-    return Parameter(name=name, place="body", kind=kind, required=required, doc=doc)
-
-
+IDS = {"intent_id": INTENT_ID, "parent_id": PARENT_ID}
+"""What failures of an order that was taken up repeat, as an example."""
 _LIST_FORM = (
     Parameter(
         name=ORDERS,
@@ -208,7 +228,7 @@ _LIST_FORM = (
         doc="Orders as in the single form, without dry_run; at most place_list_maximum (500). Each is answered by itself, in this "
         "order.",
     ),
-    Parameter(name=DRY_RUN.name, place="body", kind="boolean", doc="Of the whole list."),
+    attrs.evolve(DRY_RUN_FIELD, doc="Of the whole list."),
 )
 
 ROUTES = (
@@ -217,94 +237,125 @@ ROUTES = (
         path="/api/orders/place",
         handler=place,
         tag="orders",
+        operation_id="place_order",
+        examples=BODY_EXAMPLES,
         summary="Place one order, or a list",
         list_form=_LIST_FORM,
         only_these_keys=True,
         parameters=(
             DRY_RUN,
-            _field("instrument_id", "UUID of the instrument; or name it by exchange, segment and identity fields."),
-            _field("exchange", "nse, bse, mcx or ncdex."),
-            _field("segment", "Segment of the exchange, with or without its prefix."),
-            _field("symbol", "For a security segment."),
-            _field("underlying_symbol", "For a future or option segment."),
-            _field("expiry_date", "For a future or option segment.", "date"),
-            _field("strike_price", "For an option segment, in rupees.", "number"),
-            _field("option_type", "For an option segment: CE or PE."),
-            _field(
-                "transaction_type",
-                "BUY or SELL. This, product and order_type are required but for basket, oca and plan.",
+            *INSTRUMENT_FIELDS,
+            SIDE_FIELD,
+            PRODUCT_FIELD,
+            ORDER_TYPE_FIELD,
+            VALIDITY_FIELD,
+            attrs.evolve(
+                QUANTITY_FIELD,
+                doc="Units, at least 1, whole lots; required unless quantity_reference, the position or the parts give it.",
             ),
-            _field("product", "CNC, MIS or NRML."),
-            _field("order_type", "MARKET, LIMIT, SL or SL-M."),
-            _field("validity", "DAY (default) or IOC."),
-            _field(
-                "quantity",
-                "Units, at least 1, whole lots; required unless quantity_reference, the position or the parts give it.",
-                "integer",
-            ),
-            _field("disclosed_quantity", "Units, at most quantity.", "integer"),
-            _field("price", "Rupees; for LIMIT and SL, whole ticks; not needed with price_reference.", "number"),
-            _field("trigger_price", "Rupees; for SL and SL-M, whole ticks.", "number"),
-            _field(
-                "price_reference",
-                "In the place of a price, worked out from the live quote just before the order is built: `{kind, price, level, "
-                "buffer_percent, offset_percent, offset_ticks}`, kind absolute, last, mid, vwap, bid_level, offer_level or "
-                "marketable. Offsets are towards filling.",
-                "object",
-            ),
-            _field(
-                "quantity_reference",
-                "What the quantity is measured by: `{kind, product}`, kind absolute, add_to_position, reduce_position or "
-                "liquidate_position; the last two send the side that closes the position.",
-                "object",
-            ),
-            _field("after_market", "Send outside market hours.", "boolean"),
-            _field("dry_run", "Build the broker's request and send nothing.", "boolean"),
-            _field("tag", "1 to 20 letters and digits; comes back in the order book."),
-            _field("broker", "Broker code to use instead of the service's choice."),
-            _field(
-                "synthetic",
-                "`{type, closes_position, hold_limits, ...}`: the type of the order with its settings (docs/order-types.md). Without it an "
-                "order is simple, but a MARKET order runs as a marketable_limit while that mode is on. closes_position true lets it use "
-                "what is kept for exits; hold_limits true keeps limits in the engine until the market reaches them.",
-                "object",
-            ),
+            DISCLOSED_FIELD,
+            attrs.evolve(PRICE_FIELD, doc="Rupees; for LIMIT and SL, whole ticks; not needed with price_reference."),
+            attrs.evolve(TRIGGER_PRICE_FIELD, doc="Rupees; for SL and SL-M, whole ticks."),
+            PRICE_REFERENCE_FIELD,
+            QUANTITY_REFERENCE_FIELD,
+            field("after_market", "Send outside market hours.", "boolean"),
+            DRY_RUN_FIELD,
+            TAG_FIELD,
+            field("broker", "Broker code to use instead of the service's choice."),
+            SYNTHETIC_FIELD,
         ),
         answers=(
+            Answer(status=200, doc="Accepted by the broker.", type=answers.Placed, example=answers.PLACED_EXAMPLE),
             Answer(
                 status=200,
-                doc="Accepted by the broker, or a dry run; a list: `{results: [{request_index, status, response}]}`, every status "
-                "200 or 202.",
+                doc="A dry run of a simple order.",
+                type=answers.PlaceDryRun,
+                example=answers.DRY_RUN_EXAMPLE,
+            ),
+            Answer(
+                status=200,
+                doc="A dry run of an order that runs as a plan.",
+                type=answers.PlanDryRun,
+                example=answers.PLAN_DRY_RUN_EXAMPLE,
+            ),
+            Answer(
+                status=200,
+                doc="A list, every status in it 200 or 202.",
+                type=answers.PlaceResults,
+                example={"results": answers.RESULTS_EXAMPLE["results"][:1]},
             ),
             Answer(
                 status=202,
-                has_error=False,
                 doc="Nothing was sent yet: outcome `armed`, with `trigger_direction` and `trigger_level` where it waits for a price.",
+                type=answers.Placed,
+                example=answers.ARMED_EXAMPLE,
             ),
             Answer(
                 status=207,
-                has_error=False,
-                doc="Several orders of which some were accepted (`legs`), or a list of which an entry has another status.",
+                doc="Several orders of which some were accepted (`legs`).",
+                type=answers.Placed,
+                example=answers.PARTIAL_EXAMPLE,
             ),
-            Answer(status=400, doc="A field is malformed, or the list as a whole; the sentence names it."),
-            Answer(status=403, doc="The day is down past the configured loss limit."),
-            Answer(status=404, doc="No such instrument is mapped."),
             Answer(
-                status=409,
-                doc="The pinned broker cannot take it; the engine read it too late; no position to close; nobody on the other side of the "
+                status=207,
+                doc="A list of which an entry has another status than 200 and 202.",
+                type=answers.PlaceResults,
+                example=answers.RESULTS_EXAMPLE,
+            ),
+            failure(
+                400, "A field is malformed, or the list as a whole; the sentence names it.", texts.QUANTITY_REQUIRED
+            ),
+            failure(
+                403,
+                "The day is down past the configured loss limit, or trading is halted.",
+                texts.day_is_down(Decimal(12500), Decimal(10000)),
+                **IDS,
+            ),
+            failure(
+                404,
+                "No such instrument is mapped.",
+                instrument_texts.not_mapped(str(SHARE["instrument_id"]), "2026-11-25"),
+            ),
+            failure(
+                409,
+                "The pinned broker cannot take it; the engine read it too late; no position to close; nobody on the other side of the "
                 "book, a market past the stop, or one closed for the day.",
+                texts.STALE_INTENT,
+                intent_id=INTENT_ID,
+                expired_seconds=31.2,
             ),
-            Answer(status=422, has_error=False, doc="Rejected by the broker, or no connection to it could be opened."),
-            Answer(status=429, doc="The broker's daily order cap has no room."),
             Answer(
-                status=503,
-                doc="Nothing was placed: engine not running or too busy, catalogue not published, store away, no broker, no rate room, "
+                status=422,
+                doc="Rejected by the broker, or no connection to it could be opened.",
+                type=answers.Placed,
+                example=answers.REJECTED_EXAMPLE,
+            ),
+            failure(
+                429,
+                "The broker's daily order cap has no room.",
+                texts.daily_cap("zerodha", 2800, 3000, 200),
+                **IDS,
+            ),
+            failure(
+                503,
+                "Nothing was placed: engine not running or too busy, catalogue not published, store away, no broker, no rate room, "
                 "no live quote, book level, tick size or readable positions for a reference.",
+                texts.NO_BROKER,
+                skipped=[{"broker": "zerodha", "reason": texts.no_login("zerodha")}],
+                **IDS,
             ),
             Answer(
                 status=504,
-                has_error=False,
                 doc="Outcome unknown (`outcome`, `intent_id`): read the order book before sending again.",
+                type=answers.Placed,
+                example=answers.UNKNOWN_EXAMPLE,
+            ),
+            failure(
+                504,
+                "The engine did not answer in time, or failed.",
+                texts.engine_did_not_answer(5.0),
+                outcome="unknown",
+                intent_id=INTENT_ID,
             ),
         ),
     ),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from quart import Request
 from quart.wrappers import Response
@@ -12,7 +13,9 @@ from onebroker.actors.store.keys import Resource
 from onebroker.config.messages import orders_read as sentences
 from onebroker.config.refusal import Refusal
 from onebroker.http import render
-from onebroker.http.route import Answer, Handler, Parameter, Route
+from onebroker.http.answers import portfolio as answers
+from onebroker.http.answers.shared import AS_OF
+from onebroker.http.route import Answer, Handler, Parameter, Route, failure
 from onebroker.http.services import Services
 
 ORDER_ID = Parameter(name="order_id", place="query", doc="Broker order ids: repeatable, or a comma list.")
@@ -116,29 +119,63 @@ def _reader(resource: Resource, list_name: str, parameters: tuple[Parameter, ...
     return read
 
 
-def _route(path: str, resource: Resource, summary: str, list_name: str, parameters: tuple[Parameter, ...]) -> Route:
+def _route(
+    path: str, resource: Resource, summary: str, parameters: tuple[Parameter, ...], kind: Any, example: object
+) -> Route:
     rule = READ_RULES[resource]
     return Route(
         method="GET",
         path=path,
-        handler=_reader(resource, list_name, parameters),
+        handler=_reader(resource, resource, parameters),
         tag="orders",
+        operation_id=f"get_{resource}",
         summary=summary,
         parameters=parameters,
         answers=(
-            Answer(status=200, doc=f"`{{{list_name}, summary, brokers, as_of}}`, and `page` with any parameter"),
-            Answer(status=400, doc=f"{sentences.limit_not_whole('<text>')}; {sentences.cursor_not_whole('<text>')}; …"),
-            Answer(status=502, doc=f"{sentences.unable_to_retrieve(rule.subject)}; body carries `brokers`"),
             Answer(
-                status=503,
-                doc=f"{sentences.not_available(rule.subject)}; "
+                status=200,
+                doc=f"`{{{resource}, summary, brokers, as_of}}`, and `page` with any parameter",
+                type=kind,
+                example=example,
+            ),
+            failure(
+                400,
+                f"{sentences.limit_not_whole('<text>')}; {sentences.cursor_not_whole('<text>')}; …",
+                sentences.limit_out_of_range(0),
+            ),
+            failure(
+                502,
+                f"{sentences.unable_to_retrieve(rule.subject)}; body carries `brokers`",
+                sentences.unable_to_retrieve(rule.subject),
+                brokers=[answers.BROKERS_EXAMPLE[0]],
+            ),
+            failure(
+                503,
+                f"{sentences.not_available(rule.subject)}; "
                 f"{sentences.out_of_date(rule.subject, rule.key, '<as_of>')} (body carries `as_of` and `brokers`)",
+                sentences.out_of_date(rule.subject, rule.key, AS_OF),
+                as_of=AS_OF,
+                brokers=answers.BROKERS_EXAMPLE,
             ),
         ),
     )
 
 
 ROUTES = (
-    _route("/api/orders/details", "orders", "Today's orders at every broker", "orders", _ORDER_PARAMETERS),
-    _route("/api/orders/trades", "trades", "Today's trades at every broker", "trades", _TRADE_PARAMETERS),
+    _route(
+        "/api/orders/details",
+        "orders",
+        "Today's orders at every broker",
+        _ORDER_PARAMETERS,
+        answers.OrderBook,
+        answers.ORDERS_EXAMPLE,
+    ),
+    _route(
+        "/api/orders/trades",
+        "trades",
+        "Today's trades at every broker",
+        _TRADE_PARAMETERS,
+        answers.TradeBook,
+        answers.TRADES_EXAMPLE,
+    ),
 )

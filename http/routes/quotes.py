@@ -1,7 +1,7 @@
 """Market quote routes (rules 1.4.7): ltp, ohlc and quote, of one instrument by GET, of a list by POST (rules 1.4.6)."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from quart import Request
 from quart.wrappers import Response
@@ -14,9 +14,10 @@ from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.config.messages import quotes as sentences
 from onebroker.config.refusal import Refusal
 from onebroker.http import render
-from onebroker.http.instruments import batch, instrument_names, mapping_date, schemas
-from onebroker.http.instruments import quote_schemas as shapes
-from onebroker.http.route import Answer, Handler, Route
+from onebroker.http.answers import quotes as answers
+from onebroker.http.answers.shared import results_example
+from onebroker.http.instruments import batch, instrument_names, mapping_date
+from onebroker.http.route import Answer, Handler, Route, failure
 from onebroker.http.routes.instruments import NAMING_ANSWERS
 from onebroker.http.services import InstrumentServices, Services
 
@@ -69,12 +70,14 @@ async def _quote(instrument_services: InstrumentServices, instrument: Instrument
     return fetched
 
 
-_FAILURES = Answer(
-    status=503, doc=f"{sentences.NO_BROKER}; {sentences.every_broker_failed([('<broker>', '<reason>')])}; ..."
+_FAILURES = failure(
+    503,
+    f"{sentences.NO_BROKER}; {sentences.every_broker_failed([('<broker>', '<reason>')])}; ...",
+    sentences.NO_BROKER,
 )
 
 
-def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example: object) -> tuple[Route, ...]:
+def _routes(name: str, build: Build, what: str, kinds: tuple[Any, Any], example: object) -> tuple[Route, ...]:
     path = f"/api/instruments/{name}"
     return (
         Route(
@@ -82,10 +85,11 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
             path=path,
             handler=_of_one(build),
             tag="quotes",
+            operation_id=f"get_{name}",
             summary=f"One instrument: {what}",
             parameters=instrument_names.PARAMETERS,
             answers=(
-                Answer(status=200, doc="The newest quote, stored or fetched", schema=schema, example=example),
+                Answer(status=200, doc="The newest quote, stored or fetched", type=kinds[0], example=example),
                 *NAMING_ANSWERS,
                 _FAILURES,
             ),
@@ -96,14 +100,16 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
             path=path,
             handler=_of_many(build),
             tag="quotes",
+            operation_id=f"get_{name}_list",
             summary=f"Several instruments: {what}",
             parameters=(batch.INSTRUMENTS,),
+            examples={"two": {"instruments": batch.TWO_NAMED}},
             answers=(
                 Answer(
                     status=200,
                     doc="An entry for each item, in their order, each with the status the GET form would give",
-                    schema=schemas.results(schema),
-                    example=schemas.results_example(example),
+                    type=kinds[1],
+                    example=results_example(example),
                 ),
                 batch.BODY_ANSWER,
                 mapping_date.NEVER_MAPPED,
@@ -113,10 +119,13 @@ def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example:
 
 
 ROUTES = (
-    *_routes("ltp", quote_document.ltp_document, "its last price", shapes.LTP, shapes.LTP_EXAMPLE),
+    *_routes("ltp", quote_document.ltp_document, "its last price", (answers.Ltp, answers.LtpResults), answers.LTP_EXAMPLE),
     *_routes(
         "ohlc", quote_document.ohlc_document, "the day's open, high and low, the last price as close, and the volume",
-        shapes.OHLC, shapes.OHLC_EXAMPLE,
+        (answers.Ohlc, answers.OhlcResults), answers.OHLC_EXAMPLE,
     ),
-    *_routes("quote", quote_document.quote_document, "its whole quote, with depth", shapes.QUOTE, shapes.QUOTE_EXAMPLE),
+    *_routes(
+        "quote", quote_document.quote_document, "its whole quote, with depth",
+        (answers.Quote, answers.QuoteResults), answers.QUOTE_EXAMPLE,
+    ),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from quart.wrappers import Response
 
 from onebroker.config.messages import stream as sentences
 from onebroker.http import render
-from onebroker.http.route import Answer, Route
+from onebroker.http.route import Answer, Route, failure
 from onebroker.http.services import Services
 
 STREAM_PATH = "/stream"
@@ -24,6 +24,7 @@ ROUTES = (
         path=STREAM_PATH,
         handler=plain_request,
         tag="stream",
+        operation_id="open_stream",
         summary="Live quotes, order and parent events and documents over a WebSocket",
         answers=(
             Answer(
@@ -31,7 +32,7 @@ ROUTES = (
                 doc="With the headers of a WebSocket upgrade. The token comes in the header, or in a first message "
                 '`{"access-token": "..."}` within 5 s. Messages and close codes: docs/stream.md of the repository',
             ),
-            Answer(status=426, doc=sentences.UPGRADE_REQUIRED),
+            failure(426, sentences.UPGRADE_REQUIRED),
         ),
     ),
 )

@@ -28,6 +28,7 @@ import msgspec
 import pytest
 
 from onebroker.brokers.registry import build_registry
+from tests.support.described import check_answer
 
 READY_SECONDS = 60.0
 """The demo needs about three; a busy machine may take longer."""
@@ -77,7 +78,9 @@ class Kept:
 class Http:
     """A client of one address, with one kept connection per thread; closed as a whole, each where nobody reads from it."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, checked: bool = False) -> None:
+        """`checked`: every answer is judged by the API's document."""
+        self._is_checked = checked
         self._address = urlsplit(address).netloc
         self._prefix = urlsplit(address).path
         self._own = threading.local()
@@ -85,6 +88,12 @@ class Http:
 
     def ask(self, method: str, target: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Answer:
         """Send one request and return its answer; a connection that was kept and is dead is opened again for reads only."""
+        answer = self._ask(method, target, body, headers)
+        if self._is_checked:
+            check_answer(method, urlsplit(target).path, answer.status, answer.content_type, answer.body)
+        return answer
+
+    def _ask(self, method: str, target: str, body: bytes | None, headers: dict[str, str] | None) -> Answer:
         kept = getattr(self._own, "kept", None)
         if kept is None or method != "GET":
             kept = self._open()
@@ -148,7 +157,7 @@ class Demo:
         self.port = free_port()
         self.token = ""
         self.process: subprocess.Popen[bytes] | None = None
-        self._http = Http(f"http://127.0.0.1:{self.port}")
+        self._http = Http(f"http://127.0.0.1:{self.port}", checked=True)
         self._control: Http | None = None
 
     # The process

@@ -34,11 +34,15 @@ from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.metrics.sources import add_own_sources
 from onebroker.http.route_table import ROUTES
 from onebroker.http.services import Services
+from tests.support.checked_client import CheckedClient
 from tests.support.patience import PATIENCE_SECONDS
 
 REAL_SECONDS = PATIENCE_SECONDS
 MOCKED_SECONDS = 30 * 86_400
 """Of the mocked clock, which takes no time."""
+
+QuartTrio.test_client_class = CheckedClient
+"""In every test of a run that has tests of this folder."""
 
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=IST)
 CREDENTIALS = {"api-key": "key-1", "api-secret": "secret-1"}

@@ -21,6 +21,7 @@ from onebroker.http.services import Services
 from tests.support.every_case import every_case
 
 OPEN_API_ROUTES = {("GET", "/api/"), ("POST", "/api/session/connect")}
+CHARGES = {"checked": "2026-11-01", "problem": None}
 SENTENCE = "the request body must be a JSON object"
 
 
@@ -31,6 +32,7 @@ def one_route(handler, *, method="GET", token=TokenRule.OPEN, path="/api/thing")
         handler=handler,
         token=token,
         tag="test",
+        operation_id="do_thing",
         summary="A thing",
         answers=(Answer(status=200, doc="A thing"),),
     )
@@ -251,14 +253,14 @@ async def test_liveness_is_open_and_says_nothing_else(client):
 
 
 async def test_the_full_health_tells_actors_store_and_what_others_add(house, token: str):
-    services = attrs.evolve(house.services, health_sources={"brokers": lambda: {"zerodha": "ok"}})
+    services = attrs.evolve(house.services, health_sources={"charges": lambda: CHARGES})
     client = build_app(services).test_client()
     body = await (await client.get("/api/health", headers={"access-token": token})).get_json()
     assert body["status"] == "ok"
     assert body["actors"] == {"token": True}
     assert body["crashes"] == []
     assert body["store"] == {"reachable": True}
-    assert body["brokers"] == {"zerodha": "ok"}
+    assert body["charges"] == CHARGES
 
     assert body["problems"] == []
 

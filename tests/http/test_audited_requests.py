@@ -33,7 +33,13 @@ def test_every_route_but_gets_and_lists_of_reads_is_audited():
 
 def thing(handler, method="POST") -> Route:
     return Route(
-        method=method, path="/api/thing", handler=handler, tag="test", summary="", answers=(Answer(status=200, doc=""),)
+        method=method,
+        path="/api/thing",
+        handler=handler,
+        tag="test",
+        operation_id="do_thing",
+        summary="",
+        answers=(Answer(status=200, doc=""),),
     )
 
 

@@ -14,6 +14,7 @@ from onebroker.actors.token.state import HeldToken, hold
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
 from onebroker.http.services import OrderServices, Services
+from tests.support.checked_client import CheckedClient
 
 if TYPE_CHECKING:
     from tests.support.day import Day
@@ -50,7 +51,7 @@ class Caller:
                 intent_waits=day.engine_context.in_hand.__contains__,
             ),
         )
-        self._client = build_app(services).test_client()
+        self._client = CheckedClient(build_app(services))
 
     async def ask(self, method: str, path: str, body: object = None) -> EngineAnswer:
         """Return the status and the JSON of an answer; the path is what follows `/api/orders/`."""

@@ -21,6 +21,7 @@ def route(path: str, handler: Handler, method: Method = "GET") -> Route:
         handler=handler,
         token=TokenRule.OPEN,
         tag="test",
+        operation_id="do_thing",
         summary="A thing",
         answers=(Answer(status=200, doc="A thing"),),
     )

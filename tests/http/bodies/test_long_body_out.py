@@ -52,6 +52,7 @@ def client_over(services, source: Source):
         handler=handler,
         token=TokenRule.OPEN,
         tag="test",
+        operation_id="do_thing",
         summary="Rows",
         answers=(Answer(status=200, doc="Rows"),),
     )

@@ -27,6 +27,7 @@ from onebroker.config.instruments import Identity, future, option, security
 from onebroker.config.sections import EngineSettings
 from onebroker.http.app import build_app
 from onebroker.http.services import OrderServices
+from tests.support.checked_client import OwnAnswersClient
 
 DAY = date(2026, 11, 20)
 BROKERS = ("upstox", "zerodha")
@@ -157,7 +158,7 @@ async def orders(house, token: str, nursery: trio.Nursery, place_list_maximum: i
         ),
     )
     orders = OrderHouse(
-        client=build_app(services).test_client(),
+        client=OwnAnswersClient(build_app(services)),
         headers={"access-token": token},
         store=house.store,
         clock=services.clock,

@@ -195,13 +195,3 @@ async def test_the_keys_of_references_too(desk, reference, sentence):
     body = {key: value for key, value in ORDER.items() if key != "price"} if "price_reference" in reference else ORDER
     assert await ask(desk, "place", {**body, **reference}) == (400, {"error": sentence})
     assert desk.asked == 0
-
-
-async def test_the_document_says_so(orders):
-    document = (await orders.request("GET", "/openapi.json"))[1]
-    for method, path, _, _, listed in ROUTES.values():
-        schema = document["paths"][path][method.lower()]["requestBody"]["content"]["application/json"]["schema"]
-        forms = schema["oneOf"] if listed else [schema]
-        if listed:
-            forms = [*forms, forms[1]["properties"][listed]["items"]]
-        assert [form["additionalProperties"] for form in forms] == [False] * len(forms)

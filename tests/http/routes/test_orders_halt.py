@@ -155,7 +155,7 @@ async def test_no_other_path_is_taken_for_it(house, token, path):
 async def test_the_document_closes_the_body_and_names_the_sentences(client):
     document = msgspec.json.decode(await (await client.get("/openapi.json")).get_data())
     row = document["paths"][PATH]
-    schema = row["post"]["requestBody"]["content"]["application/json"]["schema"]
+    schema = document["components"]["schemas"]["HaltTradingBody"]
     assert (schema["additionalProperties"], schema["required"]) == (False, ["confirm", "reason"])
     assert set(schema["properties"]) == {"confirm", "mode", "reason"}
     assert REASON in row["post"]["responses"]["400"]["description"]

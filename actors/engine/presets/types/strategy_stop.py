@@ -34,7 +34,7 @@ class Settings:
     every_instrument: bool = setting(flag, default=False)
     product: str | None = setting(POSITION_PRODUCT, default=None)
     max_loss: Decimal | None = setting(above_zero, default=None)
-    """Rupees, as are the next two fields."""
+    """Rupees, as are target_profit and give_back."""
     target_profit: Decimal | None = setting(above_zero, default=None)
     give_back: Decimal | None = setting(above_zero, default=None)
     """Measured from the best figure."""

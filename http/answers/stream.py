@@ -1,0 +1,269 @@
+"""Messages of the stream (`/stream`), both ways (docs/stream.md). The content of a message is that of the REST routes."""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+
+from onebroker.actors.portfolio.order_book import OrderSummary, OrderView
+from onebroker.actors.store.keys import Resource
+from onebroker.config.schema_marks import schema_of
+from onebroker.http.answers.parents import Parent
+from onebroker.http.answers.quotes import BareQuote, Ltp
+from onebroker.http.answers.shared import UNSET, BrokerRead, Instrument, Unset, UuidText
+from onebroker.http.live.client_requests import EventsName
+from onebroker.http.live.quote_board import Mode
+
+OwnId: TypeAlias = str | float
+ItemNamed: TypeAlias = Annotated[msgspec.Raw, schema_of("InstrumentNamed")]
+ChannelName: TypeAlias = Literal["quotes", "orders", "parents", "documents"]
+
+
+# --- what a client sends ----------------------------------------------------------------------------------------------------
+
+
+class _Request(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    id: OwnId | Unset = UNSET
+    """Comes back in the answer."""
+
+
+class ShowToken(_Request, kw_only=True):
+    """The first message of a client that cannot set the header `access-token`, within 5 s."""
+
+    access_token: str = msgspec.field(name="access-token")
+    resume: int | Unset = UNSET
+    """`seq` of the last message received, to continue a stream."""
+    stream: str | Unset = UNSET
+
+
+class SubscribeQuotes(_Request, kw_only=True):
+    """Quotes of instruments. A second subscription of an instrument sets the new mode."""
+
+    subscribe: Literal["quotes"]
+    mode: Mode = Mode.LTP
+    instruments: Annotated[list[ItemNamed], msgspec.Meta(min_length=1)]
+
+
+class SubscribeEvents(_Request, kw_only=True):
+    """The order book or the unfinished parents, then their events."""
+
+    subscribe: EventsName
+
+
+class SubscribeDocuments(_Request, kw_only=True):
+    """Whole documents."""
+
+    subscribe: Literal["documents"]
+    documents: Annotated[list[Resource], msgspec.Meta(min_length=1)]
+
+
+class UnsubscribeQuotes(_Request, kw_only=True):
+    unsubscribe: Literal["quotes"]
+    instruments: Annotated[list[ItemNamed], msgspec.Meta(min_length=1)] | Unset = UNSET
+    """Left out: all."""
+
+
+class UnsubscribeEvents(_Request, kw_only=True):
+    unsubscribe: EventsName
+
+
+class UnsubscribeDocuments(_Request, kw_only=True):
+    unsubscribe: Literal["documents"]
+    documents: Annotated[list[Resource], msgspec.Meta(min_length=1)] | Unset = UNSET
+    """Left out: all."""
+
+
+class ResumeStream(_Request, kw_only=True):
+    """Continue a stream after a lost connection, before any subscription, within 60 s."""
+
+    resume: Annotated[int, msgspec.Meta(ge=0)]
+    """`seq` of the last message received."""
+    stream: str
+    """The id of `started`."""
+
+
+REQUESTS = (
+    ShowToken, SubscribeQuotes, SubscribeEvents, SubscribeDocuments, UnsubscribeQuotes, UnsubscribeEvents, UnsubscribeDocuments,
+    ResumeStream,
+)  # fmt: skip
+
+
+# --- what the service sends -------------------------------------------------------------------------------------------------
+
+
+class _Message(msgspec.Struct, kw_only=True):
+    seq: int
+    """Counts all messages of a stream from 1, without a gap."""
+
+
+class Started(_Message, kw_only=True):
+    """First message of a new stream."""
+
+    type: Literal["started"]
+    stream: str
+    keep_seconds: float
+    """For how long the stream is kept after a lost connection."""
+    not_resumed: str | Unset = UNSET
+    """Why the old stream was not continued."""
+
+
+class Subscriptions(msgspec.Struct, kw_only=True):
+    quotes: dict[str, Mode]
+    """Instrument id -> mode."""
+    orders: bool
+    parents: bool
+    documents: list[Resource]
+
+
+class Resumed(_Message, kw_only=True):
+    """First message of a continued stream. Answers that were lost are not repeated."""
+
+    type: Literal["resumed"]
+    stream: str
+    subscriptions: Subscriptions
+
+
+class StreamedLtp(Ltp, kw_only=True):
+    """A quote in the mode `ltp`."""
+
+    stale: Literal[False]
+    stale_since: None
+
+
+class StreamedStale(Instrument, kw_only=True):
+    """An instrument whose quote may not be served any more, or that has none."""
+
+    stale: Literal[True]
+    stale_since: float | None
+    """Epoch seconds; null: there is no quote."""
+
+
+class StreamedQuotes(_Message, kw_only=True):
+    """The newest quote of each instrument that changed."""
+
+    type: Literal["quotes"]
+    snapshot: Literal[True] | Unset = UNSET
+    """In the first message after a subscription."""
+    quotes: list[Annotated[msgspec.Raw, schema_of("StreamedLtp", "BareQuote", "Quote", "StreamedStale")]]
+
+
+class OrdersSnapshot(_Message, kw_only=True):
+    """The whole order book. Discard the orders that you held."""
+
+    type: Literal["orders"]
+    snapshot: Literal[True]
+    orders: list[OrderView]
+    summary: OrderSummary
+    as_of: str
+
+
+class StreamedOrder(msgspec.Struct, kw_only=True):
+    """One order came, changed, or is no longer in the book."""
+
+    event: Literal["new", "changed", "gone"]
+    previous_status: str | None
+    """Null for a new order."""
+    order: OrderView
+    """As it is now; for an order that is gone, as it was last."""
+
+
+class OrderEvents(_Message, kw_only=True):
+    type: Literal["orders"]
+    events: list[StreamedOrder]
+
+
+class ParentsSnapshot(_Message, kw_only=True):
+    """The unfinished parents. Discard the parents that you held."""
+
+    type: Literal["parents"]
+    snapshot: Literal[True]
+    parents: list[Parent]
+    unreadable_parents: list[str] | Unset = UNSET
+
+
+class StreamedParent(msgspec.Struct, kw_only=True):
+    """One parent came, changed, or finished."""
+
+    event: Literal["new", "changed", "finished"]
+    previous_state: str | None
+    """Null for a parent that was not shown before."""
+    parent: Parent
+
+
+class ParentEvents(_Message, kw_only=True):
+    type: Literal["parents"]
+    events: list[StreamedParent]
+
+
+class StreamedDocument(_Message, kw_only=True):
+    """A document, as its route answers it."""
+
+    type: Literal["document"]
+    document: Resource
+    data: Annotated[
+        msgspec.Raw, schema_of("FundsDocument", "HoldingsDocument", "PositionsDocument", "OrderBook", "TradeBook")
+    ]
+
+
+class Unavailable(_Message, kw_only=True):
+    """Content that its route would not serve now: `status` and `error` are those of the route. When it can be served again, it is sent again."""
+
+    type: Literal["document", "orders", "parents"]
+    document: Resource | Unset = UNSET
+    snapshot: Literal[True] | Unset = UNSET
+    status: int
+    error: str
+    as_of: str | Unset = UNSET
+    brokers: list[BrokerRead] | Unset = UNSET
+
+
+class Lagged(_Message, kw_only=True):
+    """Events that were not sent, because the client was too slow. A snapshot follows."""
+
+    type: Literal["lagged"]
+    channel: EventsName
+    missed: int
+
+
+class StreamEntry(msgspec.Struct, kw_only=True):
+    """One instrument of a subscription."""
+
+    request_index: int
+    status: int
+    instrument_id: UuidText | Unset = UNSET
+    error: str | Unset = UNSET
+
+
+class Subscribed(_Message, kw_only=True):
+    type: Literal["subscribed"]
+    id: OwnId | Unset = UNSET
+    channel: ChannelName
+    mode: Mode | Unset = UNSET
+    results: list[StreamEntry] | Unset = UNSET
+    """Of quotes: an entry for each item."""
+    documents: list[Resource] | Unset = UNSET
+
+
+class Unsubscribed(_Message, kw_only=True):
+    type: Literal["unsubscribed"]
+    id: OwnId | Unset = UNSET
+    channel: ChannelName
+    results: list[StreamEntry] | Unset = UNSET
+    instruments: list[UuidText] | Unset = UNSET
+    """Without `instruments` in the request: those that ended."""
+    documents: list[Resource] | Unset = UNSET
+
+
+class StreamError(_Message, kw_only=True):
+    """A message of the client that could not be carried out. The connection stays."""
+
+    type: Literal["error"]
+    id: OwnId | Unset = UNSET
+    status: int
+    error: str
+
+
+MESSAGES = (
+    Started, Resumed, StreamedQuotes, OrdersSnapshot, OrderEvents, ParentsSnapshot, ParentEvents, StreamedDocument, Unavailable, Lagged,
+    Subscribed, Unsubscribed, StreamError,
+)  # fmt: skip
+QUOTES: tuple[Any, ...] = (StreamedLtp, BareQuote, StreamedStale)
