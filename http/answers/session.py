@@ -48,6 +48,7 @@ class DescribedStream(msgspec.Struct, kw_only=True):
 
     asyncapi: str
     info: dict[str, Any]
+    default_content_type: str = msgspec.field(name="defaultContentType")
     servers: dict[str, Any]
     channels: dict[str, Any]
     operations: dict[str, Any]
@@ -64,5 +65,5 @@ ROUTES_EXAMPLE = {
     "openapi": "3.1.0", "info": _INFO, "servers": [{"url": "/"}], "tags": [], "paths": {}, "components": {},
 }  # fmt: skip
 STREAM_EXAMPLE = {
-    "asyncapi": "3.0.0", "info": _INFO, "servers": {}, "channels": {}, "operations": {}, "components": {},
+    "asyncapi": "3.0.0", "info": _INFO, "defaultContentType": "application/json", "servers": {}, "channels": {}, "operations": {}, "components": {},
 }  # fmt: skip

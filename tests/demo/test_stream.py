@@ -17,6 +17,8 @@ import pytest
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, open_websocket_url
 
+from tests.support.described import check_message
+
 pytestmark = pytest.mark.long
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "stream.md"
@@ -37,6 +39,7 @@ class Talk:
     async def hear(self) -> Any:
         with trio.fail_after(HEAR_SECONDS):
             message = msgspec.json.decode(await self.socket.get_message())
+        check_message(message)
         assert message["seq"] == self.seq + 1
         self.seq += 1
         return message

@@ -13,13 +13,15 @@ import msgspec
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
+from onebroker.http.answers.stream import MESSAGES
+from onebroker.http.document.asyncapi import asyncapi_document
 from onebroker.http.document.openapi import openapi_document
 from onebroker.http.route_table import ROUTES
 
 LONGEST = 64 * 1024
 """Of a longer answer each array is judged by its first and last items: a book of ten thousand rows is no better a witness than one of ten."""
 SAMPLE = 5
-_URI = "urn:document"
+_URI, _STREAM_URI = "urn:document", "urn:stream"
 _NO_BODY = {"HEAD", "OPTIONS"}
 
 
@@ -43,16 +45,38 @@ def closed(schema: Any) -> Any:
 
 
 @cache
+def stream_document() -> dict[str, Any]:
+    """The stream's document as a client reads it."""
+    made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(asyncapi_document()))
+    return made
+
+
+@cache
 def _registry() -> Registry[Any]:
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **closed(document())}
-    resource: Resource[Any] = Resource.from_contents(whole)
-    registry: Registry[Any] = Registry().with_resource(_URI, resource)
+    registry: Registry[Any] = Registry()
+    for uri, made in ((_URI, document()), (_STREAM_URI, stream_document())):
+        whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **closed(made)}
+        resource: Resource[Any] = Resource.from_contents(whole)
+        registry = registry.with_resource(uri, resource)
     return registry
 
 
 @cache
-def _validator(pointer: str) -> Draft202012Validator:
-    return Draft202012Validator({"$ref": f"{_URI}#{pointer}"}, registry=_registry())
+def _validator(pointer: str, uri: str = _URI) -> Draft202012Validator:
+    return Draft202012Validator({"$ref": f"{uri}#{pointer}"}, registry=_registry())
+
+
+def message_misfits(name: str, message: object) -> list[str]:
+    """What keeps a message of the stream from the type of this name."""
+    errors = _validator(f"/components/schemas/{name}", _STREAM_URI).iter_errors(message)
+    return [f"{error.json_path}: {error.message[:300]}" for error in errors]
+
+
+def check_message(message: Any) -> None:
+    """Fail when a message of the service is none that the stream's document has."""
+    sampled = _sampled(message)
+    found = {kind.__name__: message_misfits(kind.__name__, sampled) for kind in MESSAGES}
+    assert not all(found.values()), f"the document has no such message: {str(message)[:300]}\n{found}"
 
 
 @cache
