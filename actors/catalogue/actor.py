@@ -104,6 +104,8 @@ class CatalogueActor:
         self._publish()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._keep_looking)
+            if self._latest is not None:
+                nursery.start_soon(self._make_findable, self._latest)
             task_status.started()
             async for message in self._mailbox:
                 match message:
@@ -175,12 +177,21 @@ class CatalogueActor:
             self._progress.stage(Stage.BUILDING)
             report = await self._builder.build(downloads, candidate, self._archive.unlisted_job(day))
             snapshot = await self._builder.load(candidate, day) if report.rows else None
+            if snapshot is not None:
+                await self._make_findable(snapshot)
             done = BuildDone(day=day, report=report, snapshot=snapshot)
         except BuildFailed as failed:
             done = BuildDone(day=day, report=failed, snapshot=None)
         except unmappable() as error:
             done = BuildDone(day=day, report=BuildFailed(f"the file it wrote cannot be mapped: {error}"), snapshot=None)
         await self._mailbox.address.tell(done)
+
+    async def _make_findable(self, snapshot: TableSnapshot) -> None:
+        """Build the index of `find`, off the loop. A mapping without it serves everything else."""
+        try:
+            await self._builder.off_loop(snapshot.build_finder)
+        except UNMAPPABLE as error:
+            _log.error("the search over the instruments of %s cannot be built: %s", snapshot.mapping_date, error)
 
     async def _finish(self, done: BuildDone) -> None:
         """Take over a finished build: put its files in place, write the row in the durable store, then swap the snapshot."""

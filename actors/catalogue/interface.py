@@ -6,6 +6,8 @@ from typing import Protocol
 
 import attrs
 
+from onebroker.actors.catalogue.contract_list import ContractList
+from onebroker.actors.catalogue.finder.find import Finder
 from onebroker.actors.catalogue.master import Master
 from onebroker.actors.store.durable_history import Rename
 from onebroker.brokers.records import Listing
@@ -39,6 +41,17 @@ class Snapshot(Protocol):
     @property
     def master(self) -> Master:
         """The mapping as a list: its segments, its records, search."""
+
+    @property
+    def contracts(self) -> ContractList:
+        """The futures and options, by underlying and expiry."""
+
+    @property
+    def finder(self) -> Finder | None:
+        """The search over all segments; None while its index is being built, and for an older mapping."""
+
+    def at(self, row: int) -> Instrument:
+        """Return the instrument of a row of `contracts` or `finder`."""
 
     def instrument(self, instrument_id: str) -> Instrument | None: ...
 

@@ -1,6 +1,7 @@
 """One mapping date's catalogue over its file (`mapping_table`): listings stay in the file until requested, lookups are binary searches.
 
-After construction only the caches of requested instruments are written, so any number of readers can share a snapshot.
+After construction only the caches of requested instruments are written, and once the index of `find`. So any number of readers can share a
+snapshot.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from datetime import date
 from functools import lru_cache
 
 from onebroker.actors.catalogue.attributes import read_values
+from onebroker.actors.catalogue.contract_list import ContractList
+from onebroker.actors.catalogue.finder.find import Finder
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.catalogue.mapping_table import Table, Tokens, held_table
 from onebroker.actors.catalogue.master import Master
@@ -37,6 +40,8 @@ class TableSnapshot:
         self._remembered = lru_cache(MOST_REMEMBERED)(self._read)
         self._listings = {code: BrokerListings(self, code, tokens) for code, tokens in self._table.tokens.items()}
         self._master = Master(self._table.instruments, mapping_date)
+        self._contracts = ContractList(self._table.instruments)
+        self._finder: Finder | None = None
 
     @property
     def mapping_date(self) -> date:
@@ -45,6 +50,18 @@ class TableSnapshot:
     @property
     def master(self) -> Master:
         return self._master
+
+    @property
+    def contracts(self) -> ContractList:
+        return self._contracts
+
+    @property
+    def finder(self) -> Finder | None:
+        return self._finder
+
+    def build_finder(self) -> None:
+        """Build the index of `find`; this takes long, so call it in a thread. Raises ValueError or PolarsError."""
+        self._finder = Finder(self._table.instruments, self._contracts)
 
     @property
     def count(self) -> int:

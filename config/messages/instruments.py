@@ -14,6 +14,10 @@ NEVER_MAPPED = "no instruments have been mapped yet"
 """503."""
 
 
+FINDER_NOT_READY = "the search over all segments is being built; try again in a moment"
+"""503."""
+
+
 def exchange_unknown(choices: Iterable[str]) -> str:
     return f"exchange must be one of {', '.join(choices)}"
 
@@ -29,6 +33,21 @@ def segment_needs(shape: str, fields: Iterable[str]) -> str:
 def not_mapped(name: str, day: object) -> str:
     """404; `name` is the id or the fields that the caller asked for."""
     return f"no instrument {name} is mapped on {day}"
+
+
+def no_contracts(underlying: str, exchange: str, day: object) -> str:
+    """404."""
+    return f"no futures or options on {underlying} are mapped at {exchange} on {day}"
+
+
+def no_options(underlying: str, exchange: str, expiry: object, day: object) -> str:
+    """404."""
+    return f"no options on {underlying} that expire on {expiry} are mapped at {exchange} on {day}"
+
+
+def options_in_several_segments(segments: Iterable[str]) -> str:
+    """400: the caller must name one of them."""
+    return f"options of this expiry are in several segments; give segment as one of {', '.join(segments)}"
 
 
 def nothing_mapped_by(day: object) -> str:

@@ -132,7 +132,9 @@ def office_over(services, token, actor):
 
 @functools.cache
 def listed():
-    return snapshot_of(DAY, zerodha=SHARES, upstox=SHARES[:3])
+    snapshot = snapshot_of(DAY, zerodha=SHARES, upstox=SHARES[:3])
+    snapshot.build_finder()
+    return snapshot
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ ANY = searched(50, 150, suppress_health_check=list(HealthCheck))
 NAMES = st.sampled_from(
     [
         "instrument_id", "exchange", "segment", "symbol", "underlying_symbol", "expiry_date", "strike_price", "option_type",
-        "date", "query", "limit", "instruments",
+        "date", "query", "limit", "instruments", "q", "strikes",
     ]
 )  # fmt: skip
 WORDS = st.one_of(
@@ -72,7 +72,7 @@ def test_any_json_body_gets_an_answer_the_documents_know(visit, body, path):
 
 @ANY
 @given(
-    path=st.sampled_from(["segments", "master", "search", "details", "additional_details"]),
+    path=st.sampled_from(["segments", "master", "search", "find", "expiries", "details", "additional_details"]),
     query=st.one_of(
         st.dictionaries(NAMES, WORDS, max_size=6),
         st.fixed_dictionaries(
@@ -80,6 +80,7 @@ def test_any_json_body_gets_an_answer_the_documents_know(visit, body, path):
                 "exchange": st.sampled_from([*EXCHANGES, "all"]),
                 "segment": st.sampled_from([*SEGMENTS, "all"]),
                 "query": WORDS,
+                "q": WORDS,
             },
             optional={"limit": WORDS, "date": WORDS, "symbol": WORDS, "underlying_symbol": WORDS},
         ),
