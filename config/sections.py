@@ -83,6 +83,11 @@ def _share(_: object, field: "attrs.Attribute[Any]", value: float) -> None:
         raise WrongFieldError(field.name, "must be a share from 0 to below 1")
 
 
+def _yearly_rate(_: object, field: "attrs.Attribute[Any]", value: float) -> None:
+    if not -1 < value < 1:
+        raise WrongFieldError(field.name, "must be a fraction between -1 and 1, such as 0.065 for 6.5 %")
+
+
 def _symbols_with_units(_: object, field: "attrs.Attribute[Any]", value: Mapping[str, int]) -> None:
     for symbol, units in value.items():
         if symbol != symbol.upper() or units <= 0:
@@ -443,6 +448,12 @@ class AuditSettings:
 
 
 @attrs.frozen(kw_only=True)
+class ChainSettings:
+    rate: float = attrs.field(default=0.0, validator=_yearly_rate)
+    """Interest a year, as a fraction (0.065 = 6.5 %), for implied volatilities and greeks of option chains. 0 = forward prices are not discounted."""
+
+
+@attrs.frozen(kw_only=True)
 class Settings:
     service: ServiceSettings
     redis: RedisSettings = RedisSettings()
@@ -453,3 +464,4 @@ class Settings:
     charges: ChargesSettings = ChargesSettings()
     audit: AuditSettings = AuditSettings()
     alerts: AlertsSettings = AlertsSettings()
+    chain: ChainSettings = ChainSettings()

@@ -32,6 +32,7 @@ from onebroker.config.sections import (
     AuditSettings,
     BrokerSettings,
     CadenceOverrides,
+    ChainSettings,
     ChargesSettings,
     Credentials,
     EngineSettings,
@@ -51,6 +52,7 @@ __all__ = [
     "AuditSettings",
     "BrokerSettings",
     "CadenceOverrides",
+    "ChainSettings",
     "ChargesSettings",
     "Credentials",
     "EngineSettings",
@@ -81,6 +83,7 @@ SECTIONS: dict[str, type] = {
     "charges": ChargesSettings,
     "audit": AuditSettings,
     "alerts": AlertsSettings,
+    "chain": ChainSettings,
 }
 """Section of the file -> its class; `brokers` is beside them."""
 _SECRETS = {"service": ("api_key", "api_secret", "metrics_token"), "alerts": ("to",)}

@@ -3,18 +3,21 @@
 import trio
 
 from onebroker.actors.audit.open_audit import Audit
+from onebroker.actors.chain.chains import Chains
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.redis import RedisStore
 from onebroker.actors.tree import Tree
 from onebroker.config.clock import Clock
+from onebroker.config.sections import ChainSettings
 from onebroker.config.settings import Settings
 from onebroker.http.health_parts import health_sources
 from onebroker.http.listener.connection_limits import Connections
 from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.live.board_writer import FeedSources, ReaderSource, StreamFeeds
 from onebroker.http.live.boards import DocumentBoard, EventBoard
+from onebroker.http.live.chain_board import ChainBoard
 from onebroker.http.live.client_stream import Boards
 from onebroker.http.live.open_streams import Streams
 from onebroker.http.live.quote_board import QuoteBoard
@@ -30,8 +33,16 @@ from onebroker.http.services import (
 )
 
 
-async def start_live(tree: Tree, clock: Clock, store: Store) -> LiveServices:
+async def start_live(tree: Tree, clock: Clock, store: Store, settings: ChainSettings) -> LiveServices:
     """Start the actor that feeds `/stream`; the tree supervises it."""
+    chains = Chains(
+        quotes=tree.quotes,
+        catalogue=tree.catalogue,
+        calendar=tree.calendar,
+        clock=clock,
+        history=tree.history,
+        rate=settings.rate,
+    )
     live, feeds = live_services(
         FeedSources(
             quotes=tree.quotes,
@@ -40,6 +51,7 @@ async def start_live(tree: Tree, clock: Clock, store: Store) -> LiveServices:
             parents=tree.parents,
             store=store,
             clock=clock,
+            chains=chains,
         )
     )
     await tree.supervisor.start(feeds)
@@ -53,10 +65,11 @@ def live_services(sources: FeedSources) -> tuple[LiveServices, Child]:
         orders=EventBoard("orders"),
         parents=EventBoard("parents"),
         documents=DocumentBoard(),
+        chains=ChainBoard(),
     )
     streams = Streams(boards)
     feeds = Child(name="streams", build=lambda: StreamFeeds(streams, sources), policy=FOREVER)
-    return LiveServices(streams=streams, stopping=trio.Event()), feeds
+    return LiveServices(streams=streams, stopping=trio.Event(), chains=sources.chains), feeds
 
 
 def build_services(
@@ -104,6 +117,7 @@ def build_services(
             catalogue_actor=tree.catalogue_actor,
             quotes=tree.quotes,
             quote_book=tree.quote_book,
+            chains=live.chains,
         ),
         history=HistoryServices(
             actor=tree.history_actor, store=tree.history, durable=tree.durable, catalogue=tree.catalogue

@@ -14,6 +14,7 @@ import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
+from onebroker.actors.chain.chains import Chains
 from onebroker.actors.engine.context.messages import EngineMessage, EngineStatus
 from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.health.problem import Standing
@@ -70,6 +71,14 @@ class InstrumentServices:
     """Stored quotes, read without awaiting."""
     quote_book: Address[QuoteMessage]
     """Asked when no stored quote may be served."""
+    chains: Chains | None = None
+    """Option chains; None without such routes (tests of other areas)."""
+
+    def required_chains(self) -> Chains:
+        """Return `chains`. Without it the composition has no such routes, so a call is a fault of ours (LookupError)."""
+        if self.chains is None:
+            raise LookupError("no option chains")
+        return self.chains
 
 
 @attrs.frozen(kw_only=True)
@@ -101,6 +110,8 @@ class LiveServices:
     streams: Streams
     stopping: trio.Event
     """Set when the service stops: every stream is closed."""
+    chains: Chains | None = None
+    """The option chains that are streamed; None where there are none (tests of other areas)."""
 
 
 def _connect_guard(services: "Services") -> ConnectGuard:

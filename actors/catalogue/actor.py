@@ -190,7 +190,7 @@ class CatalogueActor:
         """Build the index of `find`, off the loop. A mapping without it serves everything else."""
         try:
             await self._builder.off_loop(snapshot.build_finder)
-        except UNMAPPABLE as error:
+        except unmappable() as error:
             _log.error("the search over the instruments of %s cannot be built: %s", snapshot.mapping_date, error)
 
     async def _finish(self, done: BuildDone) -> None:

@@ -3,12 +3,13 @@
 polars reads one cell in about a microsecond and a half, a flat array in a twentieth of that.
 """
 
-import io
+from __future__ import annotations
 
-import polars as pl
+import io
 
 from onebroker.actors.catalogue.arrow_cells import Column, HeldFile, HeldTexts, Numbers, Texts, of_kind, read_columns
 from onebroker.actors.catalogue.arrow_files import write_ipc
+from onebroker.config.late_modules import pl
 
 
 def held_numbers(column: pl.Series) -> memoryview:

@@ -4,16 +4,18 @@ The file is sorted by exchange, segment, underlying, expiry, strike and option t
 strike is found by a binary search.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from heapq import nlargest
 
 import attrs
-import polars as pl
 
 from onebroker.actors.catalogue.compact_columns import held_numbers
 from onebroker.config.instruments import SEGMENT_SHAPES, Shape, bare_segment
+from onebroker.config.late_modules import pl
 
 LARGEST = 20
 """How many underlyings are looked at for a query that names none."""
@@ -25,6 +27,7 @@ class Expiry:
 
     day: str
     """YYYY-MM-DD."""
+    date: date
     start: int
     """Row of the first contract."""
     count: int
@@ -58,6 +61,7 @@ class ContractList:
         self._types = frame["option_type"]
         self._of: dict[tuple[str, str], list[Contracts]] = {}
         self._starting: dict[int, Contracts] = {}
+        self._monthly: dict[tuple[str, str], frozenset[str]] = {}
         for contracts in _read(frame):
             self._of.setdefault((contracts.exchange, contracts.underlying_symbol), []).append(contracts)
             self._starting[contracts.expiries[0].start] = contracts
@@ -75,7 +79,11 @@ class ContractList:
 
     def monthly(self, exchange: str, underlying_symbol: str) -> frozenset[str]:
         """Return the monthly expiries of an underlying: the last listed expiry of each calendar month."""
-        return monthly_days(expiry.day for one in self.of(exchange, underlying_symbol) for expiry in one.expiries)
+        key = (exchange, underlying_symbol)
+        known = self._monthly.get(key)
+        if known is None:
+            known = self._monthly[key] = monthly_days(expiry.day for one in self.of(*key) for expiry in one.expiries)
+        return known
 
     def strike(self, row: int) -> float:
         """Return the strike of an option's row, in rupees; undefined for other rows."""
@@ -108,10 +116,6 @@ def monthly_days(days: Iterable[str]) -> frozenset[str]:
     return frozenset(last.values())
 
 
-def day_of(expiry: Expiry) -> date:
-    return date.fromisoformat(expiry.day)
-
-
 def _read(frame: pl.DataFrame) -> Iterable[Contracts]:
     columns = ["exchange", "segment", "underlying_symbol", "expiry_date"]
     listed = frame.select("shape", *columns)
@@ -123,7 +127,7 @@ def _read(frame: pl.DataFrame) -> Iterable[Contracts]:
     )
     found: dict[tuple[str, str, str], list[Expiry]] = {}
     for exchange, segment, name, day, start, count in runs.select(*columns, "start", "count").iter_rows():
-        found.setdefault((exchange, segment, name), []).append(Expiry(day, start, count))
+        found.setdefault((exchange, segment, name), []).append(Expiry(day, date.fromisoformat(day), start, count))
     return _contracts(found)
 
 

@@ -11,7 +11,7 @@ it in memory and delay the first byte. All these queries see the state of the st
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -25,6 +25,8 @@ from onebroker.actors.history.interface import (
     CANDLE_VALUES,
     INDIA_DAY,
     INDIA_OFFSET,
+    LAST_DAY_REACH,
+    LAST_DAY_SCHEMA,
     MOST_TICKS,
     SERIES_SCHEMA,
     HistoryError,
@@ -43,6 +45,7 @@ from onebroker.actors.history.tick_windows import (
     tick_window,
 )
 from onebroker.actors.store.merge_result import Merged
+from onebroker.config.intervals import DAY_MINUTES
 from onebroker.config.late_modules import pl
 from onebroker.config.sections import HistorySettings
 
@@ -113,6 +116,17 @@ class DuckHistory:
             f" AND {within(start, end)} AND {_PRICED}"
         )
         return await self._call(lambda cursor: _by_time(frame_of(cursor, query, CANDLE_VALUES)))
+
+    async def last_days(self, instrument_ids: Sequence[str], before: int) -> pl.DataFrame:
+        if not instrument_ids:
+            return pl.DataFrame(schema=dict(LAST_DAY_SCHEMA))
+        query = (
+            "SELECT instrument::VARCHAR AS instrument_id, time, close, oi FROM candles"
+            f" WHERE instrument IN ({', '.join(map(uuid_text, instrument_ids))}) AND minutes = {DAY_MINUTES}"
+            f" AND {within(before - LAST_DAY_REACH, before)} AND {_PRICED}"
+            " QUALIFY row_number() OVER (PARTITION BY instrument ORDER BY time DESC) = 1"
+        )
+        return await self._call(lambda cursor: frame_of(cursor, query, LAST_DAY_SCHEMA))
 
     async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         day = f"(time + {INDIA_OFFSET}) // {INDIA_DAY}"

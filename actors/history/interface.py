@@ -5,7 +5,7 @@ Times are whole microseconds since the epoch (UTC); prices are rupees as traded,
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -70,6 +70,13 @@ time and broker from 0 (actors.history.tick_sequence).
 CANDLE_KEY = ("instrument_id", "minutes", "time")
 TICK_KEY = ("instrument_id", "time", "broker", "sequence")
 
+LAST_DAY_SCHEMA = LateSchema(
+    lambda: {"instrument_id": pl.String(), "time": pl.Int64(), "close": pl.Float64(), "oi": pl.Int64()}
+)
+"""The last day candles of several instruments, one a row."""
+LAST_DAY_REACH = 14 * INDIA_DAY
+"""A day candle older than this is not the last day's."""
+
 SERIES_SCHEMA = LateSchema(
     lambda: {
         "instrument_id": pl.String(),
@@ -101,6 +108,12 @@ class HistoryStore(Protocol):
         """Return the candles with start <= time < end as CANDLE_VALUES, oldest first.
 
         Candles whose prices are all 0 are left out: brokers give them for minutes without a trade, and earlier versions stored them.
+        """
+
+    async def last_days(self, instrument_ids: Sequence[str], before: int) -> pl.DataFrame:
+        """Return the last day candle of each of these instruments with time < `before`, at most LAST_DAY_REACH earlier, as LAST_DAY_SCHEMA.
+
+        Candles without prices are left out, as in `candles`. The order has no meaning.
         """
 
     async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:

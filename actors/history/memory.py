@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 import trio
@@ -13,6 +13,8 @@ from onebroker.actors.history.interface import (
     CANDLE_VALUES,
     INDIA_DAY,
     INDIA_OFFSET,
+    LAST_DAY_REACH,
+    LAST_DAY_SCHEMA,
     MOST_TICKS,
     SERIES_SCHEMA,
     TICK_KEY,
@@ -21,6 +23,7 @@ from onebroker.actors.history.interface import (
     HistoryError,
 )
 from onebroker.actors.store.merge_result import Merged
+from onebroker.config.intervals import DAY_MINUTES
 from onebroker.config.late_modules import pl
 
 
@@ -53,6 +56,16 @@ class MemoryHistory:
     async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         await self._contact()
         return self._series(instrument_id, minutes, start, end)
+
+    async def last_days(self, instrument_ids: Sequence[str], before: int) -> pl.DataFrame:
+        await self._contact()
+        series = [
+            self._series(instrument_id, DAY_MINUTES, before - LAST_DAY_REACH, before)
+            .tail(1)
+            .select(pl.lit(instrument_id).alias("instrument_id"), "time", "close", "oi")
+            for instrument_id in instrument_ids
+        ]
+        return pl.concat([pl.DataFrame(schema=LAST_DAY_SCHEMA), *series])
 
     def _series(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         wanted = (pl.col("instrument_id") == instrument_id) & (pl.col("minutes") == minutes) & _within(start, end)

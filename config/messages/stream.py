@@ -33,6 +33,11 @@ def too_many_instruments(most: int) -> str:
     return f"a stream carries at most {most} instruments"
 
 
+def too_many_chains(most: int) -> str:
+    """429."""
+    return f"a stream carries at most {most} option chains"
+
+
 # Why a stream starts again (in `started`)
 
 STREAM_UNKNOWN = "this stream is not kept any more, so this is a new one: subscribe again for fresh snapshots"

@@ -151,7 +151,7 @@ async def _run(options: ServiceOptions, events: Events, metrics: Metrics, audit:
         nursery.start_soon(_wait_for_signal, shutdown, listening, nursery.cancel_scope)
         nursery.start_soon(warn_of_old_charges, options.charges, options.clock)
         async with _running_tree(options, events) as (tree, store), trio.open_nursery() as serving:
-            live = await start_live(tree, options.clock, store)
+            live = await start_live(tree, options.clock, store, options.settings.chain)
             tree.problems.add(lambda: connection_problems(connections))
             tree.problems.add(lambda: audit_problems(audit.figures()))
             services = build_services(

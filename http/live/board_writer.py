@@ -10,6 +10,7 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
+from onebroker.actors.chain.chains import Chains
 from onebroker.actors.engine.orders.parent_records import ParentRecord
 from onebroker.actors.engine.shown.stored_parents import open_parents
 from onebroker.actors.kernel.conflation import Changes
@@ -26,6 +27,7 @@ from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.http import render
 from onebroker.http.live import frames
+from onebroker.http.live.chain_feed import ChainFeed
 from onebroker.http.live.open_streams import Streams
 from onebroker.http.live.order_events import Orders, order_events, orders_of
 from onebroker.http.live.parent_table import ParentTable
@@ -51,6 +53,8 @@ class FeedSources:
     parents: Changes[str, ParentRecord]
     store: Store
     clock: Clock
+    chains: Chains | None = None
+    """None: no option chains are streamed (tests of other channels)."""
 
 
 class ReaderSource:
@@ -86,10 +90,11 @@ class StreamFeeds:
         """The orders that the order board's snapshot shows; None while it shows none."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        with self._sources.quotes.book.value.followers.open(()) as follower:
-            await self._run(follower, task_status)
+        followers = self._sources.quotes.book.value.followers
+        with followers.open(()) as follower, followers.open(()) as chain_follower:
+            await self._run(follower, chain_follower, task_status)
 
-    async def _run(self, follower: Follower, task_status: trio.TaskStatus[None]) -> None:
+    async def _run(self, follower: Follower, chain_follower: Follower, task_status: trio.TaskStatus[None]) -> None:
         async with trio.open_nursery() as nursery:
             for resource in self._sources.documents:
                 nursery.start_soon(self._follow_document, resource)
@@ -100,6 +105,9 @@ class StreamFeeds:
             nursery.start_soon(self._sweep_quotes)
             nursery.start_soon(self._follow_parents)
             nursery.start_soon(self._expire_streams)
+            if self._sources.chains is not None:
+                chains = ChainFeed(self._boards.chains, self._sources.chains, self._clock)
+                nursery.start_soon(chains.run, chain_follower)
             task_status.started()
 
     async def _expire_streams(self) -> None:

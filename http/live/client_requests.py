@@ -12,7 +12,8 @@ from onebroker.config.messages import stream as sentences
 from onebroker.config.refusal import Refusal
 from onebroker.http.live.quote_board import Mode
 
-CHANNELS = ("quotes", "orders", "parents", "documents")
+CHANNELS = ("quotes", "orders", "parents", "documents", "chain")
+CHAIN_FIELDS = ("exchange", "underlying_symbol", "expiry_date", "segment", "strikes")
 TOKEN = "access-token"
 
 EventsName: TypeAlias = Literal["orders", "parents"]
@@ -26,6 +27,8 @@ class Subscribe:
     instruments: Sequence[object] = ()
     """For quotes: items as they were sent; each is resolved separately (rules 1.4.4)."""
     documents: tuple[str, ...] = ()
+    chain: Mapping[str, object] = attrs.field(factory=dict)
+    """For chain: the fields as they were sent, named as the parameters of the REST route."""
 
 
 @attrs.frozen(kw_only=True)
@@ -34,6 +37,8 @@ class Unsubscribe:
     instruments: Sequence[object] | None = None
     """None = all instruments."""
     documents: tuple[str, ...] = RESOURCES
+    chain: Mapping[str, object] | None = None
+    """None = all chains."""
 
 
 @attrs.frozen(kw_only=True)
@@ -103,6 +108,9 @@ def _subscribe(given: Mapping[str, Any]) -> Subscribe:
     if channel == "documents":
         _only(given, "subscribe", "documents")
         return Subscribe(channel=channel, documents=_documents(given.get("documents")))
+    if channel == "chain":
+        _only(given, "subscribe", *CHAIN_FIELDS)
+        return Subscribe(channel=channel, chain=_chain(given))
     _only(given, "subscribe")
     return Subscribe(channel=channel)
 
@@ -116,6 +124,9 @@ def _unsubscribe(given: Mapping[str, Any]) -> Unsubscribe:
         _only(given, "unsubscribe", "documents")
         names = _documents(given["documents"]) if "documents" in given else RESOURCES
         return Unsubscribe(channel=channel, documents=names)
+    if channel == "chain":
+        _only(given, "unsubscribe", *CHAIN_FIELDS)
+        return Unsubscribe(channel=channel, chain=_chain(given) or None)
     _only(given, "unsubscribe")
     return Unsubscribe(channel=channel)
 
@@ -138,6 +149,10 @@ def _channel(value: object) -> str:
     if not isinstance(value, str) or value not in CHANNELS:
         raise Refusal(400, sentences.channel_unknown(CHANNELS))
     return value
+
+
+def _chain(given: Mapping[str, Any]) -> dict[str, object]:
+    return {name: given[name] for name in CHAIN_FIELDS if name in given}
 
 
 def _mode(value: object) -> Mode:

@@ -7,14 +7,18 @@ from collections import deque
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.chain.contracts import ChainName
 from onebroker.config.messages import stream as sentences
 from onebroker.config.refusal import Refusal
 from onebroker.http.live import frames
 from onebroker.http.live.boards import DocumentBoard, EventBoard, Wake
+from onebroker.http.live.chain_board import ChainBoard, name_fields
+from onebroker.http.live.chain_channel import ChainChannel
 from onebroker.http.live.channels import NEVER, Channel, DocumentChannel, EventChannel, QuoteChannel
 from onebroker.http.live.quote_board import Mode, QuoteBoard
 
 MOST_INSTRUMENTS = 1000
+MOST_CHAINS = 10
 MOST_ANSWER_BYTES = 1024 * 1024
 """The most bytes of answers that a client has not taken; with more, its connection ends."""
 
@@ -27,6 +31,7 @@ class Boards:
     orders: EventBoard
     parents: EventBoard
     documents: DocumentBoard
+    chains: ChainBoard
 
     @property
     def events(self) -> tuple[EventBoard, ...]:
@@ -46,7 +51,8 @@ class ClientStream:
         self.quotes = QuoteChannel(boards.quotes, self._work)
         self.events = {board.name: EventChannel(board, self._work) for board in boards.events}
         self.documents = DocumentChannel(boards.documents, self._work)
-        self._channels: tuple[Channel, ...] = (*self.events.values(), self.documents, self.quotes)
+        self.chains = ChainChannel(boards.chains, self._work)
+        self._channels: tuple[Channel, ...] = (*self.events.values(), self.documents, self.chains, self.quotes)
 
     # Requests of the client
 
@@ -56,6 +62,13 @@ class ClientStream:
         if len(modes) >= self._most_instruments and instrument.instrument_id not in modes:
             raise Refusal(429, sentences.too_many_instruments(self._most_instruments))
         self.quotes.subscribe(instrument, mode)
+
+    def subscribe_chain(self, name: ChainName) -> None:
+        """Raises Refusal 429."""
+        names = self.chains.names
+        if len(names) >= MOST_CHAINS and name not in names:
+            raise Refusal(429, sentences.too_many_chains(MOST_CHAINS))
+        self.chains.subscribe(name)
 
     def answer(self, body: bytes) -> None:
         """Send `body` before any other message."""
@@ -71,9 +84,8 @@ class ClientStream:
     @property
     def begun(self) -> bool:
         """Whether anything is subscribed."""
-        return bool(
-            self.quotes.modes or self.documents.names or any(channel.subscribed for channel in self.events.values())
-        )
+        named = self.quotes.modes or self.documents.names or self.chains.names
+        return bool(named or any(channel.subscribed for channel in self.events.values()))
 
     # Sending
 
@@ -121,6 +133,7 @@ class ClientStream:
             "quotes": dict(self.quotes.modes),
             **{name: channel.subscribed for name, channel in self.events.items()},
             "documents": list(self.documents.names),
+            "chain": [name_fields(name) for name in self.chains.names],
         }
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-import attrs
 import msgspec
 from quart import Request
 from quart.wrappers import Response
@@ -13,15 +12,11 @@ from onebroker.config.messages import instruments as sentences
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
-from onebroker.http.instruments import instrument_names, mapping_date
-from onebroker.http.instruments.struct_schemas import struct_schema
-from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.instruments import chain_names, instrument_names, mapping_date
+from onebroker.http.instruments.chain_names import EXCHANGE, UNDERLYING
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.services import Services
 
-UNDERLYING = attrs.evolve(
-    instrument_names.UNDERLYING, required=True, doc="Symbol of the underlying, such as NIFTY, in any case."
-)
-EXCHANGE = attrs.evolve(instrument_names.EXCHANGE, required=True)
 SEGMENT = Parameter(
     name="segment", place="query", doc="Only this segment, with or without its prefix; all segments when not given."
 )
@@ -49,7 +44,7 @@ class ExpiriesAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 async def expiries(request: Request, services: Services) -> Response:
     underlying = parse.required_text(request.args, UNDERLYING).upper()
-    exchange, segment = read_market(request)
+    exchange, segment = chain_names.read_market(request.args, SEGMENT)
     snapshot = instrument_names.mapped(services.required_instruments().catalogue.value.latest)
     listed = [one for one in snapshot.contracts.of(exchange, underlying) if segment in (None, one.segment)]
     if not listed:
@@ -62,16 +57,6 @@ async def expiries(request: Request, services: Services) -> Response:
         options=_rows(listed, Shape.OPTION, snapshot.contracts),
     )
     return mapping_date.dated(render.json_answer(answer), snapshot)
-
-
-def read_market(request: Request) -> tuple[str, str | None]:
-    """Return the exchange and, when given, the stored segment; raises Refusal 400."""
-    if parse.text(request.args, SEGMENT) is not None:
-        return instrument_names.read_segment(request.args)
-    exchange = parse.required_text(request.args, EXCHANGE)
-    if exchange not in EXCHANGES:
-        raise Refusal(400, sentences.exchange_unknown(EXCHANGES))
-    return exchange, None
 
 
 def _rows(listed: list[Contracts], shape: Shape, contracts: ContractList) -> list[ExpiryRow]:
@@ -97,13 +82,14 @@ ROUTES = (
         path="/api/instruments/expiries",
         handler=expiries,
         tag="instruments",
+        operation_id="get_expiries",
         summary="The expiries of an underlying's futures and options",
         parameters=(UNDERLYING, EXCHANGE, SEGMENT),
         answers=(
             Answer(
                 status=200,
                 doc="Nearest first, of the latest mapping. `monthly` is the last listed expiry of a month, `weekly` any other",
-                schema=struct_schema(ExpiriesAnswer),
+                type=ExpiriesAnswer,
                 example={
                     "mapping_date": "2026-11-20",
                     "exchange": "nse",
@@ -118,12 +104,13 @@ ROUTES = (
                     ],
                 },
             ),
-            Answer(
-                status=400,
-                doc=f"{shared.is_required('underlying_symbol')}; {shared.is_required('exchange')}; "
+            failure(
+                400,
+                f"{shared.is_required('underlying_symbol')}; {shared.is_required('exchange')}; "
                 f"{sentences.exchange_unknown(EXCHANGES)}; {sentences.segment_unknown('<segment>', '<exchange>')}",
+                shared.is_required("underlying_symbol"),
             ),
-            Answer(status=404, doc=sentences.no_contracts("<underlying_symbol>", "<exchange>", "<date>")),
+            failure(404, sentences.no_contracts("<underlying_symbol>", "<exchange>", "<date>")),
             mapping_date.NEVER_MAPPED,
         ),
     ),

@@ -11,9 +11,9 @@ from onebroker.config.messages import instruments as sentences
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
-from onebroker.http.instruments import instrument_names, mapping_date, schemas
-from onebroker.http.instruments.struct_schemas import struct_schema
-from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.answers.instruments import RECORD_EXAMPLE
+from onebroker.http.instruments import instrument_names, mapping_date
+from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.services import Services
 
 QUERY = Parameter(
@@ -97,6 +97,7 @@ ROUTES = (
         path="/api/instruments/find",
         handler=find,
         tag="instruments",
+        operation_id="find_instruments",
         summary="Instruments by words, over all segments and expiries",
         parameters=(QUERY, LIMIT),
         answers=(
@@ -104,20 +105,21 @@ ROUTES = (
                 status=200,
                 doc="Best first. `score` is 1 for a symbol itself when all other words fit; of equal scores cash comes before derivatives, "
                 "then the nearest expiry, then segments that can be traded. Header `X-Mapping-Date` says which mapping answered",
-                schema=struct_schema(FindAnswer),
+                type=FindAnswer,
                 example={
                     "mapping_date": "2026-11-20",
                     "query": "infosys",
-                    "instruments": [{**schemas.RECORD_EXAMPLE, "score": 0.85}],
+                    "instruments": [{**RECORD_EXAMPLE, "score": 0.85}],
                 },
             ),
-            Answer(
-                status=400,
-                doc=f"{shared.is_required('q')}; {shared.must_be_whole_number('limit')}; "
+            failure(
+                400,
+                f"{shared.is_required('q')}; {shared.must_be_whole_number('limit')}; "
                 f"{shared.must_be_between('limit', 1, 200)}",
+                shared.is_required("q"),
             ),
             mapping_date.NEVER_MAPPED,
-            Answer(status=503, doc=sentences.FINDER_NOT_READY),
+            failure(503, sentences.FINDER_NOT_READY),
         ),
     ),
 )

@@ -19,8 +19,10 @@ from onebroker.config.messages import stream as sentences
 from onebroker.config.refusal import Refusal
 from onebroker.http import auth
 from onebroker.http.instruments import batch, instrument_names
+from onebroker.http.instruments.chain_names import read_chain
 from onebroker.http.listener.connection_limits import proving
 from onebroker.http.live import frames
+from onebroker.http.live.chain_board import name_fields
 from onebroker.http.live.client_requests import (
     Command,
     Resume,
@@ -254,6 +256,11 @@ class _Connection:
         if command.channel == "documents":
             self._stream.documents.subscribe(command.documents)
             return {"documents": command.documents}
+        if command.channel == "chain":
+            name = read_chain(batch.texts(command.chain))
+            self._services.required_instruments().required_chains().check(name)
+            self._stream.subscribe_chain(name)
+            return name_fields(name)
         self._stream.events[command.channel].subscribe()
         return {}
 
@@ -268,6 +275,10 @@ class _Connection:
             return {"results": await self._each(command.instruments, end)}
         if command.channel == "documents":
             return {"documents": self._stream.documents.unsubscribe(command.documents)}
+        if command.channel == "chain":
+            chains = self._stream.chains
+            asked = chains.names if command.chain is None else (read_chain(batch.texts(command.chain)),)
+            return {"chains": [name_fields(name) for name in chains.unsubscribe(asked)]}
         self._stream.events[command.channel].close()
         return {}
 

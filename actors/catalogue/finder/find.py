@@ -4,6 +4,8 @@ The order: the score first; of equal scores cash before derivatives, contracts t
 traded, futures before options, names by rank (`index.py`), strikes from the middle of the listed ones.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Generator, Iterator
 from datetime import date
@@ -11,13 +13,13 @@ from heapq import nsmallest
 from itertools import islice
 
 import attrs
-import polars as pl
 
-from onebroker.actors.catalogue.contract_list import ContractList, Contracts, Expiry, day_of
+from onebroker.actors.catalogue.contract_list import ContractList, Contracts, Expiry
 from onebroker.actors.catalogue.finder.index import Index, build_index
 from onebroker.actors.catalogue.finder.names import FittingName, Names
 from onebroker.actors.catalogue.finder.query import Query, Word, read_query
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, Shape, bare_segment
+from onebroker.config.late_modules import pl
 
 STRIKE_BEGINNING = 0.9
 """Factor of a strike that only begins with the given digits."""
@@ -62,7 +64,7 @@ class Finder:
         """Bytes of the index."""
         return self._index.size
 
-    def search(self, text: str, limit: int, today: date) -> "FoundSearch":
+    def search(self, text: str, limit: int, today: date) -> FoundSearch:
         """Return a search; iterate over it to run it, then read `rows`."""
         return FoundSearch(self, read_query(text), limit, today)
 
@@ -84,8 +86,9 @@ class Finder:
             yield
             for place, contracts in enumerate(self._contracts.largest):
                 ranking.add_unnamed(contracts, place)
-                if place % 5 == 0:
-                    yield
+                if len(ranking.rows) >= limit:
+                    break
+                yield
         return ranking.best()
 
 
@@ -108,6 +111,7 @@ class _Ranking:
         self._query = query
         self._limit = limit
         self._today = today.isoformat()
+        self._is_unnamed = not any(word.is_name for word in query.words)
         self.rows: list[_Ranked] = []
 
     def best(self) -> list[FoundRow]:
@@ -154,11 +158,10 @@ class _Ranking:
         places = [word.expiry.place for word in rest if word.expiry is not None and word.expiry.place is not None]
         fitting = []
         for expiry in contracts.expiries:
-            day = day_of(expiry)
             left = [
                 word
                 for word in rest
-                if word.expiry is None or not word.expiry.allows(day, is_monthly=expiry.day in monthly)
+                if word.expiry is None or not word.expiry.allows(expiry.date, is_monthly=expiry.day in monthly)
             ]
             if all(_may_fit_option(word, contracts.shape) for word in left):
                 fitting.append((expiry, left))
@@ -187,6 +190,8 @@ class _Ranking:
         rows = self._contracts.rows_of_strike(expiry, wanted[0].strike or 0.0)
         if rows:
             return iter(rows), 1.0
+        if self._is_unnamed:
+            return iter(()), 1.0
         return self._beginning_with(expiry, wanted[0].strike_text), STRIKE_BEGINNING
 
     def _beginning_with(self, expiry: Expiry, digits: str) -> Iterator[int]:
@@ -195,9 +200,11 @@ class _Ranking:
             return
         for zeros in range(6):
             least, most = float(digits) * 10**zeros, (float(digits) + 1) * 10**zeros
+            if least > self._contracts.strike(expiry.start + expiry.count - 1):
+                return
             first = self._first_at(expiry, least)
             last = self._first_at(expiry, most)
-            yield from _from_middle(Expiry(expiry.day, first, last - first))
+            yield from _from_middle(attrs.evolve(expiry, start=first, count=last - first))
 
     def _first_at(self, expiry: Expiry, strike: float) -> int:
         rows = range(expiry.start, expiry.start + expiry.count)

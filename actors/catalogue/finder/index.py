@@ -6,16 +6,18 @@ before derivatives, then by exchange and length. So the first names of a word ar
 Everything is kept in flat arrays (`compact_columns`). Words are numbered in alphabetical order, so the words with a beginning are a range.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 import attrs
-import polars as pl
 
 from onebroker.actors.catalogue.arrow_cells import HeldTexts
 from onebroker.actors.catalogue.compact_columns import held_numbers, held_texts
 from onebroker.actors.catalogue.finder.query import STOP_WORDS
 from onebroker.brokers.listings.index_names import CONTRACT_NAMES
 from onebroker.config.instruments import EXCHANGES, SEGMENTS, Shape, prefixed_segment
+from onebroker.config.late_modules import pl
 
 HEAD = 7
 """Typos are looked for in this many first characters of a word; the rest is compared afterwards."""

@@ -32,6 +32,19 @@ class FittingName:
     """The words that the contract or the segment must fit."""
 
 
+@attrs.frozen(kw_only=True)
+class _Asked:
+    """A query with what its words are like."""
+
+    words: tuple[Word, ...]
+    likenesses: dict[int, Likeness]
+    """Place of a word that must fit a name -> the words like it."""
+    same: dict[int, int]
+    """Place of any other word -> the same word of a name, where there is one."""
+    all_words: bool
+    """Whether every word in `likenesses` must fit."""
+
+
 class Names:
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -48,9 +61,19 @@ class Names:
         for place in asked:
             likenesses[place] = self._words.like(query.words[place].text)
             yield
+        asked_words = _Asked(
+            words=query.words,
+            likenesses=likenesses,
+            same={
+                place: same
+                for place, word in enumerate(query.words)
+                if place not in likenesses and (same := self._words.same(word.text)) is not None
+            },
+            all_words=bool(anchors),
+        )
         for names in self._candidates(likenesses, bool(anchors)):
             for number, name in enumerate(names):
-                self._judge(name, query, likenesses, bool(anchors), found)
+                self._judge(name, asked_words, found)
                 if number % 100 == 99:
                     yield
         return list(found.values())
@@ -106,23 +129,19 @@ class Names:
 
     # How well a name fits
 
-    def _judge(
-        self, name: int, query: Query, likenesses: dict[int, Likeness], all_words: bool, found: dict[int, FittingName]
-    ) -> None:
+    def _judge(self, name: int, asked: _Asked, found: dict[int, FittingName]) -> None:
         total, fitting, missed = 0.0, 0, 0
         rest: list[Word] = []
-        for place, word in enumerate(query.words):
-            likeness = likenesses.get(place)
-            value = 0.0 if likeness is None else self._likeness(name, likeness)
-            if likeness is None and not word.is_name:
-                value = self._same_word(name, word)
-            if not word.is_name and (value < 1 if all_words else value == 0):
+        for place, word in enumerate(asked.words):
+            likeness = asked.likenesses.get(place)
+            value = self._same_word(name, asked.same.get(place)) if likeness is None else self._likeness(name, likeness)
+            if not value and not word.is_name:
                 rest.append(word)
             elif value:
                 total, fitting = total + value, fitting + 1
             else:
                 missed += 1
-        if not fitting or missed > (fitting > 0 and len(likenesses) > 1 and all_words):
+        if not fitting or missed > (len(asked.likenesses) > 1 and asked.all_words):
             return
         value = total / fitting * (MISSED if missed else 1.0)
         known = found.get(name)
@@ -145,9 +164,8 @@ class Names:
             best = max(best, value)
         return best
 
-    def _same_word(self, name: int, word: Word) -> float:
-        """Return 1 when a word with another meaning is a whole word of the name."""
-        same = self._words.same(word.text) if word.text else None
+    def _same_word(self, name: int, same: int | None) -> float:
+        """Return 1 when a word is a whole word of the name."""
         if same is None:
             return 0.0
         index = self._index

@@ -26,7 +26,7 @@ TYPO = {1: 0.75, 2: 0.6}
 INSIDE = 0.55
 TRIGRAMS, LEAST_SHARED = 0.5, 0.5
 """Likeness of words with the same trigrams, times the share of equal ones; less than the second counts for nothing."""
-MOST_CANDIDATES = 1_500
+MOST_CANDIDATES = 1_000
 """Most words that are compared with a word with typos, and most words of one trigram."""
 MOST_TRIGRAMS = 4
 """Of a word's trigrams only the rarest ones are looked up."""
@@ -93,7 +93,7 @@ class Words:
             if best is not None:
                 return list(best)
         postings, starts = self._index.postings, self._index.first_posting
-        return nsmallest(BEST, range(first, min(last, first + 2 * MANY)), key=lambda word: postings[starts[word]])
+        return nsmallest(BEST, range(first, min(last, first + MANY)), key=lambda word: postings[starts[word]])
 
     def _typos(self, text: str) -> dict[int, float]:
         """Return the words with so few typos between (a character too much, missing, wrong, or two exchanged)."""

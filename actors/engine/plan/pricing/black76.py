@@ -2,11 +2,11 @@
 
 import math
 from datetime import datetime
-from statistics import NormalDist
 
 import attrs
 
-_NORMAL = NormalDist()
+from onebroker.actors.chain.greeks import undiscounted
+
 DAY_SECONDS = 86_400.0
 YEAR_DAYS = 365.0
 
@@ -42,8 +42,4 @@ def premium(option: Option, forward: float, *, volatility: float, rate: float, y
     if spread <= 0 or forward <= 0:
         inner = forward - strike if option.call else strike - forward
         return discount * max(0.0, inner)
-    d1 = (math.log(forward / strike) + spread * spread / 2) / spread
-    d2 = d1 - spread
-    if option.call:
-        return discount * (forward * _NORMAL.cdf(d1) - strike * _NORMAL.cdf(d2))
-    return discount * (strike * _NORMAL.cdf(-d2) - forward * _NORMAL.cdf(-d1))
+    return discount * undiscounted(option.call, forward, strike, spread)
