@@ -161,13 +161,17 @@ class ChainBuild:
             if len(rows) == 2 and all(self._quotes.known(instrument.instrument_id) for instrument in instruments):
                 self._read_strike(strike)
                 self._add_pair(pairs, strike)
-            if number % 10 == 9:
+            if number % 2:
                 yield
         return pairs
 
-    def instrument_ids(self, chosen: Sequence[float]) -> list[str]:
-        """Return the options of these strikes."""
-        return [self._snapshot.at(row).instrument_id for strike in chosen for row in self._rows(strike).values()]
+    def instrument_ids(self, chosen: Sequence[float]) -> Generator[None, None, list[str]]:
+        """Return the options of these strikes, after steps: each may be read from the catalogue's file."""
+        found = []
+        for strike in chosen:
+            found += [self._snapshot.at(row).instrument_id for row in self._rows(strike).values()]
+            yield
+        return found
 
     # Reading
 
@@ -175,10 +179,9 @@ class ChainBuild:
         return self._contracts.rows[strike]
 
     def _read_all(self, chosen: Sequence[float]) -> Generator[None, None, None]:
-        for number, strike in enumerate(chosen):
+        for strike in chosen:
             self._read_strike(strike)
-            if number % 4 == 3:
-                yield
+            yield
 
     def _read_strike(self, strike: float) -> None:
         for row in self._rows(strike).values():

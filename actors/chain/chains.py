@@ -1,6 +1,10 @@
 """Option chains for routes and streams: finds the contracts, reads the stored day candles, and builds in slices on the loop."""
 
+from collections.abc import Generator
 from datetime import date, datetime, time
+from typing import TypeVar
+
+import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument, Snapshot
 from onebroker.actors.chain.build import ChainBuild, Moment
@@ -9,7 +13,6 @@ from onebroker.actors.chain.day_candles import DayCandles
 from onebroker.actors.chain.documents import Chain
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembler import run_steps
 from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.config.calendars import Calendar
@@ -18,6 +21,9 @@ from onebroker.config.instruments import calendar_of
 from onebroker.config.messages import instruments as sentences
 from onebroker.config.refusal import Refusal
 
+T = TypeVar("T")
+
+SLICE_SECONDS = 0.001
 USUAL_CLOSE = time(15, 30)
 """The close of a day on which the calendar knows no session."""
 MOST_REMEMBERED = 200
@@ -69,9 +75,22 @@ class Chains:
     async def _build(self, name: ChainName, snapshot: Snapshot, contracts: ChainContracts) -> Chain:
         moment = self._moment(name.exchange, contracts.segment, date.fromisoformat(name.expiry_date))
         build = ChainBuild(name, snapshot, contracts, self._quotes, moment, self._rate)
-        chosen = await run_steps(build.strikes(), self._clock)
-        candles = await self._candles.of(build.instrument_ids(chosen))
-        return await run_steps(build.chain(chosen, candles), self._clock)
+        chosen = await self._in_slices(build.strikes())
+        candles = await self._candles.of(await self._in_slices(build.instrument_ids(chosen)))
+        return await self._in_slices(build.chain(chosen, candles))
+
+    async def _in_slices(self, steps: Generator[None, None, T]) -> T:
+        """Run steps to their end; after SLICE_SECONDS of work other tasks run."""
+        began = self._clock.thread_seconds()
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            if self._clock.thread_seconds() - began >= SLICE_SECONDS:
+                await trio.lowlevel.checkpoint()
+                began = self._clock.thread_seconds()
 
     def check(self, name: ChainName) -> None:
         """Raise what `chain` would raise of a chain that is not listed."""

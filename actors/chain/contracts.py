@@ -62,7 +62,7 @@ def find_contracts(name: ChainName, snapshot: Snapshot) -> ChainContracts:
             sentences.no_options(name.underlying_symbol, name.exchange, name.expiry_date, snapshot.mapping_date),
         )
     if len(found) > 1:
-        raise Refusal(400, sentences.options_in_several_segments(contracts.segment for contracts, _ in found))
+        raise Refusal(400, sentences.options_in_several_segments(sorted(contracts.segment for contracts, _ in found)))
     ((contracts, expiry),) = found
     rows = _rows(snapshot, expiry)
     same, near = _futures(listed, contracts.segment, name.expiry_date)

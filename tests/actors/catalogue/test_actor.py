@@ -12,6 +12,7 @@ import trio
 from onebroker.actors.catalogue.builder import BuildFailed
 from onebroker.actors.catalogue.contract_renames import STRIKE
 from onebroker.actors.catalogue.messages import BuildNow, GetSnapshot
+from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.store.durable import DurableError
 from onebroker.brokers.requests import NotSent
 from onebroker.config.clock import IST
@@ -48,6 +49,26 @@ async def test_a_restart_serves_the_stored_mapping_before_anything_is_fetched(au
         await trio.sleep(60)
     assert len(house.server.requests) == asked
     assert len(house.heard) == 1  # a stored list is no new list
+
+
+async def test_the_search_over_all_segments_is_there_after_a_build_and_after_a_restart(autojump_clock, world):
+    house = world()
+    async with house.running() as running:
+        assert (await running.mapped()).latest.finder is not None
+    async with house.running() as running:
+        await running.until(lambda state: state.latest.finder is not None)
+
+
+async def test_a_search_that_cannot_be_built_costs_nothing_else(autojump_clock, world, monkeypatch, caplog):
+    def build_finder(snapshot):
+        raise ValueError("no words")
+
+    monkeypatch.setattr(TableSnapshot, "build_finder", build_finder)
+    house = world()
+    async with house.running() as running:
+        state = await running.mapped()
+    assert (state.published_today, state.latest.finder) == (True, None)
+    assert "the search over the instruments of 2026-11-23 cannot be built: no words" in caplog.text
 
 
 async def test_a_new_day_is_built_at_half_past_eight_and_an_equal_one_shares_the_file(autojump_clock, world):

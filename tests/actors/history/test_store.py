@@ -62,6 +62,20 @@ async def test_of_two_rows_of_one_file_with_the_same_key_the_later_counts(store,
     assert (await store.candles(rows.SHARE, 1440, *ALL))["close"].to_list() == [102.0]
 
 
+async def test_the_last_day_candle_of_each_instrument_before_a_moment(store, staged, rows):
+    zero = dict.fromkeys(("open", "high", "low", "close"), 0.0)
+    await store.put_candles(staged.candles(
+        rows.candle(20 * DAY, close=1.0, oi=5), rows.candle(21 * DAY, close=2.0), rows.candle(23 * DAY, close=3.0),
+        rows.candle(22 * DAY) | zero, rows.candle(22 * DAY + 1, minutes=1), rows.candle(DAY, instrument_id=rows.OTHER),
+    ))  # fmt: skip
+    wanted = [rows.SHARE, rows.OTHER]
+    assert (await store.last_days(wanted, 23 * DAY)).rows() == [(rows.SHARE, 21 * DAY, 2.0, None)]
+    assert (await store.last_days(wanted, 21 * DAY)).rows() == [(rows.SHARE, 20 * DAY, 1.0, 5)]
+    assert (await store.last_days(wanted, 2 * DAY)).rows() == [(rows.OTHER, DAY, 100.0, None)]
+    assert (await store.last_days([], 2 * DAY)).is_empty()
+    assert (await store.last_days(wanted, DAY)).is_empty()
+
+
 async def test_minutes_are_read_of_the_days_without_candles_of_an_interval(store, staged, rows):
     midnight = 2 * DAY - 19_800_000_000  # in India
     minutes = [rows.candle(midnight + offset, minutes=1) for offset in (-1, 0, 60_000_000, DAY - 1, DAY)]

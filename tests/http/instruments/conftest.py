@@ -78,6 +78,7 @@ class Office:
     app: object
     headers: dict
     published: Published
+    instruments: InstrumentServices
     older: object = None
     heard: list = attrs.field(factory=list)
     share, future, call, snapshot_of = (
@@ -125,7 +126,7 @@ def office_over(services, token, actor):
         book=Published(QuoteBook(())), address=book, catalogue=published, calendar=always_open(), clock=services.clock
     )
     context = InstrumentServices(catalogue=published, catalogue_actor=actor.address, quotes=quotes, quote_book=book)
-    office = Office(build_app(attrs.evolve(services, instruments=context)), {"access-token": token}, published)
+    office = Office(build_app(attrs.evolve(services, instruments=context)), {"access-token": token}, published, context)
     office.map(listed())
     return office
 

@@ -16,6 +16,7 @@ import trio
 from quart_trio import QuartTrio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
+from onebroker.actors.chain.chains import Chains
 from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState, encode_parent
 from onebroker.actors.kernel.conflation import Changes
 from onebroker.actors.kernel.mailbox import open_mailbox
@@ -139,6 +140,14 @@ class Live:
     def app(self) -> QuartTrio:
         """Made for those who serve it; a talk needs none."""
         return build_app(self.services)
+
+    async def with_chains(self, chains: Chains) -> "Live":
+        """Return the same stream, which streams option chains too."""
+        await self.stop_feeds()
+        served, feeds = live_services(attrs.evolve(self.sources, chains=chains))
+        await self.supervisor.start(attrs.evolve(feeds, name="streams with chains"))
+        instruments = attrs.evolve(self.services.required_instruments(), chains=chains)
+        return attrs.evolve(self, services=attrs.evolve(self.services, live=served, instruments=instruments))
 
     async def stop_feeds(self) -> None:
         await self.supervisor.stop_child("streams")

@@ -12,6 +12,7 @@ from onebroker.config.instruments import security
 from onebroker.config.refusal import Refusal
 from onebroker.http.live import frames
 from onebroker.http.live.boards import DocumentBoard, EventBoard, EventLog
+from onebroker.http.live.chain_board import ChainBoard
 from onebroker.http.live.client_stream import Boards
 from onebroker.http.live.quote_board import Mode, QuoteBoard
 
@@ -72,6 +73,7 @@ class Server:
             orders=EventBoard("orders", EventLog(most_events)),
             parents=EventBoard("parents", EventLog(most_events)),
             documents=DocumentBoard(),
+            chains=ChainBoard(),
         )
         self.events: dict[str, dict[str, int] | None] = {"orders": {}, "parents": {}}
         """Name -> what is so; None while that is not known."""

@@ -11,7 +11,20 @@ from onebroker.http.live import frames
 from onebroker.http.live.client_requests import CHANNELS, read_command, read_id, read_object
 
 KEYS = st.sampled_from(
-    ("subscribe", "unsubscribe", "resume", "stream", "id", "mode", "instruments", "documents", "access-token", "other")
+    (
+        "subscribe",
+        "unsubscribe",
+        "resume",
+        "stream",
+        "id",
+        "mode",
+        "instruments",
+        "documents",
+        "access-token",
+        "other",
+        "exchange",
+        "strikes",
+    )
 )
 SCALARS = (
     st.none()

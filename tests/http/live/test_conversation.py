@@ -405,6 +405,7 @@ async def test_a_client_that_comes_back_goes_on_without_a_gap(live, autojump_clo
             "orders": False,
             "parents": False,
             "documents": [],
+            "chain": [],
         }
         assert [one["last_price"] for one in (await again.hear())["quotes"]] == [105.0]
 
