@@ -14,12 +14,16 @@ from onebroker.config.late_modules import pl
 
 def held_numbers(column: pl.Series) -> memoryview:
     """Return a column of UInt32, Int64 or Float64; the values of empty cells are undefined."""
+    if column.is_empty():  # a file without rows has no batch
+        return memoryview(b"").cast("B")
     held: memoryview = of_kind(_column(column), Numbers).held()
     return held
 
 
 def held_texts(column: pl.Series) -> HeldTexts:
     """Return a column of texts."""
+    if column.is_empty():
+        return HeldTexts(memoryview(bytes(8)).cast("q"), memoryview(b""))
     return of_kind(_column(column), Texts).held()
 
 

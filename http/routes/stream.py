@@ -25,7 +25,7 @@ ROUTES = (
         handler=plain_request,
         tag="stream",
         operation_id="open_stream",
-        summary="Live quotes, order and parent events and documents over a WebSocket",
+        summary="Live quotes, order and parent events, documents and option chains over a WebSocket",
         answers=(
             Answer(
                 status=101,

@@ -120,7 +120,7 @@ def _firsts(groups: pl.Series, count: int) -> pl.Series:
     starts = groups.to_frame("group").with_row_index("place").group_by("group", maintain_order=True).first()["place"]
     if starts.len() != count:
         raise ValueError("a name without words, or a word without names")
-    return starts.append(pl.Series([groups.len()], dtype=starts.dtype))
+    return starts.cast(pl.UInt32).append(pl.Series([groups.len()], dtype=pl.UInt32))
 
 
 def _names(frame: pl.DataFrame) -> pl.DataFrame:

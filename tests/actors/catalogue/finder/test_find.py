@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onebroker.actors.catalogue.contract_list import ContractList
+from onebroker.actors.catalogue.finder.find import Finder
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.brokers.listings.frame import listing_frame
@@ -193,6 +195,27 @@ def test_contracts_that_have_expired_come_last():
 
 def test_the_limit_holds():
     assert [len(found("nifty", limit)) for limit in (1, 7, 200)] == [1, 7, 200]
+
+
+@pytest.mark.parametrize(
+    ("rows", "query", "names"),
+    [
+        ([], "a", []), ([{"symbol": "A"}], "a", ["A"]), ([{"symbol": "A"}], "reliance", []), ([{"symbol": "&&"}, {"symbol": "B"}], "b", ["B"]),
+        ([{"segment": "equity_futures", "underlying_symbol": "X", "expiry_date": "2026-12-29"}], "x", ["X"]),
+    ],
+)  # fmt: skip
+def test_a_mapping_of_any_size_is_searched(rows, query, names):
+    usual = {"exchange": "nse", "segment": "equities"}
+    full = [
+        {"broker_token": str(number), "tradingsymbol": "T", **usual, **row}
+        for number, row in enumerate(rows or [{"symbol": "Z"}])
+    ]
+    frame = merge({"zerodha": listing_frame(pl.DataFrame(full, infer_schema_length=None))})[0]
+    frame = frame.head(len(rows))
+    search = Finder(frame, ContractList(frame)).search(query, 20, DAY)
+    for _ in search:
+        pass
+    assert [frame["symbol"][row.row] or frame["underlying_symbol"][row.row] for row in search.rows] == names
 
 
 @searched(200, 2000)
