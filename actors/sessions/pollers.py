@@ -194,13 +194,11 @@ class Poller:
     async def _until_due(self, began: float, most: float) -> None:
         """Wait for the next turn of the cadence (at most `most` seconds), or until a read is asked for, but never less than a second.
 
-        The cadence of a closed market is looked up again each second, because the market may open meanwhile; so is the wait of a read that was
-        asked for, because calls may be left again.
+        The cadence is looked up again each second, because the market may open meanwhile.
         """
         await trio.sleep_until(began + SOONEST_SECONDS)
         while (left := began + self._interval(most) - self._clock.monotonic()) > 0:
-            steady = self._market_open() and not self._asked.is_set()
-            with trio.move_on_after(left if steady else min(left, SOONEST_SECONDS)):
+            with trio.move_on_after(min(left, SOONEST_SECONDS)):
                 await self._more_urgent()
 
     async def _more_urgent(self) -> None:

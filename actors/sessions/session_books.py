@@ -41,9 +41,6 @@ _log = logging.getLogger("onebroker.sessions")
 LIFE_SECONDS = 1.0
 """A living order stream renews the books' `received_at` at this interval."""
 
-TIMES_SECONDS = 5.0
-"""The store gets the times of unchanged books at this interval, all in one write. After a restart such a book says that it is so much older."""
-
 MOVED_BY_ORDERS: tuple[Resource, ...] = ("orders", "funds")
 MOVED_BY_FILLS: tuple[Resource, ...] = ("orders", "trades", "positions", "funds")
 _BY_STREAM: tuple[Resource, ...] = ("orders", "trades")
@@ -69,10 +66,6 @@ class Books:
         self._fold = OrderFold()
         self._acknowledged = Acknowledged()
         self._slices: dict[Resource, Slice] = {}
-        self._newer: set[Resource] = set()
-        """Slices whose time alone is newer than in the store."""
-        self._times_due = float("-inf")
-        """Monotonic seconds of the next write of these times."""
         """Resource -> the broker's last slice. The store holds it, and the documents got it last; to the order document, acknowledged
         changes are added."""
         self._told: tuple[OrderRow, ...] = ()
@@ -304,26 +297,12 @@ class Books:
     def _keep(self, resource: Resource, rows: Rows | None, received_at: float, error: str | None = None) -> None:
         """Send the new slice to the document, and write its changes to the store."""
         now = Slice(broker=self._code, resource=resource, rows=rows, received_at=received_at, error=error)
-        self._write(self._slices.get(resource), now)
+        self._store.post(*changes(self._slices.get(resource), now))
         self._slices[resource] = now
         if resource == "orders":
             self._tell_orders()
         else:
             self._documents[resource].replace((now.broker, resource), now)
-
-    def _write(self, before: Slice | None, now: Slice) -> None:
-        """Write what has changed in the store at once, and a time that alone has changed later, with those of the other slices."""
-        if before is None or before.rows is not now.rows or before.error != now.error:
-            self._newer.discard(now.resource)
-            self._store.post(*changes(before, now))
-            return
-        self._newer.add(now.resource)
-        if self._clock.monotonic() < self._times_due:
-            return
-        self._times_due = self._clock.monotonic() + TIMES_SECONDS
-        held = {**self._slices, now.resource: now}
-        self._store.post(*(op for resource in sorted(self._newer) for op in changes(held[resource], held[resource])))
-        self._newer.clear()
 
     def _order_rows(self) -> Rows:
         """Return the folded orders; the same tuple as before when no row changed."""
