@@ -461,7 +461,7 @@ def _own_routes(world: World) -> tuple[Route, ...]:
 
 def _route(path: str, handler: Handler, method: Method) -> Route:
     return Route(
-        method=method, path=path, handler=handler, token=TokenRule.OPEN, tag="test", summary="A thing",
+        method=method, path=path, handler=handler, token=TokenRule.OPEN, tag="test", operation_id="do", summary="A thing",
         answers=(Answer(status=200, doc="A thing"),),
     )  # fmt: skip
 

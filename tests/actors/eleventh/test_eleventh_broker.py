@@ -67,7 +67,6 @@ MAY_NAME_BROKERS = {
     "http/commands/parsers/trading.py": "likewise",
     "http/routes/health.py": "an example of the OpenAPI document",
     "http/routes/reference.py": "likewise",
-    "http/instruments/schemas.py": "likewise",
     "http/instruments/quote_schemas.py": "likewise",
     "http/history/schemas.py": "likewise",
 }
