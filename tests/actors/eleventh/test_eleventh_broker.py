@@ -65,10 +65,18 @@ MAY_NAME_BROKERS = {
     "config/settings_file.py": "the example in a new settings file",
     "http/commands/parsers/services.py": "an example of a command",
     "http/commands/parsers/trading.py": "likewise",
-    "http/routes/health.py": "an example of the OpenAPI document",
-    "http/routes/reference.py": "likewise",
-    "http/instruments/quote_schemas.py": "likewise",
-    "http/history/schemas.py": "likewise",
+    **dict.fromkeys(
+        (
+            *(
+                f"http/answers/{area}.py"
+                for area in ("changes", "health", "history", "instruments", "parents", "place")
+            ),
+            *(f"http/answers/{area}.py" for area in ("portfolio", "quotes", "reference", "stopping")),
+            "http/orders/order_fields.py",
+            *(f"http/routes/orders_{verb}.py" for verb in ("cancel", "modify", "place")),
+        ),
+        "examples of the OpenAPI document",
+    ),
 }
 
 
