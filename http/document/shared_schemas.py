@@ -173,7 +173,9 @@ def _plan() -> dict[str, Schema]:
     _, components = msgspec.json.schema_components(types, ref_template=COMPONENTS + "{name}")
     for kind in (*types, *_inner_kinds()):
         _describe(components[kind.__name__], kind)
-    components["OrderPart"]["required"] = []
+    order = components["OrderPart"]
+    order["required"] = []
+    order["properties"]["part"] = {"anyOf": [order["properties"]["part"], {"type": "null"}], "default": "order"}
     for name, least in _FORMS.items():
         components[name]["minProperties"] = least
     schemas = {name: typed(schema) for name, schema in components.items()}

@@ -50,6 +50,18 @@ BODY_ANSWER = failure(
     "what the GET form says of a shared parameter",
     sentences.INSTRUMENTS_FORM,
 )
+_AS_TEXT: dict[str, dict[str, object]] = {
+    "boolean": {"anyOf": [{"type": "boolean"}, {"type": "string"}, {"type": "integer", "enum": [0, 1]}]},
+    "integer": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+}
+"""What a body takes for a shared parameter that is not a text: itself, or the text that a query would carry."""
+
+
+def shared(parameter: Parameter) -> Parameter:
+    """Return the row of a parameter that all items share, as the body has it."""
+    return attrs.evolve(parameter, place="body", schema=_AS_TEXT.get(parameter.kind, parameter.schema))
+
+
 BLOCK_ITEMS = 64
 """Entries made before the first of them is sent."""
 

@@ -30,7 +30,7 @@ LIMIT = Parameter(
     name="limit", place="query", kind="integer", minimum=1, maximum=1000, doc=f"Most lines of one answer; {USUAL_LINES} when absent."
 )  # fmt: skip
 PARENT = Parameter(
-    name="parent", place="query", schema={"type": "string", "format": "uuid"}, doc="UUID: only lines of this parent, with its legs, and with the requests and intents that led to them."
+    name="parent", place="query", doc="UUID: only lines of this parent, with its legs, and with the requests and intents that led to them."
 )  # fmt: skip
 
 

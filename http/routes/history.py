@@ -4,7 +4,6 @@ are no longer listed are included."""
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 
-import attrs
 import msgspec
 from quart import Request
 from quart.wrappers import Response
@@ -207,7 +206,7 @@ _PERIOD_HEADERS = {
 
 
 def _in_body(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    return (batch.INSTRUMENTS, *(attrs.evolve(parameter, place="body") for parameter in parameters))
+    return (batch.INSTRUMENTS, *(batch.shared(parameter) for parameter in parameters))
 
 
 ROUTES = (

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-import attrs
 from quart import Request
 from quart.wrappers import Response
 
@@ -121,7 +120,7 @@ def _routes(name: str, build: Build, what: str, kinds: tuple[Any, Any], example:
             tag="instruments",
             operation_id=f"get_{name}_list",
             summary=f"Several instruments: {what}",
-            parameters=(batch.INSTRUMENTS, attrs.evolve(DATE, place="body")),
+            parameters=(batch.INSTRUMENTS, batch.shared(DATE)),
             examples={"two": {"instruments": batch.TWO_NAMED, "date": "2026-11-20"}},
             answers=(
                 Answer(
