@@ -9,10 +9,12 @@ How to add an area (http/routes/session.py is a finished example):
    (`render.json_answer(value, status)`, or `render.encoded(document_bytes)` for bytes that are already JSON). The token is already
    checked when a handler runs. A handler catches nothing: `Refusal`, `ActorNotRunning`, `AskTimedOut` and `StoreError` become
    `{"error": ...}` in one place (`http.refusals`). Catch one of them only where the rule book has its own sentence for it.
-3. Rows: a tuple `ROUTES` of `Route` at the end of that module: method, path, handler, tag, summary, parameters, answers. Name a
+3. Types of answers: `http/answers/<area>.py`, msgspec structs with a text below each field that says its unit and what null means, and an
+   example of each. The tests check every answer of the route against them.
+4. Rows: a tuple `ROUTES` of `Route` at the end of that module: method, path, handler, tag, operation id, summary, parameters, answers. Name a
    `Parameter` once and give it to its reader too: `parse.whole_number(request.args, LIMIT)`.
-4. One line in `_AREAS` below, and a field in `http.services.Services` for what the handlers need.
-5. Tests: tests/http/routes/test_<area>.py over the `client` fixture, one test per row of the rule book's error table. A test over
+5. One line in `_AREAS` below, and a field in `http.services.Services` for what the handlers need.
+6. Tests: tests/http/routes/test_<area>.py over the `client` fixture, one test per row of the rule book's error table. A test over
    this table already checks that every `/api` route refuses a request without a token.
 """
 

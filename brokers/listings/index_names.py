@@ -6,10 +6,12 @@ on which other brokers' files are available to compare with. All codecs therefor
 the table is learnt from the numbers of the contracts (`actors/catalogue/contract_matching.py`).
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 
-import polars as pl
+from onebroker.config.late_modules import pl
 
 CONTRACT_NAMES: Mapping[str, Mapping[str, str]] = {
     "nse": {

@@ -111,6 +111,7 @@ def results_of(name: str, entry: type) -> type[msgspec.Struct]:
 
 # --- examples ---------------------------------------------------------------------------------------------------------------
 
+BROKER = "zerodha"
 SHARE = security("nse", "equities", "INFY").fields()
 INTENT_ID = "0a6f0c53-7e0b-4f57-9a39-6c1a3cf4b4f6"
 PARENT_ID = "b6a9e7f2-2d7a-4c3c-8f3e-0f0d7a4d7a51"

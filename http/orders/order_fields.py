@@ -5,12 +5,13 @@ from onebroker.actors.engine.intake.place_body import MOST_UNITS
 from onebroker.config.instruments import TRADING_EXCHANGES
 from onebroker.config.schema_marks import COMPONENTS
 from onebroker.config.vocabulary import SENDABLE_PRODUCTS, SENDABLE_VALIDITIES, OrderType, Side
+from onebroker.http.answers.shared import BROKER
 from onebroker.http.route import Kind, Parameter
 
 ORDER_ID_PATTERN = "^[A-Za-z0-9_-]{1,64}$"
 ORDER_ID = "251125000012345"
 """An example."""
-NAMED = {"broker": "zerodha", "order_id": ORDER_ID}
+NAMED = {"broker": BROKER, "order_id": ORDER_ID}
 """What failures of a change repeat, as an example."""
 
 

@@ -15,7 +15,7 @@ from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.answers import changes as answers
-from onebroker.http.answers.shared import PARENT_ID
+from onebroker.http.answers.shared import BROKER, PARENT_ID
 from onebroker.http.bodies import body_keys
 from onebroker.http.orders.desk_requests import BESIDE_BROKER_SECONDS, LATE, ask_desk, change_seconds
 from onebroker.http.orders.dry_run_flag import DRY_RUN, read_dry_run
@@ -192,7 +192,7 @@ ROUTES = (
                 409,
                 "It has finished already, or two brokers hold the id.",
                 texts.already("COMPLETE"),
-                broker="zerodha",
+                broker=BROKER,
                 order_id=ORDER_ID,
             ),
             Answer(
@@ -204,8 +204,8 @@ ROUTES = (
             failure(
                 503,
                 "No login, no rate room, Redis away, or (parents) the engine not running: nothing was sent.",
-                texts.no_login("zerodha"),
-                broker="zerodha",
+                texts.no_login(BROKER),
+                broker=BROKER,
                 order_id=ORDER_ID,
             ),
             Answer(

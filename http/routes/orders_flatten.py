@@ -29,7 +29,8 @@ async def flatten(request: Request, services: Services) -> Response:
     check_flatten_word(body)
     request_fields.check_dry_run(body)
     # Any non-empty value in the body counts. A caller who asks for a dry run in the query also gets one.
-    dry_run = bool(body.get("dry_run")) or bool(parse.flag(request.args, DRY_RUN))
+    asked = parse.flag(request.args, DRY_RUN)
+    dry_run = bool(body.get("dry_run")) or bool(asked)
 
     def make(reply: Reply[EngineAnswer]) -> Flatten:
         return Flatten(dry_run=dry_run, routed=routed, reply=reply)

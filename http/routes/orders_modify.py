@@ -17,7 +17,7 @@ from onebroker.config.messages import orders as order_texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.answers import changes as answers
-from onebroker.http.answers.shared import PARENT_ID
+from onebroker.http.answers.shared import BROKER, PARENT_ID
 from onebroker.http.bodies import body_keys
 from onebroker.http.orders.desk_requests import LATE, ask_desk, change_seconds
 from onebroker.http.orders.dry_run_flag import DRY_RUN, read_dry_run
@@ -185,19 +185,19 @@ ROUTES = (
             failure(
                 429,
                 "The broker's daily cap of order messages has no room.",
-                order_texts.daily_cap("zerodha", 2800, 3000, 200),
+                order_texts.daily_cap(BROKER, 2800, 3000, 200),
                 **NAMED,
             ),
             failure(
                 501,
                 "The broker cannot change this field on an open order.",
-                texts.cannot_change("zerodha", "validity"),
+                texts.cannot_change(BROKER, "validity"),
                 **NAMED,
             ),
             failure(
                 503,
                 "No login, no rate room, Redis away, or (engine orders) the engine not running: nothing was sent.",
-                order_texts.no_login("zerodha"),
+                order_texts.no_login(BROKER),
                 **NAMED,
             ),
             Answer(

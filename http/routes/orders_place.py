@@ -27,7 +27,7 @@ from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
 from onebroker.http import parse, refusals, render
 from onebroker.http.answers import place as answers
-from onebroker.http.answers.shared import INTENT_ID, PARENT_ID, SHARE
+from onebroker.http.answers.shared import BROKER, INTENT_ID, PARENT_ID, SHARE
 from onebroker.http.bodies import body_keys
 from onebroker.http.instruments import instrument_names
 from onebroker.http.orders.dry_run_flag import DRY_RUN, read_dry_run
@@ -333,7 +333,7 @@ ROUTES = (
             failure(
                 429,
                 "The broker's daily order cap has no room.",
-                texts.daily_cap("zerodha", 2800, 3000, 200),
+                texts.daily_cap(BROKER, 2800, 3000, 200),
                 **IDS,
             ),
             failure(
@@ -341,7 +341,7 @@ ROUTES = (
                 "Nothing was placed: engine not running or too busy, catalogue not published, store away, no broker, no rate room, "
                 "no live quote, book level, tick size or readable positions for a reference.",
                 texts.NO_BROKER,
-                skipped=[{"broker": "zerodha", "reason": texts.no_login("zerodha")}],
+                skipped=[{"broker": BROKER, "reason": texts.no_login(BROKER)}],
                 **IDS,
             ),
             Answer(

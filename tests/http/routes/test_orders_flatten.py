@@ -47,8 +47,10 @@ async def test_who_asks_for_a_dry_run_in_the_query_gets_one(desk):
     await flatten(desk, {"confirm": "FLATTEN"}, "?dry_run=true")
     await flatten(desk, {"confirm": "FLATTEN", "dry_run": False}, "?dry_run=1")
     assert [asked.dry_run for asked in desk.cancelled] == [True, True]
-    answer = await flatten(desk, {"confirm": "FLATTEN"}, "?dry_run=perhaps")
-    assert answer == (400, {"error": "dry_run must be true or false"})
+    for body in ({"confirm": "FLATTEN"}, {"confirm": "FLATTEN", "dry_run": True}):
+        answer = await flatten(desk, body, "?dry_run=perhaps")
+        assert answer == (400, {"error": "dry_run must be true or false"})
+    assert len(desk.cancelled) == 2
 
 
 async def test_a_desk_that_dies_in_it_leaves_the_outcome_unknown(desk, autojump_clock):
