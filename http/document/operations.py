@@ -14,6 +14,14 @@ from onebroker.http.route import Answer, Parameter, Route, TokenRule, failure
 
 PATH_VARIABLE = re.compile(r"<(\w+)>")
 RESPONSES = "#/components/responses/"
+_FLAG: Schema = {
+    "anyOf": [
+        {"type": "boolean"},
+        {"type": "integer", "enum": [0, 1]},
+        {"type": "string", "enum": ["yes", "no"]},
+    ]
+}
+"""A flag of a query, as `http.parse.flag` reads it."""
 _KINDS: dict[str, Schema] = {"date": {"type": "string", "format": "date"}}
 """Kinds of parameters that are not themselves a JSON schema type."""
 
@@ -140,6 +148,8 @@ def _member(row: Parameter) -> Schema:
 def _schema(row: Parameter) -> Schema:
     if row.schema is not None:
         return dict(row.schema)
+    if row.kind == "boolean" and row.place == "query":
+        return _FLAG
     schema = dict(_KINDS.get(row.kind, {"type": row.kind}))
     if row.choices:
         schema["enum"] = list(row.choices)

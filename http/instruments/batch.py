@@ -51,7 +51,7 @@ BODY_ANSWER = failure(
     sentences.INSTRUMENTS_FORM,
 )
 _AS_TEXT: dict[str, dict[str, object]] = {
-    "boolean": {"anyOf": [{"type": "boolean"}, {"type": "string"}, {"type": "integer", "enum": [0, 1]}]},
+    "boolean": {"anyOf": [{"type": "boolean"}, {"type": "integer", "enum": [0, 1]}, {"type": "string"}]},
     "integer": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
 }
 """What a body takes for a shared parameter that is not a text: itself, or the text that a query would carry."""

@@ -87,7 +87,7 @@ ROUTES = (
                 name="reason",
                 place="body",
                 required=True,
-                schema={"type": "string", "minLength": 1, "maxLength": MOST_REASON},
+                pattern=rf"^\s*\S([\s\S]{{0,{MOST_REASON - 2}}}\S)?\s*$",
                 doc=f"1 to {MOST_REASON} characters; refusals repeat it.",
             ),
         ),
