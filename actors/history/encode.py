@@ -24,10 +24,15 @@ ROWS_AT_ONCE = 4_000
 COLUMNS = ("time", "open", "high", "low", "close", "volume", "oi")
 PRICE_FACTOR = "price_factor"
 _PRICES = ("open", "high", "low", "close")
-_TICK_PRICES = (
-    *(pl.col(name) for name in ("last_price", "average_price", *_PRICES)),
-    *(pl.col(name).list.explode().struct.field("price") for name in ("buy", "sell")),
-)
+
+
+@cache
+def _tick_prices() -> tuple[pl.Expr, ...]:
+    """Return every price of a tick."""
+    return (
+        *(pl.col(name) for name in ("last_price", "average_price", *_PRICES)),
+        *(pl.col(name).list.explode().struct.field("price") for name in ("buy", "sell")),
+    )
 
 
 @attrs.frozen
@@ -107,7 +112,7 @@ def encode_ticks(frame: pl.DataFrame, places: int | None) -> Iterator[bytes]:
     """
     for place in range(0, frame.height, ROWS_AT_ONCE):
         rows = frame.slice(place, ROWS_AT_ONCE)
-        most = None if places is not None else adjusted_places(rows, _TICK_PRICES)
+        most = None if places is not None else adjusted_places(rows, _tick_prices())
         text: bytes = rows.select(_joined_ticks(places, most)).item()
         yield text
 
