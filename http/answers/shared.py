@@ -50,7 +50,7 @@ class Failure(msgspec.Struct, kw_only=True):
     """`unknown`: the request may have been carried out all the same."""
     broker: str | Unset = UNSET
     order_id: str | Unset = UNSET
-    brokers: list[Annotated[msgspec.Raw, schema_of("BrokerRead", "BrokerCode")]] | Unset = UNSET
+    brokers: list[Annotated[msgspec.Raw, schema_of("FundsRead", "BrokerRead", "BrokerCode")]] | Unset = UNSET
     """The parts of the document that is not served, or the brokers that hold an order of this id."""
     instrument_id: str | Unset = UNSET
     skipped: list[Skipped] | Unset = UNSET

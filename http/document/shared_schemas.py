@@ -20,6 +20,7 @@ from onebroker.config.vocabulary import POSITION_PRODUCTS
 from onebroker.http.answers.changes import Cancelled, Modified, ParentCancelled, PartCancelled, PartModified, StopDryRun
 from onebroker.http.answers.parents import ShownPlan
 from onebroker.http.answers.place import Placed, PlaceDryRun, PlanDryRun
+from onebroker.http.answers.portfolio import FundsRead
 from onebroker.http.answers.shared import BrokerRead, Failure
 from onebroker.http.answers.stopping import ParentsHalted
 from onebroker.http.document import plan_parts, plan_prices
@@ -28,7 +29,7 @@ from onebroker.http.document.order_type_schemas import order_type_schemas
 from onebroker.http.document.schemas import Schema, typed
 
 NAMED_TYPES = (
-    BrokerPosition, BrokerRead, Cancelled, Failure, Modified, ParentCancelled, ParentsHalted, PartCancelled, PartModified, Placed,
+    BrokerPosition, BrokerRead, Cancelled, Failure, FundsRead, Modified, ParentCancelled, ParentsHalted, PartCancelled, PartModified, Placed,
     PlaceDryRun, PlanDryRun, ShownPlan, StopDryRun,
 )  # fmt: skip
 """Types of answers that other types name (`schema_of`)."""

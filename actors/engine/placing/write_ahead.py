@@ -192,7 +192,7 @@ class Recorder:
     async def _leave_to_write_ahead(self) -> None:
         """Wait while a write-ahead is expected, at most until it is late."""
         while not self._ahead.is_set():
-            with trio.move_on_after(self._ahead_until - self._context.clock.monotonic()):
+            with trio.move_on_after(max(0.0, self._ahead_until - self._context.clock.monotonic())):
                 await self._ahead.wait()
             if self._context.clock.monotonic() >= self._ahead_until:
                 self._ahead.set()

@@ -102,6 +102,11 @@ async def test_each_order_under_each_fault_is_told_and_kept_once(day, watch, aut
     assert {answer.status for answer in script.answers} >= {200, 422, 504}
     assert verify(folder, running=False).fault is None
     for answer in script.answers:
+        if (
+            "parent_id" not in answer.body
+        ):  # refused before an order was made, because its broker did not answer the last ones
+            assert answer.body["error"] in [line.get("words") for line in lines if line["event"] == "order.decided"]
+            continue
         own = [line for line in lines if line.get("parent") == answer.body["parent_id"]]
         assert own, answer
         if answer.status == 422 and "broker_response" in answer.body:

@@ -27,7 +27,7 @@ from onebroker.brokers.simulator.world.model import NewOrder, SimRefusal
 from onebroker.config.sections import ServiceSettings
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from onebroker.http.app import build_app
-from onebroker.http.health_parts import broker_health
+from onebroker.http.health_parts import broker_health, part_health
 from onebroker.http.services import Services
 from tests.support.ledger_judge import (
     NO_RESULT,
@@ -76,7 +76,12 @@ class Documents:
             actors=dict,
             crashes=tuple,
             store_reachable=lambda: True,
-            health_sources={"brokers": lambda: {code: broker_health(handle) for code, handle in day.sessions.items()}},
+            health_sources={
+                "brokers": lambda: {
+                    code: {**broker_health(handle), "parts": part_health(code, self.published)}
+                    for code, handle in day.sessions.items()
+                }
+            },
             documents=self.published,
         )
         self.client = build_app(services).test_client()
