@@ -355,6 +355,35 @@ async def _heard_on_the_stream(demo, share):
     return seen
 
 
+def test_a_person_finds_an_option_reads_its_chain_and_places_an_order_by_its_id(demo):
+    demo.until(lambda: demo.ask("GET", "/api/instruments/find", q="desh").status == 200, "the index of the search")
+    first = demo.read("/api/instruments/find", q="desh ce", limit=5)["instruments"][0]
+    assert (first["underlying_symbol"], first["option_type"], first["exchange"]) == ("DESH", "CE", "nse")
+    expiries = demo.read("/api/instruments/expiries", underlying_symbol="desh", exchange="nse")
+    assert first["expiry_date"] == expiries["options"][0]["expiry_date"]
+    where = {"underlying_symbol": "DESH", "exchange": "nse", "expiry_date": first["expiry_date"], "strikes": 6}
+
+    def full_chain():
+        chain = demo.read("/api/instruments/option_chain", **where)
+        cells = [cell for row in chain["rows"] for cell in (row["ce"], row["pe"]) if cell is not None]
+        known = cells and all(cell["last_price"] is not None and cell["bid"] is not None for cell in cells)
+        return chain if known and chain["totals"]["atm_strike"] is not None else None
+
+    chain = demo.until(full_chain, "the feeds to bring the quotes of the chain")
+    assert chain["forward"]["source"] in ("future", "parity")
+    assert chain["totals"]["strikes_with_volume"] > 0
+    row = next(row for row in chain["rows"] if row["strike_price"] == chain["totals"]["atm_strike"])
+    option = row["ce"]
+    assert option["implied_volatility"] is None or option["delta"] is not None
+    details = demo.read("/api/instruments/details", instrument_id=option["instrument_id"])
+    assert (details["strike_price"], details["option_type"]) == (row["strike_price"], "CE")
+    answer = demo.place(
+        instrument_id=option["instrument_id"], transaction_type="BUY", product="NRML", order_type="LIMIT",
+        quantity=details["lot_size"], price=option["bid"],
+    )  # fmt: skip
+    assert answer.status == 200, answer
+
+
 def test_the_store_killed_heals_and_loses_nothing(demo):
     row = taken(demo, demo.limit_buy(demo.share(10), -4))
     (server,) = demo.redis_servers()
@@ -407,32 +436,3 @@ def test_a_signal_ends_it_in_order_and_leaves_nothing_running(demo):
     assert demo.end() == 0
     assert demo.processes() == []
     assert "Traceback" not in demo.log.read_text()
-
-
-def test_a_person_finds_an_option_reads_its_chain_and_places_an_order_by_its_id(demo):
-    demo.until(lambda: demo.ask("GET", "/api/instruments/find", q="desh").status == 200, "the index of the search")
-    first = demo.read("/api/instruments/find", q="desh ce", limit=5)["instruments"][0]
-    assert (first["underlying_symbol"], first["option_type"], first["exchange"]) == ("DESH", "CE", "nse")
-    expiries = demo.read("/api/instruments/expiries", underlying_symbol="desh", exchange="nse")
-    assert first["expiry_date"] == expiries["options"][0]["expiry_date"]
-    where = {"underlying_symbol": "DESH", "exchange": "nse", "expiry_date": first["expiry_date"], "strikes": 6}
-
-    def full_chain():
-        chain = demo.read("/api/instruments/option_chain", **where)
-        cells = [cell for row in chain["rows"] for cell in (row["ce"], row["pe"]) if cell is not None]
-        known = cells and all(cell["last_price"] is not None and cell["bid"] is not None for cell in cells)
-        return chain if known and chain["totals"]["atm_strike"] is not None else None
-
-    chain = demo.until(full_chain, "the feeds to bring the quotes of the chain")
-    assert chain["forward"]["source"] in ("future", "parity")
-    assert chain["totals"]["strikes_with_volume"] > 0
-    row = next(row for row in chain["rows"] if row["strike_price"] == chain["totals"]["atm_strike"])
-    option = row["ce"]
-    assert option["implied_volatility"] is None or option["delta"] is not None
-    details = demo.read("/api/instruments/details", instrument_id=option["instrument_id"])
-    assert (details["strike_price"], details["option_type"]) == (row["strike_price"], "CE")
-    answer = demo.place(
-        instrument_id=option["instrument_id"], transaction_type="BUY", product="NRML", order_type="LIMIT",
-        quantity=details["lot_size"], price=option["bid"],
-    )  # fmt: skip
-    assert answer.status == 200, answer
