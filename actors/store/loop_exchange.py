@@ -1,8 +1,8 @@
 """A small pipeline over a unix socket on the loop itself, without a worker thread.
 
-A thread costs two hand-overs of the interpreter for each batch, and with them half of the time of a commit and half of its processor
-time. A pipeline of a few kilobytes to a server on this machine is written and read in steps that do not block, so it needs none. redis-py
-opens the connection and knows the errors; only the bytes go another way. Larger pipelines, and servers that are reached by TCP or TLS, keep the
+A thread costs two hand-overs of the interpreter for each batch, and each waits for a step of the loop to end. A pipeline of a few kilobytes to
+a server on this machine is written and read in steps that do not block, so it needs no thread. redis-py opens the connection and knows the
+errors; only the bytes go another way, through two names that redis-py keeps to itself. Where it no longer has them, the thread is used. Larger pipelines, and servers that are reached by TCP or TLS, keep the
 thread (`lanes.py`).
 """
 
@@ -25,7 +25,9 @@ _READ_BYTES = 64 * 1024
 
 def suits(connection: AbstractConnection, commands: Sequence[Command]) -> bool:
     """Whether the pipeline can go this way over the connection."""
-    return isinstance(connection, UnixDomainSocketConnection) and sum(map(command_bytes, commands)) <= MOST_BYTES
+    is_open = getattr(connection, "_sock", None) is not None and hasattr(connection, "_parser")
+    is_local = isinstance(connection, UnixDomainSocketConnection)
+    return is_open and is_local and sum(map(command_bytes, commands)) <= MOST_BYTES
 
 
 async def exchange(connection: AbstractConnection, commands: Sequence[Command]) -> list[object]:
