@@ -53,7 +53,7 @@ def test_ticks_are_the_same_bytes_as_those_of_the_plain_twin(ticks, places):
 
 @given(candles=CANDLES, places=st.sampled_from([2, 4]), adjusted=st.booleans())
 def test_candles_are_the_same_bytes_as_those_of_the_plain_twin(candles, places, adjusted):
-    schema = CANDLE_VALUES | ({"price_factor": pl.Float64()} if adjusted else {})
+    schema = dict(CANDLE_VALUES) | ({"price_factor": pl.Float64()} if adjusted else {})
     rows = [{name: candle[name] for name in schema} for candle in sorted(candles, key=lambda candle: candle["time"])]
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     assert encode_candles(frame, places).body == plain_candles(frame, places)

@@ -33,6 +33,7 @@ def test_each_receiver_says_whether_it_took_the_test_message(tmp_path):
         ]
         path = tmp_path / "onebroker.toml"
         path.write_text(f'[alerts]\nto = ["json://127.0.0.1:{here.port}/s3cret-one"]\n')
+        path.chmod(0o644)
         loose = run("alerts", "test", "--config", path)
         path.chmod(0o600)
         plain = run("alerts", "test", "--config", path)

@@ -73,7 +73,10 @@ def test_the_lines_of_a_parent_are_shown_in_order(data_dir, capsys):
     )
     _, raw = run(capsys, "audit", "show", ONE, "--json", "--data-dir", str(data_dir))
     assert [json.loads(line)["n"] for line in raw] == [1, 2, 3, 4]
-    assert run(capsys, "audit", "show", "nobody", "--data-dir", str(data_dir)) == (1, [])
+    assert run(capsys, "audit", "show", "nobody", "--data-dir", str(data_dir)) == (
+        1,
+        ["the audit has no line of that parent"],
+    )
 
 
 def test_a_directory_without_an_audit_is_said(tmp_path, capsys):

@@ -27,7 +27,11 @@ HEALTH = {
     "actors": {"store": True, "funds": False},
     "crashes": [{"actor": "funds", "error": "boom\x1b", "count": 2, "at": "2026-11-25T09:14:00"}],
     "store": {"reachable": True},
-    "market": {"nse": {"equity": True, "currency": False}, "mcx": {"commodity": True}},
+    "market": {
+        "nse equity": {"today": "trading", "open": True, "known_until": None},
+        "nse currency": {"today": "closed", "open": False, "known_until": None},
+        "mcx commodity": {"today": "trading", "open": True, "known_until": None},
+    },
     "clock": {"problem": None},
     "engine": {"running": False, "reason": "the lock is held"},
     "halt": {"halted": True, "mode": "reduce_only", "since": "2026-11-25T09:00:00", "reason": "the strategy"},
@@ -81,12 +85,10 @@ def test_the_tables_say_what_the_document_says():
     assert words_of(lines, "trades") == ["trades", "-", "-"]
 
 
-def test_a_service_that_names_no_problems_shows_those_of_its_orders():
-    order = {"message": "20 units without a stop", "since": "2026-11-25T09:14:00", "ended": False}
-    health = {name: part for name, part in HEALTH.items() if name != "problems"}
-    lines = plain(health_block(health | {"order_problems": [order, {**order, "message": "over", "ended": True}]}))
-    assert any(line.startswith("20 units without a stop") for line in lines)
-    assert not any(line.startswith("over") for line in lines)
+def test_a_day_that_the_calendar_does_not_know_is_said():
+    market = {"nse equity": {"today": "unknown", "open": True, "known_until": "2026-12-31"}}
+    lines = plain(health_block(HEALTH | {"market": market}))
+    assert "market      open: nse equity; nobody knows whether it is a holiday at nse equity" in lines
 
 
 def test_a_market_feed_that_nothing_needs_is_idle_and_not_down():
