@@ -37,7 +37,7 @@ async def exchange(connection: AbstractConnection, commands: Sequence[Command]) 
     no answer may be outstanding. Raises redis.RedisError or OSError; then the connection must be closed.
     """
     sock = cast("socket.socket", connection._sock)  # redis-py keeps it to itself
-    reader = hiredis.Reader(replyError=connection._parser.parse_error)
+    reader = hiredis.Reader(protocolError=redis.InvalidResponse, replyError=connection._parser.parse_error)
     packed = b"".join(connection.pack_commands(commands))  # type: ignore[no-untyped-call]  # redis-py
     answers: list[object] = []
     with trio.CancelScope(shield=True):
