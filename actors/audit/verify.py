@@ -42,7 +42,7 @@ class Verdict:
     torn: int
     """How often a write was torn, as the lines after it tell."""
     unfinished: bool
-    """Whether the running service was in the middle of its last line."""
+    """Whether the last line has no end: a running service may be writing it."""
     fault: Fault | None
     """None: the audit is whole."""
 
@@ -107,7 +107,7 @@ NO_END = "the file ends in the middle of a line"
 
 
 def verify(folder: Path, *, running: bool) -> Verdict:
-    """Check the audit in `folder`. `running`: a service holds the data directory, so the last line may be in the middle of its writing.
+    """Check the audit in `folder`. `running`: a service may run, so the last line may be in the middle of its writing.
 
     Raises OSError when a file cannot be read.
     """

@@ -64,21 +64,6 @@ class DataDirectory:
         return owner
 
 
-def is_held(path: Path) -> bool:
-    """Tell whether a service holds the data directory now. Ask seldom: a service that starts in that very moment finds the directory in use."""
-    try:
-        lock = os.open(path / _LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
-
-
 def _read_holder(lock: int) -> int | None:
     text = os.pread(lock, 32, 0).strip()
     return int(text) if text.isdigit() else None

@@ -33,7 +33,7 @@ class AnswerBytes:
         return kept[1]
 
     def _look_at_the_clock(self) -> None:
-        second = int(time.time())
+        second = int(time.time())  # the clock by which hypercorn dates its answers; the two must be equal
         if second != self._second:
             self._second = second
             self._date = format_date_time(second).encode("ascii")
