@@ -1,9 +1,11 @@
 """Commands over a settings file: two simulated brokers, one a person logs in to and one that logs in by itself."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -75,3 +77,12 @@ def service(config):
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE_SECONDS) == 0
     process.stdout.close()
+
+
+@pytest.fixture(autouse=True)
+def same_mask() -> Iterator[None]:
+    """Give the process its mask of new files back: a command that runs in it sets one of its own."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    yield
+    os.umask(mask)
