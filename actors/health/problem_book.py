@@ -49,10 +49,15 @@ class ProblemBook:
         self._clock = clock
         self._events = events
         self._entries: dict[_Identity, _Entry] = {}
+        self._seen: tuple[Standing, ...] | None = None
 
     def add(self, source: ProblemSource) -> None:
         """Look at a further source from now on."""
         self._sources.append(source)
+
+    def seen(self) -> tuple[Standing, ...]:
+        """Return what the last look saw: at most a second old, and without the cost of a look."""
+        return self.look() if self._seen is None else self._seen
 
     def look(self) -> tuple[Standing, ...]:
         """Return the problems that stand now, oldest first; tell the problems that have settled, and those that are over."""
@@ -67,7 +72,8 @@ class ProblemBook:
             for identity, entry in self._entries.items()
             if identity in found
         )
-        return tuple(sorted(standing, key=lambda standing: standing.since))
+        self._seen = tuple(sorted(standing, key=lambda standing: standing.since))
+        return self._seen
 
     def _note(self, identity: _Identity, problem: Problem, now: float, moment: float) -> None:
         entry = self._entries.get(identity)

@@ -7,16 +7,12 @@ codes of brokers, words of ours, paths of the route table. What is not known has
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Literal, TypeAlias
 
 import attrs
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    InfoMetricFamily,
-    Metric,
-)
+from prometheus_client.core import InfoMetricFamily, Metric
+from prometheus_client.samples import Sample
 
 from onebroker.actors.kernel.durations import Durations
 
@@ -33,13 +29,14 @@ class Name:
     doc: str
     labels: tuple[str, ...] = ()
 
+    _labelled: dict[tuple[str, ...], dict[str, str]] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    """Values of the labels -> the labels of a sample. They are made once: making them is most of a sample's cost, and the values are few."""
+
     def family(self, samples: Samples) -> Metric:
         """Return the metric with these samples; for a gauge or a counter."""
-        make = CounterMetricFamily if self.kind == "counter" else GaugeMetricFamily
-        family = make(self.name, self.doc, labels=self.labels)
-        for values, value in samples:
-            family.add_metric(values, value)
-        return family
+        metric = Metric(self.name.removesuffix("_total") if self.kind == "counter" else self.name, self.doc, self.kind)
+        metric.samples = [Sample(self.name, self._labels(values), value) for values, value in samples]
+        return metric
 
     def one(self, value: float | None) -> Metric:
         """Return the metric with one sample without labels, or without samples when the value is not known (None)."""
@@ -47,16 +44,30 @@ class Name:
 
     def histogram(self, rows: Iterable[tuple[tuple[str, ...], Durations]]) -> Metric:
         """Return the metric with a histogram for each row: values of the labels, and the durations."""
-        family = HistogramMetricFamily(self.name, self.doc, labels=self.labels)
+        metric = Metric(self.name, self.doc, self.kind)
+        bucket, count, total = f"{self.name}_bucket", f"{self.name}_count", f"{self.name}_sum"
         for values, took in rows:
-            family.add_metric(values, [(_bound(bound), number) for bound, number in took.up_to()], took.total_seconds)
-        return family
+            number = 0
+            for bound, number in took.up_to():
+                metric.samples.append(Sample(bucket, self._labels((*values, _bound(bound)), le=True), number))
+            labels = self._labels(values)
+            metric.samples += (Sample(count, labels, number), Sample(total, labels, took.total_seconds))
+        return metric
 
     def info(self, facts: Mapping[str, str]) -> Metric:
         """Return the metric of facts that do not change: label -> value."""
         return InfoMetricFamily(self.name.removesuffix("_info"), self.doc, value=dict(facts))
 
+    def _labels(self, values: tuple[str, ...], *, le: bool = False) -> dict[str, str]:
+        """Return the labels of these values. `le`: the last value is a bucket's bound."""
+        labels = self._labelled.get(values)
+        if labels is None:
+            names = (*self.labels, "le") if le else self.labels
+            labels = self._labelled[values] = dict(zip(names, values, strict=True))
+        return labels
 
+
+@cache
 def _bound(seconds: float) -> str:
     return "+Inf" if seconds == float("inf") else repr(seconds)
 

@@ -60,7 +60,7 @@ def add_sources(
     metrics.add(lambda: disk_figures(tree.room.value, tree.dropped_ticks()))
     metrics.add(lambda: stream_figures(streams))
     metrics.add(lambda: connection_figures(connections))
-    metrics.add(lambda: problem_figures(tree.problems.look()))
+    metrics.add(lambda: problem_figures(tree.problems.seen()))
     metrics.add(lambda: audit_figures(audit()))
     metrics.add(lambda: alert_figures(tree.alerts.value))
     metrics.add(lambda: store_figures(reachable=store_reachable(), round_trips=round_trips))
