@@ -6,7 +6,8 @@ the store in memory, and once over an embedded Redis server in a temporary folde
 SQLite. Orders rest below the market. They are paced below the brokers' limits, so no figure includes waiting for room. The simulated market moves
 twice a second on the same loop. So the slowest figures include its steps too, and a service by itself is a little faster than these figures.
 
-Each is measured without the audit and with it (its writer on a real disk, as in the service).
+Each is measured without the audit and with it (its writer on a real disk, as in the service): the orders of one day take turns, so that whatever else
+the machine does falls on both.
 
 In the same run, Zerodha's official SDK places the same kind of order at the simulator in another process (`sdk_place_driver.py`). Measured are the
 time from its call to its first bytes leaving, and its whole call. The SDK checks nothing, chooses no broker, keeps no limit and writes nothing down.
@@ -24,8 +25,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from importlib.metadata import version
@@ -73,22 +75,45 @@ async def _redis_store(folder: Path) -> AsyncIterator[RedisStore]:
         nursery.cancel_scope.cancel()
 
 
-async def _measure(kind: str, orders: int, *, audited: bool) -> dict[str, object]:
-    """Place `orders` orders one after the other, with every event kept by the audit if `audited`. Return the figures of their preparation."""
-    took = await _took(kind, orders, audited=audited)
-    brokers = ",".join(sorted({broker for broker, _ in took}))
-    return _row(f"{kind}, audit" if audited else f"ours, {kind}", brokers, [milliseconds for _, milliseconds in took])
+async def _measure(kind: str, orders: int) -> list[dict[str, object]]:
+    """Place `orders` orders without the audit and as many with it, in turns. Return the figures of their preparation."""
+    audited = Turns()
+    took = await _took(kind, 2 * orders, audited=audited)
+    rows = []
+    for turn, what in enumerate((f"ours, {kind}", f"{kind}, audit")):
+        own = took[turn::2]
+        brokers = ",".join(sorted({broker for broker, _ in own}))
+        rows.append(_row(what, brokers, [milliseconds for _, milliseconds in own]))
+    return rows
 
 
-async def _took(kind: str, orders: int, *, audited: bool = False, alerts: bool = False) -> list[tuple[str, float]]:
+@dataclass
+class Turns:
+    """Whether the audit hears the events of the order that is being placed: those of every second order."""
+
+    on: bool = True
+
+    def then(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
+        """Return a listener that hands on to `listener` while it is the audit's turn."""
+
+        def hear(event: Event) -> None:
+            if self.on:
+                listener(event)
+
+        return hear
+
+
+async def _took(
+    kind: str, orders: int, *, audited: Turns | None = None, alerts: bool = False
+) -> list[tuple[str, float]]:
     """Return the broker and the milliseconds of preparation of each order."""
     async with AsyncExitStack() as stack:
         day = Day(start=Clock().now().astimezone(IST))
-        if audited:
+        if audited is not None:
             audit_folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onebroker-bench-")))
             place = AuditPlace(folder=audit_folder, keep_days=1)
             audit = await stack.enter_async_context(open_audit(place, day.clock, Events()))
-            day.events = Events(day.heard.append, audit.hear)
+            day.events = Events(day.heard.append, audited.then(audit.hear))
         if kind == "redis":
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onebroker-bench-")))
             day.store = await stack.enter_async_context(_redis_store(folder))
@@ -97,7 +122,12 @@ async def _took(kind: str, orders: int, *, audited: bool = False, alerts: bool =
             await stack.enter_async_context(_hanging_alerts(day))
         await stack.enter_async_context(day.market())
         await stack.enter_async_context(day.service())
-        return [await _place(day, number) for number in range(WARM_UP_ORDERS + orders)][WARM_UP_ORDERS:]
+        took = []
+        for number in range(WARM_UP_ORDERS + orders):
+            if audited is not None:
+                audited.on = (number - WARM_UP_ORDERS) % 2 == 1
+            took.append(await _place(day, number))
+        return took[WARM_UP_ORDERS:]
 
 
 @asynccontextmanager
@@ -212,7 +242,7 @@ async def _place(day: Day, number: int) -> tuple[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--orders", type=int, default=200, help="orders over each store")
+    parser.add_argument("--orders", type=int, default=200, help="orders over each store, without the audit and with it")
     parser.add_argument("--without-sdk", action="store_true", help="measure only our own")
     parser.add_argument("--alerts", action="store_true", help="compare orders without alerts and with alerts that hang")
     options = parser.parse_args()
@@ -220,9 +250,9 @@ def main() -> None:
         rows = _compare_alerts(options.orders)
     else:
         rows = [
-            trio.run(partial(_measure, kind, options.orders, audited=audited), strict_exception_groups=True)
+            row
             for kind in ("memory", "redis")
-            for audited in (False, True)
+            for row in trio.run(partial(_measure, kind, options.orders), strict_exception_groups=True)
         ]
     if not options.alerts and not options.without_sdk:
         rows += _sdk(options.orders)
