@@ -85,7 +85,7 @@ class CalendarEnds(Event):
     name: ClassVar[str] = "calendar.ends"
     level: ClassVar[int] = logging.WARNING
 
-    exchange: str
+    exchanges: tuple[str, ...]
     last_day: str
     """The last day whose holidays are known, YYYY-MM-DD. For later days import new exchange documents."""
 

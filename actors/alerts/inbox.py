@@ -32,6 +32,9 @@ HEARD: frozenset[type[Event]] = frozenset(
 )  # fmt: skip
 """`order.sent` makes no message: it tells which instrument a rejected or unknown order has."""
 
+ALWAYS_HEARD: frozenset[type[Event]] = frozenset({CalendarEnds})
+"""Told once a day, maybe at the start of the service, and by no broker: it is heard while the inbox is closed too."""
+
 MOST_EVENTS = 20_000
 """Events that may wait for the alerts' actor. It takes all of them at once, so they wait only while the event loop is blocked or the actor is down."""
 
@@ -49,7 +52,7 @@ class AlertInbox:
 
     def hear(self, event: Event) -> None:
         """Keep an event that may make a message. This is the listener."""
-        if not self.is_open or type(event) not in HEARD:
+        if type(event) not in (HEARD if self.is_open else ALWAYS_HEARD):
             return
         if len(self._events) >= MOST_EVENTS:
             self.dropped += 1

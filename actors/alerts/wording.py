@@ -148,7 +148,7 @@ class Wording:
 
     def calendar(self, event: CalendarEnds) -> Text:
         return "the trading calendar ends soon", (
-            f"{event.exchange}: the holidays are known until {event.last_day}",
+            f"{', '.join(event.exchanges)}: the holidays are known until {event.last_day}",
             "Import new exchange documents: onebroker import exchanges FILE",
         )
 

@@ -51,7 +51,7 @@ _EXAMPLES: Mapping[str, Value] = {
     "durability": "every write on disk",
     "calendar_until": "2026-12-31",
     "last_day": "2026-12-31",
-    "exchange": "nse",
+    "exchanges": ("nse", "bse"),
     "day": "2026-11-25",
     "instruments": 131842,
     "address": "192.0.2.7",

@@ -67,7 +67,7 @@ BEGINS = {
     "feed": (problem("feed", "zerodha", "market"), "feed silent: zerodha market", ["feed words"]),
     "store": (problem("store"), "store away", ["store words"]),
     "disk": (problem("disk"), "room runs out", ["disk words"]),
-    "calendar": (CalendarEnds(exchange="nse", last_day="2026-12-31"), "the trading calendar ends soon", ["nse: the holidays are known until 2026-12-31"]),
+    "calendar": (CalendarEnds(exchanges=("nse", "bse"), last_day="2026-12-31"), "the trading calendar ends soon", ["nse, bse: the holidays are known until 2026-12-31"]),
     "crash": (problem("actor", None, "engine"), "part down: engine", ["actor words"]),
     "problem": (problem("clock"), "clock", ["clock words"]),
 }  # fmt: skip

@@ -7,7 +7,7 @@ import trio
 
 from onebroker.actors.health.calendar_problems import calendar_until
 from onebroker.actors.kernel.events import Events
-from onebroker.config.calendars import JoinedCalendar, always_open, calendar_from_documents
+from onebroker.config.calendars import DocumentCalendar, JoinedCalendar, always_open, calendar_from_documents
 from onebroker.config.clock import IST, Clock
 from onebroker.config.events import CalendarEnds
 from onebroker.config.exchange_documents import exchange_documents
@@ -15,7 +15,7 @@ from onebroker.http.commands.calendar_end import tell_calendar_ends
 
 pytestmark = pytest.mark.unit
 DOCUMENTED = calendar_from_documents(exchange_documents())
-ENDS = [CalendarEnds(exchange=exchange, last_day="2026-12-31") for exchange in ("nse", "bse", "mcx", "ncdex")]
+ENDS = [CalendarEnds(exchanges=("nse", "bse", "mcx", "ncdex"), last_day="2026-12-31")]
 
 
 async def told(calendar, start: datetime, days: float) -> list[CalendarEnds]:
@@ -33,6 +33,19 @@ async def test_it_is_told_once_a_day_from_thirty_days_before(autojump_clock):
 
 async def test_it_is_told_after_the_end_too(autojump_clock):
     assert await told(DOCUMENTED, datetime(2027, 2, 1, 12, tzinfo=IST), 0.1) == ENDS
+
+
+async def test_a_document_that_is_imported_during_the_day_is_noticed(autojump_clock):
+    heard, calendar = [], DocumentCalendar([])
+    clock = Clock.following_trio(datetime(2026, 12, 29, 9, tzinfo=IST))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(tell_calendar_ends, calendar, clock, Events(heard.append))
+        await trio.sleep(60)
+        assert heard == []
+        calendar.follow(exchange_documents())
+        await trio.sleep(60)
+        nursery.cancel_scope.cancel()
+    assert heard == ENDS
 
 
 async def test_a_market_that_never_closes_has_no_end(autojump_clock):
