@@ -3,6 +3,9 @@
 Which event makes which message, and every wait, is tried on a mocked clock in tests/actors/alerts.
 """
 
+import contextlib
+import os
+import signal
 import time
 
 import pytest
@@ -93,6 +96,68 @@ def test_an_order_that_stays_unknown_is_told_and_so_is_its_end(alerted, receiver
 def test_a_login_that_ends_is_told(alerted, receiver):
     alerted.fault("zerodha", "expire_session")
     told(receiver, alerted, "login needed at zerodha", "onebroker login zerodha")
+
+
+def test_a_broker_that_cannot_be_read_is_told_and_so_is_its_return(alerted, receiver):
+    alerted.fault("dhan", "garbage_body")
+    told(receiver, alerted, "broker away: dhan", "What to do: ")
+    alerted.heal()
+    told(receiver, alerted, "broker back: dhan", "It stood for ")
+
+
+def test_a_feed_that_is_down_is_told_and_so_is_its_return(alerted, receiver):
+    alerted.fault("upstox", "drop_stream")
+    told(receiver, alerted, "feed silent: upstox", "What to do: ")
+    alerted.heal()
+    told(receiver, alerted, "feed back: upstox", "It stood for ")
+
+
+def test_a_store_that_hangs_is_told_and_so_is_its_return(alerted, receiver):
+    (server,) = alerted.redis_servers()
+    os.kill(server, signal.SIGSTOP)
+    try:
+        told(receiver, alerted, "store away", "What to do: ")
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # the service may have ended it already
+            os.kill(server, signal.SIGCONT)
+    told(receiver, alerted, "store back")
+    alerted.until_ready()
+
+
+def test_units_whose_stop_is_rejected_are_told_and_so_is_the_failed_parent(alerted, receiver):
+    share = alerted.share(5)
+    instrument = share["instrument_id"]
+    alerted.move(instrument, share["last_price"], 600)
+    alerted.fault("zerodha", "reject_orders", instrument=instrument, order_type="SL")
+    answer = alerted.place(
+        **alerted.limit_buy(share, -2, broker="zerodha", quantity=10, product="MIS"),
+        synthetic={
+            "type": "cover",
+            "stop_price": alerted.at_price(share, -6),
+            "stop_limit_price": alerted.at_price(share, -7),
+        },
+    )
+    assert answer.status in (200, 202), answer
+    alerted.move(instrument, alerted.at_price(share, -3), 600)
+    parent = answer.json["parent_id"]
+    text = told(receiver, alerted, "position without its stop: 10", share["symbol"], parent)
+    assert f"parent {parent}" in text
+    # A stop that its broker rejects is not sent again: a person must look.
+    told(receiver, alerted, "order failed", "reason: 10 units are open without a stop", parent)
+    alerted.heal()
+
+
+def test_a_calendar_that_ends_soon_is_told_once(new_demo, receiver, tmp_path):
+    path = tmp_path / "onebroker.toml"
+    path.write_text(f'[alerts]\nto = ["json://127.0.0.1:{receiver.port}/calendar"]\n')
+    path.chmod(0o600)
+    late = ("--market-hours", "real", "--now", "2026-12-29T09:30:00+05:30", "--no-past")
+    demo = new_demo("--alerts", str(path), *late).start()
+    demo.until_ready()
+    told(receiver, demo, "the trading calendar ends soon", "2026-12-31", path="/calendar")
+    demo.until(lambda: demo.read("/api/health")["alerts"]["waiting"] == 0, "the outbox to be empty")
+    titles = [message["title"] for message in receiver.messages("/calendar")]
+    assert titles.count("onebroker: the trading calendar ends soon") == 1
 
 
 def test_health_shows_the_receivers_without_their_urls_and_no_secret_is_anywhere(alerted, receiver):
