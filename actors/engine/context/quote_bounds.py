@@ -21,7 +21,7 @@ from onebroker.actors.quotes.interface import LiveQuotes
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.sessions.tick_backlog import MOST_UNREAD, outline
 
-MOST_AT_ONCE = 32
+MOST_AT_ONCE = 8
 """How many plans look within one step of the quote book. The others look in the next round of the loop, so one quote never holds it up for long."""
 
 _NO_LEVEL = Decimal("-Infinity")

@@ -165,6 +165,32 @@ async def test_a_burst_of_ticks_is_worked_through_with_the_newest_of_each(autoju
         assert len(book) == 2, "what no instrument is, is not kept"
 
 
+async def test_what_a_tick_has_woken_runs_before_the_burst_is_worked_through(autojump_clock, house, world):
+    async with house().running() as running, trio.open_nursery() as nursery:
+        share, dollar = world.SHARE.instrument_id, world.DOLLAR.instrument_id
+        await running.watch(world.DOLLAR)
+        woken, seen = trio.Event(), []
+
+        class Waker:
+            def note(self, instrument_id, quote):
+                woken.set()
+
+        async def order():
+            await woken.wait()
+            seen.append(running.reader.book.value.live(dollar))
+
+        running.reader.attach(share, Waker())
+        nursery.start_soon(order)
+        await trio.testing.wait_all_tasks_blocked()
+        tokens = ["1", *(f"other {number}" for number in range(100)), "2"]
+        for token in tokens:
+            tick = TickReceived(broker="zerodha", tick=world.tick(7.0, broker_token=token), received_at=0.0)
+            running.address.replace(("zerodha", token), tick)
+        await trio.testing.wait_all_tasks_blocked()
+        assert seen == [None]
+        assert running.reader.book.value.live(dollar).tick.last_price == 7.0
+
+
 class Heard:
     """Notes the prices that it hears, and what was there when the quotes that came together were taken."""
 
