@@ -1,6 +1,6 @@
 """When the lifetime of a part ends, and what happens to the part then (order-engine 1.8)."""
 
-from datetime import time, timedelta
+from datetime import datetime, time, timedelta
 
 import attrs
 
@@ -10,7 +10,7 @@ from onebroker.actors.engine.plan.machine.conditions import fired, instant, inst
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, OrderPart, Part, TimeOfDay, own_orders_of
-from onebroker.config.clock import from_epoch
+from onebroker.config.clock import IST, from_epoch
 
 IN_LIFETIME = "lifetime."
 """The prefix under which a record keeps the conditions of a lifetime, next to those of `when`."""
@@ -41,14 +41,18 @@ def _close_after(look: Look, part: Part, due_at: float, days: int) -> float | No
     order = next(own_orders_of(part), None)
     if order is None:
         return None
-    last_day = from_epoch(due_at).date() + timedelta(days=days)
-    session = look.session(order, due_at)
-    while session is not None:
-        following = look.session(order, session.closes)
-        if following is None or from_epoch(following.opens).date() > last_day:
-            return session.closes
-        session = following
-    return None
+    first = look.session(order, due_at)
+    if first is None:
+        return None
+    # Searched backwards: a plan may live a year, and each of its looks asks.
+    day, first_day = from_epoch(due_at).date() + timedelta(days=days), from_epoch(first.opens).date()
+    last_day = day
+    while day > first_day:
+        found = look.session(order, datetime.combine(day, time(), IST).timestamp())
+        if found is not None and from_epoch(found.opens).date() <= last_day:
+            return found.closes
+        day -= timedelta(days=1)
+    return first.closes
 
 
 def ending_of(lifetime: Lifetime) -> Ending:
