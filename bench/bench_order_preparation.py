@@ -63,7 +63,7 @@ PACKAGES = ("trio", "redis", "hiredis", "msgspec", "attrs", "cattrs")
 
 
 @asynccontextmanager
-async def _redis_store(folder: Path) -> AsyncIterator[RedisStore]:
+async def redis_store(folder: Path) -> AsyncIterator[RedisStore]:
     server = EmbeddedServer(folder, find_server_binary(None))
     store = RedisStore(server.address)
     async with trio.open_nursery() as nursery:
@@ -116,7 +116,7 @@ async def _took(
             day.events = Events(day.heard.append, audited.then(audit.hear))
         if kind == "redis":
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onebroker-bench-")))
-            day.store = await stack.enter_async_context(_redis_store(folder))
+            day.store = await stack.enter_async_context(redis_store(folder))
             day.durable = SqliteDurable(folder / "durable.sqlite")
         if alerts:
             await stack.enter_async_context(_hanging_alerts(day))
