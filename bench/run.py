@@ -96,15 +96,14 @@ def figures_of(report: object, path: str = "") -> Iterator[tuple[str, float]]:
         case int() | float():
             yield path, float(report)
         case dict():
-            words = _words(report)
             for name, value in report.items():
                 if name not in ABOUT:
-                    yield from figures_of(value, " ".join(filter(None, (path, words, str(name)))))
+                    yield from figures_of(value, f"{path} {name}".strip())
         case list():
             keys = [_words(each) if isinstance(each, dict) else "" for each in report]
             for number, (key, each) in enumerate(zip(keys, report, strict=True)):
-                plain = key and keys.count(key) == 1
-                yield from figures_of(each, path if plain else f"{path} {number}".strip())
+                name = key if keys.count(key) == 1 else f"{number} {key}".strip()
+                yield from figures_of(each, f"{path} {name or number}".strip())
 
 
 def _words(row: Mapping[str, object]) -> str:

@@ -31,7 +31,7 @@ def made(side, turn, value, *, name="a", figures=None):
 
 def test_every_number_of_a_report_has_a_name():
     report = {
-        "benchmark": "b", "machine": {"cores": 2}, "row": {"p50 ms": 1.5, "ticks": [3, 4], "sure": True},
+        "benchmark": "b", "polars": "2.1.0", "machine": {"cores": 2}, "row": {"p50 ms": 1.5, "ticks": [3, 4], "sure": True},
         "rows": [{"what": "ours", "ms": 2}, {"what": "theirs", "ms": 3}, {"n": 1}, {"n": 2}],
     }  # fmt: skip
     assert dict(bench.figures_of(report)) == {
