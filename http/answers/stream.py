@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from onebroker.actors.chain.documents import Chain
 from onebroker.actors.portfolio.order_book import OrderSummary, OrderView
 from onebroker.actors.store.keys import Resource
 from onebroker.config.schema_marks import schema_of
@@ -56,6 +57,20 @@ class SubscribeDocuments(_Request, kw_only=True):
     documents: Annotated[list[Resource], msgspec.Meta(min_length=1)]
 
 
+class SubscribeChain(_Request, kw_only=True):
+    """An option chain: whole, then its changes."""
+
+    subscribe: Literal["chain"]
+    underlying_symbol: str
+    exchange: str
+    expiry_date: str
+    """YYYY-MM-DD."""
+    segment: str | Unset = UNSET
+    """Needed where two segments have options of this underlying and expiry."""
+    strikes: int | Unset = UNSET
+    """The most strikes, those nearest to the money. Left out: 20."""
+
+
 class UnsubscribeQuotes(_Request, kw_only=True):
     unsubscribe: Literal["quotes"]
     instruments: Annotated[list[ItemNamed], msgspec.Meta(min_length=1)] | Unset = UNSET
@@ -72,6 +87,17 @@ class UnsubscribeDocuments(_Request, kw_only=True):
     """Left out: all."""
 
 
+class UnsubscribeChain(_Request, kw_only=True):
+    """End a chain, named as in its subscription. Without the fields: all chains."""
+
+    unsubscribe: Literal["chain"]
+    underlying_symbol: str | Unset = UNSET
+    exchange: str | Unset = UNSET
+    expiry_date: str | Unset = UNSET
+    segment: str | Unset = UNSET
+    strikes: int | Unset = UNSET
+
+
 class ResumeStream(_Request, kw_only=True):
     """Continue a stream after a lost connection, before any subscription, within 60 s."""
 
@@ -82,8 +108,8 @@ class ResumeStream(_Request, kw_only=True):
 
 
 REQUESTS = (
-    ShowToken, SubscribeQuotes, SubscribeEvents, SubscribeDocuments, UnsubscribeQuotes, UnsubscribeEvents, UnsubscribeDocuments,
-    ResumeStream,
+    ShowToken, SubscribeQuotes, SubscribeEvents, SubscribeDocuments, SubscribeChain, UnsubscribeQuotes, UnsubscribeEvents, UnsubscribeDocuments,
+    UnsubscribeChain, ResumeStream,
 )  # fmt: skip
 
 
@@ -106,12 +132,24 @@ class Started(_Message, kw_only=True):
     """Why the old stream was not continued."""
 
 
+class ChainFields(msgspec.Struct, kw_only=True):
+    """The fields by which a client knows its chain."""
+
+    exchange: str
+    underlying_symbol: str
+    expiry_date: str
+    segment: str | None
+    """null: the subscription named none."""
+    strikes: int
+
+
 class Subscriptions(msgspec.Struct, kw_only=True):
     quotes: dict[str, Mode]
     """Instrument id -> mode."""
     orders: bool
     parents: bool
     documents: list[Resource]
+    chain: list[ChainFields]
 
 
 class Resumed(_Message, kw_only=True):
@@ -204,6 +242,19 @@ class StreamedDocument(_Message, kw_only=True):
     ]
 
 
+class StreamedChain(Chain, frozen=True, kw_only=True):
+    """An option chain, as its route answers it. Without `snapshot`, `rows` has the strikes that changed."""
+
+    seq: int
+    type: Literal["chain"]
+    snapshot: Literal[True] | Unset = UNSET
+    """Discard the rows that you held."""
+    strikes: int
+    """As in the subscription."""
+    shown: list[float]
+    """All strikes of the chain. Keep only these."""
+
+
 class Unavailable(_Message, kw_only=True):
     """Content that its route would not serve now: `status` and `error` are those of the route. When it can be served again, it is sent again."""
 
@@ -214,6 +265,20 @@ class Unavailable(_Message, kw_only=True):
     error: str
     as_of: str | Unset = UNSET
     brokers: list[BrokerRead] | Unset = UNSET
+
+
+class ChainUnavailable(_Message, kw_only=True):
+    """A chain that its route would not serve now: `status` and `error` are those of the route. When it can be served again, it is sent again."""
+
+    type: Literal["chain"]
+    snapshot: Literal[True]
+    exchange: str
+    underlying_symbol: str
+    expiry_date: str
+    segment: str | None
+    strikes: int
+    status: int
+    error: str
 
 
 class Lagged(_Message, kw_only=True):
@@ -243,14 +308,27 @@ class Subscribed(_Message, kw_only=True):
     documents: list[Resource] | Unset = UNSET
 
 
+class SubscribedChain(_Message, kw_only=True):
+    type: Literal["subscribed"]
+    id: OwnId | Unset = UNSET
+    channel: Literal["chain"]
+    exchange: str
+    underlying_symbol: str
+    expiry_date: str
+    segment: str | None
+    strikes: int
+
+
 class Unsubscribed(_Message, kw_only=True):
     type: Literal["unsubscribed"]
     id: OwnId | Unset = UNSET
-    channel: ChannelName
+    channel: Literal["quotes", "orders", "parents", "documents", "chain"]
     results: list[StreamEntry] | Unset = UNSET
     instruments: list[UuidText] | Unset = UNSET
     """Without `instruments` in the request: those that ended."""
     documents: list[Resource] | Unset = UNSET
+    chains: list[ChainFields] | Unset = UNSET
+    """Those that ended."""
 
 
 class StreamError(_Message, kw_only=True):
@@ -263,7 +341,7 @@ class StreamError(_Message, kw_only=True):
 
 
 MESSAGES = (
-    Started, Resumed, StreamedQuotes, OrdersSnapshot, OrderEvents, ParentsSnapshot, ParentEvents, StreamedDocument, Unavailable, Lagged,
-    Subscribed, Unsubscribed, StreamError,
+    Started, Resumed, StreamedQuotes, OrdersSnapshot, OrderEvents, ParentsSnapshot, ParentEvents, StreamedDocument, StreamedChain, Unavailable,
+    ChainUnavailable, Lagged, Subscribed, SubscribedChain, Unsubscribed, StreamError,
 )  # fmt: skip
 QUOTES: tuple[Any, ...] = (StreamedLtp, BareQuote, StreamedStale)

@@ -2,14 +2,16 @@
 
 from typing import Any
 
-from onebroker.config.messages import orders_read, shared, stream
-from onebroker.http.answers import parents, portfolio, quotes
+from onebroker.config.messages import instruments, orders_read, shared, stream
+from onebroker.http.answers import chain, parents, portfolio, quotes
 from onebroker.http.answers.shared import AS_OF, SHARE
 
 _STREAM = "0b41f3a6-53f5-4c0e-9d7b-3f1a5d2c7e90"
 _NAMED = [{"exchange": "nse", "segment": "equities", "symbol": "INFY"}]
 _ORDER = portfolio.ORDER_EXAMPLE
 _LTP = {**quotes.LTP_EXAMPLE, "stale": False, "stale_since": None}
+_CHAIN = {"underlying_symbol": "NIFTY", "exchange": "nse", "expiry_date": "2026-12-29"}
+_CHAIN_FIELDS = {**_CHAIN, "segment": None, "strikes": 20}
 _STALE = {**SHARE, "stale": True, "stale_since": 1795408210.0}
 
 EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
@@ -17,9 +19,14 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
     "SubscribeQuotes": ({"subscribe": "quotes", "mode": "ltp", "instruments": _NAMED, "id": 1},),
     "SubscribeEvents": ({"subscribe": "orders"}, {"subscribe": "parents"}),
     "SubscribeDocuments": ({"subscribe": "documents", "documents": ["funds", "positions"]},),
+    "SubscribeChain": (
+        {"subscribe": "chain", **_CHAIN},
+        {"subscribe": "chain", **_CHAIN, "segment": "nse_equity_index_options", "strikes": 40},
+    ),
     "UnsubscribeQuotes": ({"unsubscribe": "quotes"}, {"unsubscribe": "quotes", "instruments": _NAMED}),
     "UnsubscribeEvents": ({"unsubscribe": "orders"},),
     "UnsubscribeDocuments": ({"unsubscribe": "documents", "documents": ["funds"]},),
+    "UnsubscribeChain": ({"unsubscribe": "chain"}, {"unsubscribe": "chain", **_CHAIN}),
     "ResumeStream": ({"resume": 17, "stream": _STREAM},),
     "Started": ({"seq": 1, "type": "started", "stream": _STREAM, "keep_seconds": 60.0},),
     "Resumed": (
@@ -32,6 +39,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
                 "orders": True,
                 "parents": False,
                 "documents": ["funds"],
+                "chain": [_CHAIN_FIELDS],
             },
         },
     ),
@@ -65,6 +73,26 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
         },
     ),
     "StreamedDocument": ({"seq": 9, "type": "document", "document": "funds", "data": portfolio.FUNDS_EXAMPLE},),
+    "StreamedChain": (
+        {
+            **chain.EXAMPLE,
+            "seq": 15,
+            "type": "chain",
+            "snapshot": True,
+            "strikes": 20,
+            "shown": [row["strike_price"] for row in chain.ROWS],
+        },
+    ),
+    "ChainUnavailable": (
+        {
+            "seq": 16,
+            "type": "chain",
+            "snapshot": True,
+            **_CHAIN_FIELDS,
+            "status": 404,
+            "error": instruments.no_options("NIFTY", "nse", "2026-12-29", "2026-11-24"),
+        },
+    ),
     "Unavailable": (
         {
             "seq": 10,
@@ -93,6 +121,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
             "results": [{"request_index": 0, "status": 200, "instrument_id": SHARE["instrument_id"]}],
         },
     ),
+    "SubscribedChain": ({"seq": 17, "type": "subscribed", "channel": "chain", **_CHAIN_FIELDS},),
     "Unsubscribed": ({"seq": 13, "type": "unsubscribed", "channel": "documents", "documents": ["funds"]},),
     "StreamError": ({"seq": 14, "type": "error", "status": 400, "error": stream.MESSAGE_FORM},),
 }

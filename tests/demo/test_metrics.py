@@ -49,7 +49,8 @@ def test_orders_are_counted_by_their_outcome(demo, kind, outcome):
 def test_an_order_of_unknown_outcome_is_shown_until_it_is_found(demo):
     demo.fault("zerodha", "drop_after_accept", count=1)
     demo.fault("zerodha", "late_book", delay_seconds=8, seconds=8)
-    demo.place(**demo.limit_buy(demo.share(1), -3, broker="zerodha"))
+    answer = demo.place(**demo.limit_buy(demo.share(1), -3, broker="zerodha"))
+    assert (answer.status, answer.json["outcome"]) == (504, "unknown"), answer
     moves(demo, 0, "onebroker_unknown_orders", broker="zerodha")
     demo.until(lambda: value(demo, "onebroker_unknown_orders", broker="zerodha") == 0, "the order to be found")
 

@@ -39,6 +39,7 @@ from onebroker.http.composition import live_services
 from onebroker.http.live.board_writer import FeedSources
 from onebroker.http.routes.stream_endpoint import Close, converse
 from onebroker.http.services import InstrumentServices, Services
+from tests.support.described import check_message
 
 SYMBOLS = ("INFY", "TCS", "SBIN")
 
@@ -107,8 +108,13 @@ class Wire:
         )
 
     async def hear(self) -> Any:
-        """Return the next message; it has the number after the one before it."""
+        """Return the next message; it has the number after the one before it, and the stream's document has it.
+
+        Documents and orders have fields of the tests' own here; tests/demo/test_stream.py checks theirs.
+        """
         message = msgspec.json.decode(await self._to_client[1].receive())
+        if message["type"] not in ("document", "orders"):
+            check_message(message)
         assert message["seq"] == (self.heard[-1]["seq"] if self.heard else 0) + 1
         self.heard.append(message)
         return message
