@@ -138,9 +138,11 @@ class ChainFields(msgspec.Struct, kw_only=True):
     exchange: str
     underlying_symbol: str
     expiry_date: str
+    """YYYY-MM-DD."""
     segment: str | None
-    """null: the subscription named none."""
+    """null: the subscription named no segment."""
     strikes: int
+    """The most strikes of the chain."""
 
 
 class Subscriptions(msgspec.Struct, kw_only=True):
@@ -267,16 +269,12 @@ class Unavailable(_Message, kw_only=True):
     brokers: list[BrokerRead] | Unset = UNSET
 
 
-class ChainUnavailable(_Message, kw_only=True):
+class ChainUnavailable(ChainFields, kw_only=True):
     """A chain that its route would not serve now: `status` and `error` are those of the route. When it can be served again, it is sent again."""
 
+    seq: int
     type: Literal["chain"]
     snapshot: Literal[True]
-    exchange: str
-    underlying_symbol: str
-    expiry_date: str
-    segment: str | None
-    strikes: int
     status: int
     error: str
 
@@ -308,27 +306,25 @@ class Subscribed(_Message, kw_only=True):
     documents: list[Resource] | Unset = UNSET
 
 
-class SubscribedChain(_Message, kw_only=True):
+class SubscribedChain(ChainFields, kw_only=True):
+    """The answer to the subscription of a chain."""
+
+    seq: int
     type: Literal["subscribed"]
     id: OwnId | Unset = UNSET
     channel: Literal["chain"]
-    exchange: str
-    underlying_symbol: str
-    expiry_date: str
-    segment: str | None
-    strikes: int
 
 
 class Unsubscribed(_Message, kw_only=True):
     type: Literal["unsubscribed"]
     id: OwnId | Unset = UNSET
-    channel: Literal["quotes", "orders", "parents", "documents", "chain"]
+    channel: ChannelName | Literal["chain"]
     results: list[StreamEntry] | Unset = UNSET
     instruments: list[UuidText] | Unset = UNSET
     """Without `instruments` in the request: those that ended."""
     documents: list[Resource] | Unset = UNSET
     chains: list[ChainFields] | Unset = UNSET
-    """Those that ended."""
+    """The chains that ended."""
 
 
 class StreamError(_Message, kw_only=True):

@@ -15,7 +15,7 @@ _ALSO = (
     *NAMED_TYPES, *stream.QUOTES, quotes.Quote, portfolio.FundsDocument, portfolio.HoldingsDocument, portfolio.PositionsDocument, portfolio.OrderBook,
     portfolio.TradeBook,
 )  # fmt: skip
-DESCRIPTION = """Changes of quotes, orders, parents and documents, sent as they happen. Messages are text in both directions, and each message is one
+DESCRIPTION = """Changes of quotes, orders, parents, documents and option chains, sent as they happen. Messages are text in both directions, and each message is one
 JSON object. The content is that of the REST routes (`/openapi.json`). Every message of the service has `seq` and `type`.
 
 Send the access token in the header `access-token` of the upgrade, or as the first message within 5 s. Close codes: 1001 the service stops, 1009 a
