@@ -18,6 +18,7 @@ from onebroker.actors.chain.totals import totals
 from onebroker.brokers.records import Tick
 from onebroker.config.calendars import always_open
 from onebroker.config.instruments import option
+from onebroker.config.messages import instruments as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http.live.chain_board import ChainBoard
 from onebroker.http.live.client_stream import ClientStream
@@ -252,6 +253,18 @@ async def test_quotes_that_become_too_old_leave_the_chain_without_a_new_tick(cha
         change = await wire.hear_kind("chain")
         assert 290 < trio.current_time() - began < 310
         assert [row["ce"]["last_price"] for row in change["rows"]] == [None]
+
+
+async def test_a_chain_that_is_mapped_no_more_is_told_in_the_words_of_the_route(chained, autojump_clock):
+    live = chained
+    async with live.talk() as wire:
+        await wire.say(ASK)
+        await wire.hear_kind("chain")
+        other = snapshot_of(date(2026, 11, 21), zerodha=[call("BANKNIFTY", 25_000.0, segment="equity_index_options")])
+        live.sources.catalogue.set(CatalogueState(latest=other, published_today=True, reason=""))
+        told = await wire.hear_kind("chain")
+        assert (told["status"], told["snapshot"], told["underlying_symbol"]) == (404, True, "NIFTY")
+        assert told["error"] == texts.no_options("NIFTY", "nse", "2026-12-29", "2026-11-21")
 
 
 async def test_the_end_of_a_subscription_ends_the_following(chained, autojump_clock):
