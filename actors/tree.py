@@ -44,6 +44,7 @@ from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.engine.loss_watch import LossWatch
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState
+from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.health.problem_book import ProblemBook
 from onebroker.actors.health.service_problems import alerts_not_taken
 from onebroker.actors.health.sources import Watched, problem_sources
@@ -258,7 +259,7 @@ class _Planting:
         self._engine_status = Published(
             EngineStatus(running=False, reason="the order engine is starting", starting=True)
         )
-        self._legs = Legs()
+        self._legs = Legs(partial(session_day, inputs.clock))
         self._book = Published(QuoteBook(tuple(inputs.brokers)))
         self._silence = Published(FeedSilence())
         self._quotes = Quotes(

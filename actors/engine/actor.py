@@ -96,6 +96,7 @@ class EngineActor:
                 nursery.start_soon(self._context.writes.keep)
                 # Before any parent acts: an entry that is due would be refused for good.
                 await self._context.gate.take_up(self._context.durable)
+                self._context.legs.lead()
                 if self._context.writes.lost:
                     self._context.legs.forget()
                 records = await self._open_records()
@@ -111,6 +112,7 @@ class EngineActor:
                 async for message in self._mailbox:
                     await self._handle(message, nursery)
         finally:
+            self._context.legs.follow()
             self._show("the order engine has stopped", starting=True)  # its supervisor restarts it
 
     async def _keep_lock(self) -> None:

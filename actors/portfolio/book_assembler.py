@@ -19,7 +19,7 @@ from onebroker.actors.portfolio.read_status import BrokerRead, day_start
 from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
-from onebroker.brokers.records import OrderRow
+from onebroker.brokers.records import OrderRow, TradeRow
 
 DAY_SECONDS = 86_400.0
 
@@ -46,14 +46,14 @@ class BookAssembler(Generic[Row]):
         return read.entry()
 
     async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
-        """Find the owners of the orders that carry a token of the engine (trades follow their orders)."""
+        """Find the owners of the rows, so that none is shown as placed elsewhere because the engine has not read its legs yet."""
         found = True
         for broker, held in slices.items():
             version, rows = self._legs.version_of(broker), held.rows if isinstance(held.rows, tuple) else ()
             learnt = [
                 await self._legs.learn(store, row, broker)
                 for row in self._not_looked_at(broker, rows, version)
-                if isinstance(row, OrderRow) and not self._legs.knows(row, broker)
+                if isinstance(row, OrderRow | TradeRow) and not self._legs.knows(row, broker)
             ]
             if all(learnt):
                 self._looked[broker] = version, rows

@@ -5,7 +5,7 @@ from typing import Protocol
 import msgspec
 
 from onebroker.actors.store.interface import Store
-from onebroker.brokers.records import OrderRow
+from onebroker.brokers.records import OrderRow, TradeRow
 
 
 class LegOwner(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -27,8 +27,8 @@ class LegIndex(Protocol):
     def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:
         """Find the owner by token first, then by today's order id. A token is compared without case and must be ours alone."""
 
-    def knows(self, row: OrderRow, broker: str) -> bool:
+    def knows(self, row: OrderRow | TradeRow, broker: str) -> bool:
         """Tell whether nothing more can be learnt about a row's owner."""
 
-    async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
-        """Ask the store for the owner of the token that a row carries. False: the store could not be asked."""
+    async def learn(self, store: Store, row: OrderRow | TradeRow, broker: str) -> bool:
+        """Ask the store for the owner of the token that a row shows, or of its order id. False: the store could not be asked."""

@@ -105,10 +105,10 @@ def test_an_open_order_at_every_broker_survives_a_kill_and_is_not_sent_again(dem
     demo.start()
     demo.until_ready()
     for code, answer in said.items():
-        # The row of a broker without tags has no owner until the engine has read its parents and the book is made again.
-        row = demo.until(
-            lambda answer=answer: owned(demo, answer), f"the order of {code} with its parent", SEEN_SECONDS
+        [row] = demo.until(
+            lambda answer=answer: demo.orders(order_id=answer["order_id"]), f"the order of {code}", SEEN_SECONDS
         )
+        assert row["engine_parent_id"] == answer["parent_id"], "not even the first row is one placed elsewhere"
         assert (row["broker"], row["tag"], row["status"]) == (code, "Kept", "OPEN")
         legs = demo.read("/api/orders/parents", parent_id=answer["parent_id"])["legs"]
         assert [leg["order_id"] for leg in legs] == [answer["order_id"]]
@@ -130,12 +130,6 @@ def accepted(demo, share, broker, *, percent, tag):
     answer = demo.place(**demo.limit_buy(share, percent, broker=broker, quantity=QUANTITY, tag=tag))
     assert (answer.status, answer.json.get("broker")) == (200, broker), (broker, answer)
     return answer.json
-
-
-def owned(demo, answer):
-    """Return the order's row once it names its parent."""
-    rows = demo.orders(order_id=answer["order_id"])
-    return next((row for row in rows if row["engine_parent_id"] == answer["parent_id"]), None)
 
 
 def until_cancelled(demo, order_id):

@@ -35,6 +35,7 @@ from onebroker.actors.engine.desk.messages import (
 )
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import LegChange
+from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -273,7 +274,7 @@ class Day:
         )
 
     async def _start_engine(self, supervisor: Supervisor, settings: Settings) -> None:
-        self.legs = Legs()
+        self.legs = Legs(functools.partial(session_day, self.clock))
         engine_box: Mailbox[EngineMessage] = open_mailbox("engine", capacity=64)
         desk_box: Mailbox[DeskMessage] = open_mailbox("desk", capacity=64)
         self.status = Published(EngineStatus(running=False, reason=""))

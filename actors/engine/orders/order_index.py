@@ -1,13 +1,15 @@
 """Which leg owns an order: by leg token first, then by the order id of the day (order-engine 2.3).
 
-The engine notes its legs before they leave. Legs from before a restart are learnt from the store when a book shows their token. At a
-broker that has never shown a token, the order id serves instead. The engine's router learns them, and so does the order book's document
-before it is built; so an order of ours is never shown as somebody else's. An order with a token that the store does not know either is
-one of the `strangers`: a store that came back without its last writes may have forgotten it (order-engine K19, `recovering`).
+The engine notes its legs before they leave. Legs from before a restart are learnt from the store when a book shows their token. Where a row
+has no token, its order id serves instead: some brokers keep none, a report of an order stream may lack the token that the book shows, and
+trades have none. The engine's router learns them, and so do the documents of the order book
+and the trade book before they are built, also while the engine waits for its lock; so an order of ours is never shown as somebody else's. An
+order with a token that the store does not know either is one of the `strangers`: a store that came back without its last writes may have
+forgotten it (order-engine K19, `recovering`).
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
 
 from onebroker.actors.engine.orders.leg_tokens import looks_like_token, may_be_cut
@@ -16,7 +18,7 @@ from onebroker.actors.engine.orders.parent_records import LegEntry, LegRecord, P
 from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Store, StoreError
-from onebroker.brokers.records import OrderRow
+from onebroker.brokers.records import OrderRow, TradeRow
 
 KEPT_DAYS = 8
 """How many days an order's token stays known."""
@@ -25,7 +27,11 @@ KEPT_DAYS = 8
 class Legs:
     """The leg index. It implements `legs.LegIndex` for the documents and the desk."""
 
-    def __init__(self) -> None:
+    def __init__(self, today: Callable[[], str]) -> None:
+        """`today` returns the current broking day, YYYY-MM-DD."""
+        self._today = today
+        self._led = False
+        """Whether the engine of this process notes every leg. Before, another process may send orders."""
         self._by_token: dict[str, LegEntry] = {}
         self._by_order: dict[tuple[str, str], LegEntry] = {}
         self._day = ""
@@ -34,13 +40,11 @@ class Legs:
         self._found: list[FoundOrder] = []
         """Orders that the store had forgotten and that a broker, asked by token, has. No book showed them when the broker was asked."""
         self._nobodys: set[tuple[str, str]] = set()
-        """(broker, order id) of orders that have no token and are not ours."""
+        """(broker, order id) of orders whose rows show no token, and which are not ours by their ids either."""
         self._unfinished: dict[str, LegRecord] = {}
         """Leg id -> a leg that has not ended."""
         self._unsettled: dict[str, LegRecord] = {}
         """Leg id -> a leg that its broker may or may not have."""
-        self._sent_to: set[str] = set()
-        """Brokers to which legs went since the start, or which had open legs at the start."""
         self._tagging: set[str] = set()
         """Brokers whose books have shown a token of ours."""
         self._traded: set[tuple[str, str]] = set()
@@ -50,7 +54,20 @@ class Legs:
         self._versions: Counter[str] = Counter()
         """Counts the other changes of each broker's legs."""
 
+    def lead(self) -> None:
+        """The engine has the lock and begins to note its legs. What nobody owned before may have got an owner meanwhile."""
+        self.begin_day(self._today())
+        self._led = True
+        self._nobodys.clear()
+        self._version += 1
+
+    def follow(self) -> None:
+        """The engine no longer has the lock: another process may send orders."""
+        self._led = False
+
     def version_of(self, broker: str) -> int:
+        if not self._led:
+            self.begin_day(self._today())  # the engine does it afterwards
         return self._version + self._versions[broker]
 
     def entry(self, broker: str, order_id: str, tag: str | None) -> LegEntry | None:
@@ -125,7 +142,6 @@ class Legs:
         """Index a leg. Called before the leg is sent, and again when its order id is known."""
         entry = entry_of(record, leg)
         self._add(leg.token, leg.order_id, entry)
-        self._sent_to.add(leg.broker)
         self._strangers.pop((leg.broker, leg.token), None)
         if leg.state.final:
             self._unfinished.pop(leg.leg_id, None)
@@ -142,18 +158,17 @@ class Legs:
         """Whether an order of ours in this instrument was sent to the broker today, or is about to be sent."""
         return (broker, instrument_token) in self._traded
 
-    def knows(self, row: OrderRow, broker: str) -> bool:
+    def knows(self, row: OrderRow | TradeRow, broker: str) -> bool:
         """Whether everything that can be learnt about a row's owner is known."""
-        if not looks_like_token(row.tag) or row.tag is None:
-            by_id = (broker, row.order_id)
-            told_by_token = broker in self._tagging or broker not in self._sent_to
-            return told_by_token or by_id in self._by_order or by_id in self._nobodys
-        token = row.tag.lower()
-        return self._is_leg(broker, token) or (broker, token) in self._strangers
+        token = _token_of(row)
+        if token is not None:
+            return self._is_leg(broker, token) or (broker, token) in self._strangers
+        by_id = (broker, row.order_id)
+        return by_id in self._by_order or by_id in self._nobodys
 
-    async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
+    async def learn(self, store: Store, row: OrderRow | TradeRow, broker: str) -> bool:
         """Ask the store which leg owns an order. An order that the store does not know is not asked again. False: the store did not answer."""
-        token = row.tag.lower() if row.tag is not None and looks_like_token(row.tag) else None
+        token = _token_of(row)
         try:
             body = await store.get(
                 keys.leg(broker, self._day, row.order_id) if token is None else keys.leg_token(token)
@@ -164,8 +179,11 @@ class Legs:
         if entry is not None and entry.broker == broker:
             self._learnt(entry, token, row.order_id)
         elif token is None:
-            self._nobodys.add((broker, row.order_id))
-        elif not self._is_leg(broker, token):  # the engine may have noted the leg meanwhile
+            if self._led:
+                self._nobodys.add((broker, row.order_id))
+        elif isinstance(row, OrderRow) and not self._is_leg(
+            broker, token
+        ):  # the engine may have noted the leg meanwhile
             self._strangers[broker, token] = row
         return True
 
@@ -215,3 +233,10 @@ class Legs:
             self._by_order[(entry.broker, order_id)] = entry
         if not known:
             self._versions[entry.broker] += 1
+
+
+def _token_of(row: OrderRow | TradeRow) -> str | None:
+    """Return the token that a row shows, in lower case. Trades show none."""
+    if not isinstance(row, OrderRow) or row.tag is None or not looks_like_token(row.tag):
+        return None
+    return row.tag.lower()

@@ -93,7 +93,8 @@ class Market:
         given = {"quotes": Prices(), "catalogue": Published(NOT_MAPPED), **self.given}
         settings = EngineSettings(**given.pop("settings", {}))
         return EngineContext(
-            store=MemoryStore(clock), clock=clock, settings=settings, calendar=always_open(), legs=Legs(), owner="me",
+            store=MemoryStore(clock), clock=clock, settings=settings, calendar=always_open(), legs=Legs(lambda: "2026-11-23"),
+            owner="me",
             sessions={
                 code: SessionHandle(broker=BROKERS[code], address=None, view=Published(view))
                 for code, view in self.views.items()

@@ -103,7 +103,7 @@ def test_while_a_leg_alike_is_being_answered_nothing_is_decided():
 
 
 def index(*legs):
-    legs_index = Legs()
+    legs_index = Legs(lambda: "2026-11-23")
     legs_index.begin_day("2026-11-23")
     for leg in legs:
         legs_index.note(PARENT, leg)

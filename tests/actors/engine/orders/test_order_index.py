@@ -13,8 +13,8 @@ TOKEN = "ob000000000000"
 
 
 def index():
-    legs = Legs()
-    legs.begin_day("2026-11-23")
+    legs = Legs(lambda: "2026-11-23")
+    legs.lead()
     legs._add(TOKEN, "1", ENTRY)
     return legs
 

@@ -55,7 +55,7 @@ def figures(reads, results, clock):
     }
     context = EngineContext(
         store=None, clock=clock, settings=build_settings({}, known_brokers={}).engine, sessions=sessions,
-        catalogue=Published(None), calendar=None, quotes=None, legs=Legs(), owner="owner", funds=Published(document),
+        catalogue=Published(None), calendar=None, quotes=None, legs=Legs(lambda: "2026-11-24"), owner="owner", funds=Published(document),
         day_results=SimpleNamespace(of=results.get),
     )  # fmt: skip
     return PlanMarket(context, ()).account()
