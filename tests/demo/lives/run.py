@@ -123,7 +123,8 @@ class Run:
             answer = self.demo.ask("GET", "/api/instruments/ltp", instrument_id=share["instrument_id"])
             return answer.status == 200 and answer.json["last_price"] == price
 
-        self.wait(quoted, f"{share['symbol']} to be quoted at {price}")
+        # A price may end the order, and the broker may tell that before it tells the price.
+        self.wait(quoted, f"{share['symbol']} to be quoted at {price}", until_it_ends=False)
 
     def offer(self, share=None):
         """The best (bid, offer) that the service quotes, once they are those of its last price."""
@@ -286,16 +287,16 @@ class Run:
         """Wait until its parent has ended in a state."""
         self.wait(lambda: self.record()["state"] == state, f"the parent to be {state}")
 
-    def wait(self, condition, what):
-        """Return the condition's first true value; raise Stuck when it stays false while the order stands still, or the parent has
-        ended otherwise."""
+    def wait(self, condition, what, *, until_it_ends=True):
+        """Return the condition's first true value; raise Stuck when it stays false while the order stands still, or, with
+        `until_it_ends`, the parent has ended otherwise."""
         still = Stillness()
         while True:
             record = None if self.parent_id is None else self.record()
             value = condition()
             if value:
                 return value
-            if record is not None and record["state"] in FINAL:
+            if until_it_ends and record is not None and record["state"] in FINAL:
                 raise Stuck(f"{self.name}: waited for {what}, and the parent is {record['state']}: {self._told()}")
             if still.seconds(record) > self.patience:
                 raise Stuck(f"{self.name}: waited {self.patience:g} s for {what}: {self._told()}")
