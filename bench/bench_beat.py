@@ -58,7 +58,7 @@ from onebroker.actors.store.keys import RESOURCES, Resource
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken, connected, hold
-from onebroker.brokers.records import OrderRow, PositionRow, Tick
+from onebroker.brokers.records import OrderRow, PositionRow, Tick, TradeRow
 from onebroker.config.clock import Clock
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
@@ -105,10 +105,10 @@ class _Legs:
             tag=tag,
         )
 
-    def knows(self, row: OrderRow, broker: str) -> bool:
+    def knows(self, row: OrderRow | TradeRow, broker: str) -> bool:
         return True
 
-    async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
+    async def learn(self, store: Store, row: OrderRow | TradeRow, broker: str) -> bool:
         return True
 
 

@@ -109,10 +109,10 @@ class _Legs:
     def version_of(self, broker: str) -> int:
         return 1
 
-    def knows(self, row: OrderRow, broker: str) -> bool:
+    def knows(self, row: OrderRow | TradeRow, broker: str) -> bool:
         return True
 
-    async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
+    async def learn(self, store: Store, row: OrderRow | TradeRow, broker: str) -> bool:
         return True
 
     def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:

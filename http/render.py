@@ -23,13 +23,8 @@ def encoded(body: bytes, status: int = 200) -> Response:
     return _answer(body, status, JSON)
 
 
-def text_answer(body: str, content_type: str, status: int = 200) -> Response:
-    """Return a text that is not JSON (`/docs`)."""
-    return _answer(body.encode(), status, content_type)
-
-
 def plain_answer(body: bytes, content_type: str) -> Response:
-    """Return a text that is not JSON and is encoded already (`/metrics`)."""
+    """Return a text that is not JSON and is encoded already (`/metrics`, `/docs`)."""
     return _answer(body, 200, content_type)
 
 

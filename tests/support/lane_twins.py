@@ -31,7 +31,7 @@ from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import NO_TOKEN, HeldToken, connected, hold
-from onebroker.brokers.records import DepthLevel, OrderRow, Tick
+from onebroker.brokers.records import DepthLevel, OrderRow, Tick, TradeRow
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock, from_epoch, local_text
 from onebroker.config.instruments import security
@@ -121,10 +121,10 @@ class _NoLegs:
     def owner(self, broker: str, order_id: str, tag: str | None) -> None:
         return None
 
-    def knows(self, row: OrderRow, broker: str) -> bool:
+    def knows(self, row: OrderRow | TradeRow, broker: str) -> bool:
         return True
 
-    async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
+    async def learn(self, store: Store, row: OrderRow | TradeRow, broker: str) -> bool:
         return True
 
 

@@ -84,14 +84,15 @@ class FakeLegs:
     def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:
         return self.owners.get((broker, order_id))
 
-    def knows(self, row: OrderRow, broker: str) -> bool:
-        return row.tag not in self.unknown_tags
+    def knows(self, row: OrderRow | TradeRow, broker: str) -> bool:
+        return not isinstance(row, OrderRow) or row.tag not in self.unknown_tags
 
-    async def learn(self, store: object, row: OrderRow, broker: str) -> bool:
+    async def learn(self, store: object, row: OrderRow | TradeRow, broker: str) -> bool:
         """Learn a tag the store knows; without `learning` the store cannot be asked."""
         await trio.lowlevel.checkpoint()
         if self.learning is None:
             return False
+        assert isinstance(row, OrderRow)  # every trade is known
         self.unknown_tags.discard(row.tag)
         self.own(broker, row.order_id, self.learning)
         return True

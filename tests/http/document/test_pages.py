@@ -14,7 +14,8 @@ async def test_the_page_lists_every_route_and_runs_nothing(client):
     assert response.content_type == "text/html; charset=utf-8"
     page = await response.get_data(as_text=True)
     for row in ROUTES:
-        assert f"<code>{row.method} {escape(row.path)}</code>" in page
+        shown = row.path.replace("<", "{").replace(">", "}")
+        assert f"<code>{row.method} {escape(shown)}</code>" in page
     assert "<script" not in page
     assert re.search(r"(src|href)=.?https?:", page) is None
     policy = response.headers["Content-Security-Policy"]

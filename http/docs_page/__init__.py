@@ -1,0 +1,1 @@
+"""`/docs`: the OpenAPI document as a page for people, without scripts."""
