@@ -214,7 +214,7 @@ MAKE: dict[Resource, Callable[[], Rows]] = {
 }
 
 
-def _assembler(resource: Resource, catalogue: Published[CatalogueState]) -> Assembler:
+def assembler_of(resource: Resource, catalogue: Published[CatalogueState]) -> Assembler:
     match resource:
         case "funds":
             return FundsAssembler()
@@ -238,12 +238,13 @@ def _prepare(assembler: Assembler, slices: Mapping[str, Slice]) -> None:
     raise AssertionError("a preparation waited")
 
 
-def _build(assembler: Assembler, slices: Mapping[str, Slice]) -> int:
+def built(assembler: Assembler, slices: Mapping[str, Slice]) -> bytes:
+    """Return the document's body."""
     _prepare(assembler, slices)
     content = finish(assembler.assemble(slices))
     reads = read_brokers(assembler.resource, tuple(slices), slices, NOW)
     brokers = msgspec.json.encode([assembler.broker_entry(read) for read in reads])
-    return len(document_body(content, brokers, "2026-09-21T10:00:00"))
+    return document_body(content, brokers, "2026-09-21T10:00:00")
 
 
 @attrs.frozen
@@ -257,7 +258,7 @@ class Took:
 def _timed(assembler: Assembler, slices: Mapping[str, Slice]) -> tuple[Took, int]:
     gc.collect()  # what earlier rounds left is not this rebuild's work
     began, began_wall = time.thread_time(), time.perf_counter()
-    size = _build(assembler, slices)
+    size = len(built(assembler, slices))
     wall, processor = time.perf_counter() - began_wall, time.thread_time() - began
     return Took(processor * 1000, wall * 1000), size
 
@@ -280,7 +281,7 @@ def measure(resource: Resource, brokers: int, catalogue: Published[CatalogueStat
     took: dict[str, list[Took]] = {case: [] for case in CASES}
     numbers = itertools.count(1)
     for _ in range(ROUNDS):
-        assembler = _assembler(resource, catalogue)
+        assembler = assembler_of(resource, catalogue)
         took["full"].append(_timed(assembler, slices)[0])
         for case, (changed, every) in CHANGES.items():
             slices = _changed(slices, codes[:changed], next(numbers), every)

@@ -48,6 +48,7 @@ class Bench:
 
 BENCHES: Mapping[str, Bench] = {
     "documents": Bench(about="rebuild of the five documents", quick=(), minutes=0.5),
+    "packing": Bench(about="compression of published bodies", quick=(), minutes=0.2),
     "health": Bench(about="a look over all problems", quick=(), minutes=0.2),
     "audit": Bench(about="an event's line in the audit", quick=("--events", "2000"), minutes=0.2),
     "chain": Bench(about="an option chain", quick=(), minutes=0.2),

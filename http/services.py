@@ -40,6 +40,7 @@ from onebroker.http.listener.connect_guard import ConnectGuard, metrics_guard
 from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.live.open_streams import Streams
 from onebroker.http.metrics.registry import Metrics
+from onebroker.http.packing import Packing
 
 
 @attrs.frozen(kw_only=True)
@@ -150,6 +151,8 @@ class Services:
     """What `/metrics` shows."""
     documents: Mapping[Resource, Published[DocumentState | None]] = attrs.field(factory=dict)
     """The five documents. The published value is None until a document is first built; a document that no actor keeps is absent."""
+    packing: Packing = attrs.field(factory=Packing)
+    """The compressed forms of the documents and of the API's pages."""
     reference: Published[ReferenceState] = attrs.field(factory=lambda: Published(ReferenceState()))
     """Users', brokers' and exchanges' documents and the brokers' profiles; the state is empty where no actor keeps them."""
     instruments: InstrumentServices | None = None

@@ -17,6 +17,7 @@ from onebroker.http.lane.heads import MOST_HEAD_BYTES, path_of, read_head
 from onebroker.http.lane.hot_answers import Read, hot_answers
 from onebroker.http.listener.connection_limits import Peer
 from onebroker.http.listener.host_names import HostNames
+from onebroker.http.packing import LEAST_BYTES, accepts_gzip
 from onebroker.http.services import Services
 
 MOST_HEADS = 1024
@@ -45,6 +46,7 @@ class _Known:
     host: str
     is_own_host: bool
     """Whether the host name is ours on every connection; other names depend on the address at which the connection arrived."""
+    accepts_gzip: bool
 
 
 class FastLane:
@@ -88,7 +90,12 @@ class FastLane:
             body, status = render.encode(refusal.body()), refusal.status
         if body is None:
             return None
-        answer = self._answers.whole(status, body, is_head=known.is_head)
+        is_packed = known.accepts_gzip and status == 200 and len(body) >= LEAST_BYTES
+        if is_packed:
+            body = self._services.packing.ready(body)
+            if body is None:
+                return None  # the first request of a publication waits for a thread
+        answer = self._answers.whole(status, body, is_head=known.is_head, is_packed=is_packed)
         if self._on_answer is not None:
             self._on_answer(known.path, "HEAD" if known.is_head else "GET", status, time.perf_counter() - began)
         return answer
@@ -110,6 +117,9 @@ class FastLane:
         read = None if read_as is None or reader is None else reader(read_as.query)
         if read_as is None or read is None:
             return None
+        encodings = read_as.only(b"accept-encoding")
+        if encodings == b"":
+            return None  # given twice: how the framework reads that is its matter
         return _Known(
             read=read,
             path=read_as.path,
@@ -117,4 +127,5 @@ class FastLane:
             token=read_as.only(_TOKEN),
             host=read_as.host,
             is_own_host=self._names.serves(read_as.host, None),
+            accepts_gzip=accepts_gzip(None if encodings is None else encodings.decode("latin-1")),
         )

@@ -5,12 +5,12 @@ import msgspec
 from quart import Request
 from quart.wrappers import Response
 
-from onebroker.http import render
 from onebroker.http.answers import session as answers
 from onebroker.http.docs_page.page import CONTENT_SECURITY_POLICY, docs_page
 from onebroker.http.document.asyncapi import asyncapi_document
 from onebroker.http.document.made_once import MadeOnce
 from onebroker.http.document.openapi import openapi_document
+from onebroker.http.packing import published_answer
 from onebroker.http.route import Answer, Route, TokenRule
 from onebroker.http.services import Services
 
@@ -19,13 +19,13 @@ def describing(others: tuple[Route, ...]) -> tuple[Route, ...]:
     """Return the rows whose answers describe `others` and these rows themselves."""
 
     async def openapi(request: Request, services: Services) -> Response:
-        return render.encoded(await described_routes.body())
+        return await published_answer(request, services.packing, await described_routes.body())
 
     async def asyncapi(request: Request, services: Services) -> Response:
-        return render.encoded(await described_stream.body())
+        return await published_answer(request, services.packing, await described_stream.body())
 
     async def docs(request: Request, services: Services) -> Response:
-        answer = render.plain_answer(await page.body(), "text/html; charset=utf-8")
+        answer = await published_answer(request, services.packing, await page.body(), "text/html; charset=utf-8")
         answer.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
         return answer
 

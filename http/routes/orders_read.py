@@ -15,6 +15,7 @@ from onebroker.config.refusal import Refusal
 from onebroker.http import render
 from onebroker.http.answers import portfolio as answers
 from onebroker.http.answers.shared import AS_OF
+from onebroker.http.packing import published_answer
 from onebroker.http.route import Answer, Handler, Parameter, Route, failure
 from onebroker.http.services import Services
 
@@ -114,7 +115,9 @@ def _reader(resource: Resource, list_name: str, parameters: tuple[Parameter, ...
         wanted = read_filter(request, parameters)
         held = services.documents.get(resource)
         state = servable(rule, None if held is None else held.value, services.clock.epoch())
-        return render.encoded(state.body if wanted is None else filtered_body(state, list_name, wanted))
+        if wanted is None:
+            return await published_answer(request, services.packing, state.body)
+        return render.encoded(filtered_body(state, list_name, wanted))
 
     return read
 

@@ -8,9 +8,9 @@ from quart.wrappers import Response
 from onebroker.actors.portfolio.document_age import READ_RULES, servable
 from onebroker.actors.store.keys import Resource
 from onebroker.config.messages import portfolio as sentences
-from onebroker.http import render
 from onebroker.http.answers import portfolio as answers
 from onebroker.http.answers.shared import AS_OF
+from onebroker.http.packing import published_answer
 from onebroker.http.route import Answer, Handler, Route, failure
 from onebroker.http.services import Services
 
@@ -21,7 +21,7 @@ def _reader(resource: Resource) -> Handler:
     async def read(request: Request, services: Services) -> Response:
         held = services.documents.get(resource)
         state = servable(rule, None if held is None else held.value, services.clock.epoch())
-        return render.encoded(state.body)
+        return await published_answer(request, services.packing, state.body)
 
     return read
 

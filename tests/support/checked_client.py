@@ -1,5 +1,6 @@
 """The framework's test client, which judges every answer of a route by the API's document."""
 
+import gzip
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +16,8 @@ class CheckedClient(TrioClient):
     async def open(self, path: str, *, method: str = "GET", **given: Any) -> Response:
         answer: Response = await super().open(path, method=method, **given)
         body = await answer.get_data(as_text=False)
+        if answer.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
         self.judge(method, urlsplit(path).path, answer.status_code, answer.content_type or "", body)
         return answer
 
