@@ -18,8 +18,8 @@ LEAST_BYTES = 4 * 1024
 """A shorter body is sent as it is: it fits a few packets."""
 LEVEL = 3
 """Of 1 to 9: see bench/bench_packing.py."""
-MOST_KEPT = 8
-"""The five documents, `/openapi.json`, `/asyncapi.json` and `/docs`."""
+MOST_KEPT = 10
+"""The five documents, `/openapi.json`, `/asyncapi.json`, `/docs`, and the two files of Swagger UI."""
 
 
 def accepts_gzip(accept_encoding: str | None) -> bool:

@@ -49,7 +49,7 @@ def docs_page(document: Node) -> bytes:
         '<a class="skip" href="#routes">Skip the index</a><h1>onebroker API</h1>'
         f"{prose(document['info']['description'])}"
         '<p>The same for programs: <a href="/openapi.json">openapi.json</a>, and of the stream '
-        '<a href="/asyncapi.json">asyncapi.json</a>.</p>'
+        '<a href="/asyncapi.json">asyncapi.json</a>. <a href="/docs/try">A page that sends requests</a>.</p>'
         f'{_variables()}{_index(document)}<main id="routes">{"".join(_tags(document))}</main>'
         f'<section id="schemas"><h2>Schemas</h2></section>{component_sections(document["components"]["schemas"])}'
         "</body></html>"

@@ -113,6 +113,13 @@ def test_the_wheel_carries_its_licence(installed: Path) -> None:
     assert licence.read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
+def test_the_wheel_carries_what_is_vendored_with_its_licences(installed: Path) -> None:
+    vendored = Path("http", "docs_page", "swagger_ui")
+    packed = {file.name: file.read_bytes() for file in (installed / "onebroker" / vendored).iterdir()}
+    assert packed == {file.name: file.read_bytes() for file in (ROOT / vendored).iterdir()}
+    assert packed["LICENSE"]
+
+
 def test_the_installed_package_runs_by_its_module_and_leaves_the_standard_http_alone(
     installed: Path, tmp_path: Path
 ) -> None:
