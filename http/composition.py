@@ -28,6 +28,7 @@ from onebroker.http.services import (
     HistoryServices,
     InstrumentServices,
     LiveServices,
+    LoginServices,
     OrderServices,
     Services,
 )
@@ -107,6 +108,7 @@ def build_services(
         problems=tree.problems.look,
         store_reachable=lambda: store.reachable,
         audit=AuditServices(folder=audit.folder),
+        logins=LoginServices(brokers=tree.brokers, sessions=tree.sessions, store=store),
         health_sources=health_sources(tree, live, connections, audit, clock, store),
         metrics=metrics,
         live=live,

@@ -22,6 +22,7 @@ from onebroker.http.route import Route
 from onebroker.http.routes import (
     api_pages,
     audit,
+    broker_login,
     catalogue,
     expiries,
     find,
@@ -46,6 +47,7 @@ from onebroker.http.routes import (
 
 _AREAS: tuple[Route, ...] = (
     *session.ROUTES,
+    *broker_login.ROUTES,
     *health.ROUTES,
     *reference.ROUTES,
     *portfolio.ROUTES,

@@ -15,6 +15,7 @@ import trio
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
 from onebroker.actors.chain.chains import Chains
+from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.engine.context.messages import EngineMessage, EngineStatus
 from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.health.problem import Standing
@@ -28,6 +29,7 @@ from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.quotes.messages import QuoteMessage
 from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.reference.state import ReferenceState
+from onebroker.actors.sessions.brokers_in_service import InService
 from onebroker.actors.store.durable import Durable, Halt
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
@@ -39,6 +41,7 @@ from onebroker.config.sections import EngineSettings, ServiceSettings
 from onebroker.http.listener.connect_guard import ConnectGuard, metrics_guard
 from onebroker.http.listener.refused_clients import RefusedClients
 from onebroker.http.live.open_streams import Streams
+from onebroker.http.login_windows import LoginWindows
 from onebroker.http.metrics.registry import Metrics
 from onebroker.http.packing import Packing
 
@@ -115,6 +118,19 @@ class LiveServices:
     """The option chains that are streamed; None where there are none (tests of other areas)."""
 
 
+@attrs.frozen(kw_only=True)
+class LoginServices:
+    """What the login of a broker in a browser needs."""
+
+    brokers: Mapping[str, InService]
+    """Code -> broker in service."""
+    sessions: Mapping[str, SessionHandle]
+    """Code -> its session, which makes the login."""
+    store: Store
+    """Where the logins are kept."""
+    windows: LoginWindows = attrs.field(factory=LoginWindows)
+
+
 def _connect_guard(services: "Services") -> ConnectGuard:
     return ConnectGuard(services.refused_clients)
 
@@ -166,6 +182,9 @@ class Services:
     history: HistoryServices | None = None
     """What candles and ticks need; None without such routes (tests of other areas)."""
 
+    logins: LoginServices | None = None
+    """What the login of a broker needs; None without such routes (tests of other areas)."""
+
     audit: AuditServices | None = None
     """What the audit's route needs; None where there is no audit (tests of other areas)."""
 
@@ -174,6 +193,12 @@ class Services:
         if self.audit is None:
             raise LookupError("no audit services")
         return self.audit
+
+    def required_logins(self) -> LoginServices:
+        """Return `logins`. Without it the composition has no such routes, so a call is a fault of ours (LookupError)."""
+        if self.logins is None:
+            raise LookupError("no login services")
+        return self.logins
 
     def required_history(self) -> HistoryServices:
         """Return `history`. Without it the composition has no such routes, so a call is a fault of ours (LookupError)."""

@@ -4,12 +4,9 @@ does so now."""
 
 import argparse
 import contextlib
-import hmac
-import secrets
 import sys
 from collections.abc import Sequence
 from functools import partial
-from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import trio
@@ -34,9 +31,9 @@ from onebroker.http.commands.printable import printable
 from onebroker.http.commands.service_process import open_store
 from onebroker.http.commands.start_facts import NO_FILE
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
+from onebroker.http.login_windows import carries, new_state
 
 CALL_SECONDS = 30.0
-STATE_BYTES = 16
 _LOOPBACK = "127.0.0.1"
 _HEADERS = b"Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 _PAGE = b"HTTP/1.1 200 OK\r\n" + _HEADERS + b"onebroker has the login; this page can be closed.\n"
@@ -76,7 +73,7 @@ async def _login(parsed: argparse.Namespace, settings: Settings, service: InServ
     if service.broker.login_kind is LoginKind.UNATTENDED:
         redirect = ""  # the broker logs in by itself; an empty redirect makes it log in now
     if redirect is None:
-        state = secrets.token_urlsafe(STATE_BYTES) if service.broker.login_repeats_state else ""
+        state = new_state() if service.broker.login_repeats_state else ""
         page = service.broker.login.login_page(service.access, state)
         sys.stderr.write(f"Open this address, log in, and come back:\n  {page}\n")
         redirect = await (_caught(parsed.listen, state) if parsed.listen is not None else _typed(state))
@@ -97,7 +94,7 @@ async def _typed(state: str) -> str:
     line: str = await trio.to_thread.run_sync(sys.stdin.readline)
     if not line:  # the end of the input; an empty line would still have its line end
         raise CommandFailed("no address was given", WRONG_USE)
-    if not _carries(line.strip(), state):
+    if not carries(line.strip(), state):
         raise CommandFailed(
             "the address is not that of this login: open the page that was printed, and log in there", NOTHING_REACHABLE
         )
@@ -118,7 +115,7 @@ async def _caught(port: int, state: str) -> str:
         async def handle(stream: trio.SocketStream) -> None:
             with contextlib.suppress(trio.BrokenResourceError):  # the browser has left; its request still counts
                 target = await _request_target(stream)
-                if found := _carries(target, state):
+                if found := carries(target, state):
                     caught.append(f"http://{_LOOPBACK}:{port}{target}")
                 await stream.send_all(_PAGE if found else _NO_PAGE)
             if caught:
@@ -126,16 +123,6 @@ async def _caught(port: int, state: str) -> str:
 
         await nursery.start(partial(trio.serve_tcp, handle, port, host=_LOOPBACK))
     return caught[0]
-
-
-def _carries(target: str, state: str) -> bool:
-    """Tell whether an address has a query and, if this login has a state, whether the query holds it."""
-    try:
-        query = urlsplit(target).query
-    except ValueError:  # not an address
-        return False
-    given = parse_qs(query).get("state", [""])
-    return bool(query) and (not state or (len(given) == 1 and hmac.compare_digest(given[0].encode(), state.encode())))
 
 
 async def _request_target(stream: trio.SocketStream) -> str:

@@ -27,6 +27,8 @@ MEANINGS: Mapping[str, str] = {
     "ORDER_ID": "the broker's id of an order, from place",
     "PARENT_ID": "the id of a parent, from place",
     "INTENT_ID": "the id of an intent, from place",
+    "BROKER": "the code of a broker, such as zerodha",
+    "REDIRECT": "the path and query of the address to which a broker sent the browser back",
     "START": "a moment, YYYY-MM-DD HH:MM:SS in India time",
     "END": "a later moment",
 }
@@ -74,6 +76,8 @@ BODIES: Mapping[str, object] = {
 }
 """Operation id -> the body of its example."""
 
+_PATHS = {"take_login": "$REDIRECT"}
+"""Operation id -> the path of its example, where a part of it is not known before."""
 _NUMBERS = frozenset(("PRICE",))
 """Variables that stand in a body without quotation marks."""
 _HEADERS = {
@@ -83,6 +87,7 @@ _HEADERS = {
 }
 """Security scheme of the document -> (header, its value)."""
 _VARIABLE = re.compile(r"\$([A-Z_]+)")
+_VARIABLE_KEPT = re.compile(r"(\$[A-Z_]+)")
 
 
 @attrs.frozen
@@ -105,7 +110,7 @@ def call_of(method: str, path: str, operation: Node) -> Call:
     needed = operation["security"][0] if operation["security"] else {}
     return Call(
         method=method.upper(),
-        path=path.replace("{intent_id}", "$INTENT_ID"),
+        path=_PATHS.get(name, path).replace("{intent_id}", "$INTENT_ID").replace("{code}", "$BROKER"),
         query=QUERIES.get(name, {}),
         headers={header: value for scheme, (header, value) in _HEADERS.items() if scheme in needed},
         body=BODIES.get(name),
@@ -224,12 +229,13 @@ def _python(value: object) -> str:
 
 
 def _python_text(value: str) -> str:
-    """A text that ends with a variable is the text before it and the variable."""
-    found = _VARIABLE.search(value)
-    if found is None:
-        return msgspec.json.encode(value).decode()
-    read = f'os.environ["{found[1]}"]'
-    if found[1] in _NUMBERS:
-        read = f"float({read})"
-    before = value[: found.start()]
-    return read if not before else f"{msgspec.json.encode(before).decode()} + {read}"
+    """Return a text as the sum of its parts; each variable in it is a part."""
+    parts = [part for part in _VARIABLE_KEPT.split(value) if part]
+    return " + ".join(map(_python_part, parts)) or '""'
+
+
+def _python_part(part: str) -> str:
+    if not part.startswith("$"):
+        return msgspec.json.encode(part).decode()
+    read = f'os.environ["{part[1:]}"]'
+    return f"float({read})" if part[1:] in _NUMBERS else read

@@ -1,10 +1,12 @@
 """The calls that `/docs` shows run as they stand, by curl and by Python, against a demo."""
 
+import http.client
 import os
 import subprocess
 import sys
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -16,6 +18,8 @@ from tests.demo.conftest import KEY, SECRET
 pytestmark = pytest.mark.long
 
 CALL_SECONDS = 60.0
+LOGIN_SECONDS = 90.0
+"""icicidirect allows 100 calls a minute: the call that proves a login may wait for the next."""
 NEEDS_AN_ORDER = ("ORDER_ID", "PARENT_ID", "INTENT_ID")
 REFUSED = 22
 """curl's exit status for an answer of 400 or above."""
@@ -71,6 +75,7 @@ def known(demo):
         "UNDERLYING": "DESH",
         "EXPIRY": expiries[0]["expiry_date"],
         "PRICE": str(demo.at_price(share, -3)),
+        "BROKER": "zerodha",
         "START": str(now - timedelta(minutes=1)),
         "END": str(now),
     }
@@ -85,7 +90,22 @@ def variables_of(demo, known, call):
         assert answer.status == 200, answer
         found |= {name: answer.json[name.lower()] for name in NEEDS_AN_ORDER}
         demo.until_status(answer.json["order_id"], "OPEN")
+    if "REDIRECT" in call:
+        found["REDIRECT"] = sent_back(demo, "zerodha")
     return found
+
+
+def sent_back(demo, broker):
+    """Log in at a broker's page; return the path and query that a browser brings back to the service."""
+    page = demo.ask("POST", f"/api/brokers/{broker}/login").json
+    place = urlsplit(page["page"])
+    connection = http.client.HTTPConnection(place.netloc, timeout=CALL_SECONDS)
+    try:
+        connection.request("GET", f"{place.path}?{place.query}")
+        location = connection.getresponse().headers["location"]
+    finally:
+        connection.close()
+    return f"{page['redirect']}?{urlsplit(location).query}"
 
 
 def run(words, variables, folder):
@@ -131,6 +151,28 @@ def test_the_call_is_answered(demo, calls, known, folder, around, name, by):
     else:
         assert ended.returncode == 0, told
         assert ended.stdout.strip() or name == "disconnect", told
+
+
+def logins_done(demo, broker):
+    """How often the audit says that a broker's session proved a login."""
+    cursor, count = None, 0
+    while True:
+        page = demo.read("/api/audit", limit=1000, **({} if cursor is None else {"cursor": cursor}))
+        count += sum((line["event"], line.get("broker")) == ("login.done", broker) for line in page["lines"])
+        if not page["lines"]:
+            return count
+        cursor = page["cursor"]
+
+
+@pytest.mark.parametrize("broker", ["zerodha", "upstox", "fyers", "icicidirect", "shoonya"])
+def test_a_person_s_login_in_a_browser_reaches_the_broker_s_session_once(demo, broker):
+    demo.token = demo.connect()
+    before = logins_done(demo, broker)
+    back = sent_back(demo, broker)
+    come = lambda: demo.ask("GET", urlsplit(back).path, headers={}, **dict(parse_qsl(urlsplit(back).query)))  # noqa: E731
+    assert (come().status, come().status) == (200, 404)
+    demo.until(lambda: logins_done(demo, broker) == before + 1, "the new login", LOGIN_SECONDS)
+    assert demo.read("/api/health")["brokers"][broker]["login"] == "live"
 
 
 def test_a_call_that_is_refused_fails(demo, calls, known, folder):

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 
 import msgspec
@@ -20,6 +21,8 @@ from onebroker.http.docs_page.example_calls import (
 from onebroker.http.document.openapi import openapi_document
 from onebroker.http.route_table import ROUTES
 
+PLACES = {"$INTENT_ID": ("intent_id",), "$BROKER": ("code",), "$REDIRECT": ("code",)}
+"""Variable in a path -> the parameters in its place."""
 DOCUMENT = openapi_document(ROUTES)
 CALLS = {
     operation["operationId"]: (call_of(method, path, operation), operation)
@@ -35,7 +38,11 @@ def test_the_tables_name_only_routes_that_there_are():
 @pytest.mark.parametrize("name", CALLS)
 def test_each_call_has_what_its_route_requires(name):
     call, operation = CALLS[name]
-    given = {"query": call.query, "header": call.headers, "path": {"intent_id"} if "$INTENT_ID" in call.path else ()}
+    given = {
+        "query": call.query,
+        "header": call.headers,
+        "path": PLACES.get(next(iter(re.findall(r"\$\w+", call.path)), ""), ()),
+    }
     for row in operation.get("parameters", ()):
         assert not row["required"] or row["name"] in given[row["in"]]
     assert call.body is not None or not operation.get("requestBody", {}).get("required")
@@ -81,6 +88,6 @@ def test_the_shell_and_python_send_the_same_body(tmp_path):
     assert msgspec.json.decode(sent)["price"] == 1480.5
 
 
-def test_text_before_a_variable_is_kept():
-    call = Call("GET", "/a/$ORDER_ID", {"q": "x"}, {}, None, False)
-    assert '"/a/" + os.environ["ORDER_ID"]' in python_call(call)
+def test_text_around_a_variable_is_kept():
+    call = Call("GET", "/a/$ORDER_ID/b", {"q": "x"}, {}, None, False)
+    assert '"/a/" + os.environ["ORDER_ID"] + "/b"' in python_call(call)
