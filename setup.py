@@ -21,5 +21,9 @@ if __name__ == "__main__":
     setup(
         packages=packages(),
         package_dir={f"onebroker.{name}": name for name in FOLDERS},
-        package_data={"*": ["py.typed"], "onebroker.http.docs_page": ["swagger_ui/*"]},
+        package_data={
+            "*": ["py.typed"],
+            "onebroker.http.docs_page": ["swagger_ui/*"],
+            "onebroker.http.dashboard": ["static/*", "vendor/*"],
+        },
     )

@@ -52,7 +52,7 @@ def build_app(services: Services, routes: tuple[Route, ...] = ROUTES) -> QuartTr
     app.before_request(_checker(names, request))
     app.before_websocket(_checker(names, websocket))
     app.after_request(_harden)
-    app.after_request(_counter(services.metrics.requests))
+    app.after_request(_counter(services.metrics.requests, routes))
     return app
 
 
@@ -79,13 +79,17 @@ async def _begin() -> None:
     g.began = trio.current_time()
 
 
-def _counter(counts: RequestCounts) -> Callable[[Response], Awaitable[Response]]:
+def _counter(counts: RequestCounts, routes: tuple[Route, ...]) -> Callable[[Response], Awaitable[Response]]:
+    counted_as = {route.path: route.counted_as for route in routes if route.counted_as}
+
     async def count(response: Response) -> Response:
         """Count the answer. A request that the framework refuses before `_begin` took no time of ours."""
         current: Request = request
         seconds = trio.current_time() - g.get("began", trio.current_time())
         route = None if current.url_rule is None else current.url_rule.rule
-        counts.answered(route, current.method, response.status_code, seconds)
+        counts.answered(
+            None if route is None else counted_as.get(route, route), current.method, response.status_code, seconds
+        )
         return response
 
     return count

@@ -102,6 +102,8 @@ class Route:
     examples: Mapping[str, object] = attrs.field(factory=dict)
     """Name -> a body that is accepted."""
     answers: tuple[Answer, ...]
+    counted_as: str = ""
+    """The path under which the metrics count its requests, where that is another than its own: the files of a page count as their page."""
 
     @property
     def is_audited(self) -> bool:

@@ -24,6 +24,7 @@ from onebroker.http.routes import (
     audit,
     broker_login,
     catalogue,
+    dashboard,
     expiries,
     find,
     health,
@@ -68,6 +69,7 @@ _AREAS: tuple[Route, ...] = (
     *orders_halt.ROUTES,
     *audit.ROUTES,
     *stream.ROUTES,
+    *dashboard.ROUTES,
 )
 
 ROUTES: tuple[Route, ...] = (*_AREAS, *api_pages.describing(_AREAS))

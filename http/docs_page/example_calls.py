@@ -76,7 +76,7 @@ BODIES: Mapping[str, object] = {
 }
 """Operation id -> the body of its example."""
 
-_PATHS = {"take_login": "$REDIRECT"}
+_PATHS = {"take_login": "$REDIRECT", "get_dashboard_file": "/dashboard/app.js"}
 """Operation id -> the path of its example, where a part of it is not known before."""
 _NUMBERS = frozenset(("PRICE",))
 """Variables that stand in a body without quotation marks."""

@@ -183,7 +183,10 @@ def _response(answers: Sequence[Answer], schemas: Mapping[int, Schema]) -> dict[
         response["headers"] = headers
     typed = [answer for answer in answers if type_of(answer) is not None]
     if typed:
-        response["content"] = {typed[0].content_type: _content(typed, schemas)}
+        kinds = dict.fromkeys(answer.content_type for answer in typed)
+        response["content"] = {
+            kind: _content([answer for answer in typed if answer.content_type == kind], schemas) for kind in kinds
+        }
     return response
 
 

@@ -88,6 +88,7 @@ def _text(
         operation_id=operation_id,
         summary=summary,
         answers=(Answer(status=200, doc=doc, content_type=content_type, type=str, example=example),),
+        counted_as="/docs" if path != "/docs" else "",
     )
 
 

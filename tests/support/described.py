@@ -122,6 +122,8 @@ def check_status(method: str, path: str, status: int, content_type: str) -> str 
     if told is None or operation is None or method in _NO_BODY:
         return None
     assert str(status) in operation["responses"], f"{method} {told} answers {status}, which is not in the document"
+    if status == 304:
+        return None  # it has no body, and so no type
     response, pointer = _resolved(
         operation["responses"][str(status)], f"/paths/{part(told)}/{method.lower()}/responses/{status}"
     )

@@ -21,7 +21,7 @@ from onebroker.http.docs_page.example_calls import (
 from onebroker.http.document.openapi import openapi_document
 from onebroker.http.route_table import ROUTES
 
-PLACES = {"$INTENT_ID": ("intent_id",), "$BROKER": ("code",), "$REDIRECT": ("code",)}
+PLACES = {"$INTENT_ID": ("intent_id",), "$BROKER": ("code",), "$REDIRECT": ("code",), "": ("name",)}
 """Variable in a path -> the parameters in its place."""
 DOCUMENT = openapi_document(ROUTES)
 CALLS = {

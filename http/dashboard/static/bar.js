@@ -1,0 +1,55 @@
+// What is always visible: clock, market, connection, the worst age, the day's result, problems, HALT and FLATTEN.
+import { html } from "/dashboard/preact-htm.js";
+import { age, money, moment, sign, time, NOTHING } from "/dashboard/format.js";
+import { isLive, known, now, silence } from "/dashboard/store.js";
+import { openFlatten, openHalt } from "/dashboard/stops.js";
+
+const PAGES = [["overview", "Overview"], ["positions", "Positions"], ["orders", "Orders"], ["parents", "Parents"], ["brokers", "Brokers"]];
+
+export function Bar({ page }) {
+  const { health, documents } = known;
+  const result = documents.positions?.summary.total;
+  const unknown = documents.positions?.summary.unknown_rows;
+  const halt = health?.halt;
+  return html`
+    <header class="bar">
+      <dl>
+        <div><dt>Time</dt><dd>${time(now())}</dd></div>
+        <div><dt>Market</dt><dd>${market(health)}</dd></div>
+        <div><dt>Connection</dt><dd id="connection" class=${isLive() ? "good" : "bad"}>${isLive() ? "live" : "lost"}</dd></div>
+        <div><dt>Oldest part</dt><dd>${oldest(health)}</dd></div>
+        <div><dt>Result</dt><dd id="result" class=${isLive() ? sign(result) : "old"}>${money(result)}${unknown ? html` <span class="warn">without ${unknown} rows</span>` : null}</dd></div>
+        <div><dt>Problems</dt><dd id="problems" class=${health?.problems.length ? "bad" : "good"}>${health ? health.problems.length : NOTHING}</dd></div>
+        <div><dt class="hidden">Stops</dt><dd>
+          <button type="button" class=${halt?.halted ? "" : "danger"} onClick=${openHalt}>${halt?.halted ? "RESUME" : "HALT"}</button>${" "}
+          <button type="button" class="danger" onClick=${openFlatten}>FLATTEN</button>
+        </dd></div>
+      </dl>
+      <nav aria-label="Pages"><ul>
+        ${PAGES.map(([name, title]) => html`<li key=${name}><a href="#/${name}" aria-current=${page === name ? "page" : null}>${title}</a></li>`)}
+      </ul></nav>
+    </header>
+    <div role="status" aria-live="polite">
+      ${halt?.halted && html`<p class="lost">Trading is halted${halt.reason ? `: ${halt.reason}` : ""}</p>`}
+      ${!isLive() && html`<p class="lost">The connection is lost. What follows is ${age(silence())} old, and nothing in it is live.</p>`}
+    </div>`;
+}
+
+function market(health) {
+  if (!health) return NOTHING;
+  const open = Object.entries(health.market).filter(([, each]) => each.open).map(([name]) => name);
+  return open.length ? `${open.length} of ${Object.keys(health.market).length} open` : "closed";
+}
+
+/** The age of the part that was read longest ago, and whose it is. */
+function oldest(health) {
+  let worst = null;
+  for (const [broker, each] of Object.entries(health?.brokers ?? {})) {
+    for (const [part, read] of Object.entries(each.parts)) {
+      const at = moment(read);
+      if (worst === null || !(at >= worst.at)) worst = { at, broker, part };
+      if (!Number.isFinite(at)) return `${broker} ${part}: never read`;
+    }
+  }
+  return worst ? `${age((now() - worst.at) / 1000)} (${worst.broker} ${worst.part})` : NOTHING;
+}

@@ -1,0 +1,28 @@
+// Positions: a row for each instrument and product, opened to its brokers; what is held, and its result.
+import { html } from "/dashboard/preact-htm.js";
+import { instrument, money, number, sign, word } from "/dashboard/format.js";
+import { isLive, known } from "/dashboard/store.js";
+import { Status } from "/dashboard/overview.js";
+
+export function Positions() {
+  const held = known.documents.positions;
+  const figure = isLive() ? "" : "old";
+  return html`
+    <h1>Positions</h1>
+    ${known.unavailable.positions && html`<p class="bad">${known.unavailable.positions}</p>`}
+    ${!held && !known.unavailable.positions && html`<p class="quiet">Not read yet.</p>`}
+    ${held && html`
+      <p>Result ${money(held.summary.total)}: realised ${money(held.summary.realized)}, unrealised ${money(held.summary.unrealized)}.
+        ${held.summary.unknown_rows ? html` <span class="warn">${held.summary.unknown_rows} rows whose result is not known are not in it.</span>` : null}</p>
+      <p>${held.brokers.map((part) => html`<span key=${part.broker}>${part.broker} <${Status} part=${part} />${" "}</span>`)}</p>
+      <div class="wide"><table id="positions"><thead><tr>
+        <th>Instrument</th><th>Product</th><th class="number">Units</th><th class="number">Average, ₹</th><th class="number">Last, ₹</th><th class="number">Result, ₹</th><th>Brokers</th>
+      </tr></thead><tbody>
+        ${held.net.map((row) => html`<tr key=${`${row.instrument_id ?? row.by_broker[0]?.position_key} ${row.product}`}>
+          <th scope="row">${instrument(row)}</th><td>${word(row.product)}</td>
+          <td class="number ${figure}">${number(row.quantity)}</td><td class="number">${money(row.average_price)}</td>
+          <td class="number ${figure}">${money(row.last_price)}</td>
+          <td class="number ${figure || sign(row.pnl?.total)}">${money(row.pnl?.total)}</td>
+          <td>${row.by_broker.map((part) => html`<div key=${part.position_key}>${part.broker} ${number(part.quantity)}</div>`)}</td></tr>`)}
+      </tbody></table></div>`}`;
+}

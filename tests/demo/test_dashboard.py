@@ -1,0 +1,229 @@
+"""The screen in a real browser, over a demo; the exchange's ledger is the judge of what it sent.
+
+Needs Chromium (CHROMIUM, or on PATH) and the extra `browser`; without them these tests name what is missing.
+"""
+
+import os
+import shutil
+from collections import Counter
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.demo.test_halt import bracket, net
+
+pytestmark = pytest.mark.long
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+MOST_WIRE_BYTES = 300_000
+MILLISECONDS = 20_000
+PAGES = ("overview", "positions", "orders", "parents", "brokers")
+PHONE = {"width": 390, "height": 800}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium: install it, or name it in CHROMIUM")
+    playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def own(new_demo):
+    """A demo of this file's own: it is flattened and killed."""
+    running = new_demo().start()
+    running.until_ready()
+    return running
+
+
+class Screen:
+    """A page of the browser, what it asked and what it complained about."""
+
+    def __init__(self, browser, demo, **given):
+        self.demo = demo
+        self.page = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **given}).new_page()
+        self.page.set_default_timeout(MILLISECONDS)
+        self.complaints, self.hosts, self.sent = [], set(), Counter()
+        self.page.on("console", lambda told: told.type == "error" and self.complaints.append(told.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", self._note)
+
+    def _note(self, request):
+        self.hosts.add(urlsplit(request.url).netloc)
+        self.sent[request.method, urlsplit(request.url).path] += 1
+
+    def open(self, name="overview"):
+        """Connect by key and secret, and wait until the page is live."""
+        self.page.goto(f"http://127.0.0.1:{self.demo.port}/#/{name}")
+        self.page.fill("input[name=key]", "demo-key")
+        self.page.fill("input[name=secret]", "demo-secret")
+        self.page.click("button:has-text('Connect')")
+        self.page.wait_for_selector("#connection.good")
+        return self
+
+    def go(self, name):
+        self.page.click(f"nav a[href='#/{name}']")
+        self.page.wait_for_selector(f"nav a[href='#/{name}'][aria-current=page]")
+
+    def close(self):
+        self.page.context.close()
+
+
+@pytest.fixture
+def screen(browser, own):
+    held = Screen(browser, own)
+    yield held
+    held.close()
+
+
+def test_it_loads_little_asks_nobody_else_and_complains_of_nothing(screen):
+    session = screen.page.context.new_cdp_session(screen.page)
+    session.send("Network.enable")
+    received = []
+    session.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
+    screen.open()
+    screen.page.wait_for_selector("#available")
+    for name in PAGES:
+        screen.go(name)
+    assert screen.hosts == {f"127.0.0.1:{screen.demo.port}"}
+    assert screen.complaints == []
+    assert sum(received) < MOST_WIRE_BYTES
+
+
+def test_wrong_credentials_are_told_and_nothing_is_kept(screen):
+    screen.page.goto(f"http://127.0.0.1:{screen.demo.port}/")
+    screen.page.fill("input[name=key]", "demo-key")
+    screen.page.fill("input[name=secret]", "wrong")
+    screen.page.click("button:has-text('Connect')")
+    screen.page.wait_for_selector("[role=alert]:has-text('Invalid API key or secret')")
+    assert screen.page.evaluate("Object.keys(sessionStorage).length + Object.keys(localStorage).length") == 0
+
+
+def test_the_figures_are_those_of_the_documents(screen):
+    screen.open("positions")
+    demo = screen.demo
+
+    def result():
+        return demo.read("/api/portfolio/positions")["summary"]["total"]
+
+    def shown():
+        text = screen.page.inner_text("#result").split(" ")[0]
+        return float(text.replace(",", ""))
+
+    demo.until(lambda: shown() == result(), "the page to show the document's result")
+    held = {row["instrument_id"] for row in demo.read("/api/portfolio/positions")["net"]}
+    assert screen.page.locator("#positions tbody tr").count() == len(held)
+
+
+def test_a_bracket_is_seen_and_cancelled_once(screen):
+    demo, share = screen.demo, screen.demo.share(3)
+    parent_id = bracket(demo, share)
+    screen.open("parents")
+    card = screen.page.locator(f"#parent-{parent_id}")
+    card.wait_for()
+    button = card.locator("button:has-text('Cancel all of it')")
+    button.dblclick()
+    demo.until(lambda: demo.read("/api/orders/parents", parent_id=parent_id)["state"] == "cancelled", "its cancel")
+    assert screen.sent["DELETE", "/api/orders/parents"] == 1
+    screen.page.wait_for_selector(f"#parent-{parent_id} h2:has-text('cancelled')")
+
+
+def test_an_order_is_cancelled_from_the_book_with_one_message(screen):
+    demo = screen.demo
+    order_id = demo.place(**demo.limit_buy(demo.share(4), -5, tag="Screen")).json["order_id"]
+    demo.until_status(order_id, "OPEN")
+    since = demo.ledger()["next"]
+    screen.open("orders")
+    screen.page.fill("input[type=search]", "screen")
+    row = screen.page.locator("#orders tbody tr")
+    row.wait_for()
+    assert row.count() == 1
+    row.locator("button").dblclick()
+    demo.until_status(order_id, "CANCELLED")
+    screen.page.wait_for_selector("#orders td:has-text('CANCELLED')")
+    verbs = Counter(each["verb"] for each in demo.ledger(since)["messages"])
+    assert (verbs["cancel"], screen.sent["DELETE", "/api/orders/cancel"]) == (1, 1)
+
+
+def test_a_halt_needs_its_word_and_a_reason_and_is_taken_back(screen):
+    screen.open()
+    page, demo = screen.page, screen.demo
+    page.click("header button:has-text('HALT')")
+    send = page.locator("dialog button.danger")
+    page.fill("#stop-word", "HALT")
+    assert send.is_disabled()
+    page.fill("dialog input >> nth=0", "a wrong price")
+    page.fill("#stop-word", "halt")
+    assert send.is_disabled()
+    page.fill("#stop-word", "HALT")
+    send.dblclick()
+    page.wait_for_selector("dialog :text('Trading is halted.')")
+    assert demo.read("/api/orders/halt")["reason"] == "a wrong price"
+    assert screen.sent["POST", "/api/orders/halt"] == 1
+    page.click("dialog button:has-text('Close')")
+    page.wait_for_selector("p.lost:has-text('Trading is halted: a wrong price')")
+    page.click("header button:has-text('RESUME')")
+    page.fill("#stop-word", "RESUME")
+    page.click("dialog button.danger")
+    page.wait_for_selector("dialog :text('Trading goes on.')")
+    assert demo.read("/api/orders/halt") == {"halted": False}
+
+
+def test_a_flatten_shows_what_it_would_do_needs_its_word_and_is_sent_once(screen):
+    demo, page = screen.demo, screen.page
+    share = demo.share(5)
+    demo.place(**demo.limit_buy(share, 1, product="MIS"))
+    demo.until(lambda: net(demo, share) == 1, "the position")
+    demo.until(
+        lambda: (
+            share["instrument_id"] in [row["instrument_id"] for row in demo.read("/api/portfolio/positions")["net"]]
+        ),
+        "its row",
+    )
+    screen.open("positions")
+    since = demo.ledger()["next"]
+    page.click("header button:has-text('FLATTEN')")
+    page.wait_for_selector("dialog table")
+    plan = page.locator("dialog tbody tr").count()
+    assert plan > 0
+    assert [each for each in demo.ledger(since)["messages"] if each["verb"] == "place"] == []
+    page.fill("#stop-word", "FLATTEN")
+    page.locator("dialog button.danger").dblclick()
+    page.wait_for_selector("dialog [role=status]", timeout=120_000)
+    assert screen.sent["POST", "/api/orders/flatten"] == 2, "the dry run and the flatten"
+    assert net(demo, share) == 0
+    demo.assert_sent_once()
+
+
+def test_a_token_that_ended_elsewhere_ends_the_page(screen):
+    screen.open("positions")
+    screen.demo.ask("DELETE", "/api/session/disconnect")
+    screen.page.wait_for_selector("form.login")
+    assert screen.page.locator("#result").count() == 0
+    screen.demo.token = screen.demo.connect()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scroll(browser, own, theme):
+    held = Screen(browser, own, viewport=PHONE, color_scheme=theme)
+    try:
+        held.open()
+        for name in PAGES:
+            held.go(name)
+            assert held.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+    finally:
+        held.close()
+
+
+def test_a_service_that_dies_is_told_at_once_and_goes_on_when_it_is_back(screen):
+    screen.open("positions")
+    screen.demo.kill()
+    screen.page.wait_for_selector("p.lost:has-text('The connection is lost')", timeout=6_000)
+    assert screen.page.locator("#result.old").count() == 1, "no figure looks live"
+    screen.demo.start()
+    screen.page.wait_for_selector("#connection.good", timeout=60_000)
+    screen.page.wait_for_selector("#positions tbody tr")
