@@ -28,6 +28,7 @@ import msgspec
 import pytest
 
 from onebroker.brokers.registry import build_registry
+from tests.demo.screen import open_browser
 from tests.support.described import check_answer
 
 READY_SECONDS = 60.0
@@ -476,3 +477,9 @@ def chance() -> random.Random:
 def writes_scenarios(request: pytest.FixtureRequest) -> bool:
     """Whether what is seen of types and scenarios is written to their page, instead of held against it."""
     return bool(request.config.getoption("--write-scenarios"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium; without it the test is skipped and says so."""
+    yield from open_browser()

@@ -1,35 +1,20 @@
 """The screen in a real browser, over a demo; the exchange's ledger is the judge of what it sent.
 
-Needs Chromium (CHROMIUM, or on PATH) and the extra `browser`; without them these tests name what is missing.
+Needs Chromium and the extra `browser` (tests/demo/screen.py).
 """
 
-import os
-import shutil
 from collections import Counter
-from urllib.parse import urlsplit
 
 import pytest
 
+from tests.demo.screen import Screen
 from tests.demo.test_halt import bracket, net
 
 pytestmark = pytest.mark.long
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 MOST_WIRE_BYTES = 300_000
-MILLISECONDS = 20_000
 PAGES = ("overview", "positions", "orders", "parents", "brokers")
 PHONE = {"width": 390, "height": 800}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium: install it, or name it in CHROMIUM")
-    playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -38,39 +23,6 @@ def own(new_demo):
     running = new_demo().start()
     running.until_ready()
     return running
-
-
-class Screen:
-    """A page of the browser, what it asked and what it complained about."""
-
-    def __init__(self, browser, demo, **given):
-        self.demo = demo
-        self.page = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **given}).new_page()
-        self.page.set_default_timeout(MILLISECONDS)
-        self.complaints, self.hosts, self.sent = [], set(), Counter()
-        self.page.on("console", lambda told: told.type == "error" and self.complaints.append(told.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", self._note)
-
-    def _note(self, request):
-        self.hosts.add(urlsplit(request.url).netloc)
-        self.sent[request.method, urlsplit(request.url).path] += 1
-
-    def open(self, name="overview"):
-        """Connect by key and secret, and wait until the page is live."""
-        self.page.goto(f"http://127.0.0.1:{self.demo.port}/#/{name}")
-        self.page.fill("input[name=key]", "demo-key")
-        self.page.fill("input[name=secret]", "demo-secret")
-        self.page.click("button:has-text('Connect')")
-        self.page.wait_for_selector("#connection.good")
-        return self
-
-    def go(self, name):
-        self.page.click(f"nav a[href='#/{name}']")
-        self.page.wait_for_selector(f"nav a[href='#/{name}'][aria-current=page]")
-
-    def close(self):
-        self.page.context.close()
 
 
 @pytest.fixture

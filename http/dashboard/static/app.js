@@ -9,8 +9,9 @@ import { Parents } from "/dashboard/parents.js";
 import { Positions } from "/dashboard/positions.js";
 import { changed, painter, start, stop } from "/dashboard/store.js";
 import { Stops } from "/dashboard/stops.js";
+import { Ticket } from "/dashboard/ticket.js";
 
-const PAGES = { overview: Overview, positions: Positions, orders: Orders, parents: Parents, brokers: Brokers };
+const PAGES = { overview: Overview, positions: Positions, orders: Orders, parents: Parents, ticket: Ticket, brokers: Brokers };
 
 const place = () => {
   const name = location.hash.replace(/^#\/?/, "");
