@@ -13,7 +13,8 @@ from tests.demo.test_halt import bracket, net
 pytestmark = pytest.mark.long
 
 MOST_WIRE_BYTES = 300_000
-PAGES = ("overview", "positions", "orders", "parents", "brokers")
+PAGES = ("overview", "positions", "orders", "parents", "ticket", "brokers")
+SERIOUS = ("serious", "critical")
 PHONE = {"width": 390, "height": 800}
 
 
@@ -169,6 +170,38 @@ def test_a_phone_needs_no_sideways_scroll(browser, own, theme):
             assert held.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
     finally:
         held.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nobody_is_kept_out_of_a_page(browser, own, theme):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="the extra `browser` is not installed"
+    ).Axe()
+    held = Screen(browser, own, color_scheme=theme)
+    found = []
+
+    def look(name):
+        told = axe.run(held.page, options={"resultTypes": ["violations"]}).response["violations"]
+        found.extend((name, each["id"], each["nodes"][0]["html"][:200]) for each in told if each["impact"] in SERIOUS)
+
+    try:
+        held.page.goto(f"http://127.0.0.1:{own.port}/")
+        held.page.wait_for_selector("form.login")
+        look("login")
+        held.open()
+        for name in PAGES:
+            held.go(name)
+            held.page.wait_for_selector("h1")
+            look(name)
+        held.page.click("header button:has-text('FLATTEN')")
+        held.page.wait_for_selector("dialog table, dialog p:has-text('Nothing is open')")
+        look("flatten")
+        held.page.click("dialog button:has-text('Leave')")
+        held.page.click("header button:has-text('HALT')")
+        look("halt")
+    finally:
+        held.close()
+    assert found == []
 
 
 def test_a_service_that_dies_is_told_at_once_and_goes_on_when_it_is_back(screen):
