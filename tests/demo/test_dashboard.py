@@ -13,7 +13,7 @@ from tests.demo.test_halt import bracket, net
 pytestmark = pytest.mark.long
 
 MOST_WIRE_BYTES = 300_000
-PAGES = ("overview", "positions", "orders", "parents", "ticket", "brokers")
+PAGES = ("overview", "positions", "orders", "parents", "ticket", "market", "chain", "brokers")
 SERIOUS = ("serious", "critical")
 PHONE = {"width": 390, "height": 800}
 
@@ -150,6 +150,83 @@ def test_a_flatten_shows_what_it_would_do_needs_its_word_and_is_sent_once(screen
     assert screen.sent["POST", "/api/orders/flatten"] == 2, "the dry run and the flatten"
     assert net(demo, share) == 0
     demo.assert_sent_once()
+
+
+def choose(page, words, segment):
+    page.fill("#find", words)
+    page.locator(f".found button:has-text('{segment}')").first.click()
+    page.wait_for_selector("#chosen:not(:has-text('none chosen'))")
+
+
+def test_a_quote_its_levels_and_candles_are_those_of_the_api(screen):
+    demo, page, share = screen.demo, screen.page, screen.demo.share(6)
+    screen.open("market")
+    choose(page, share["symbol"], "nse_equities")
+    price = demo.at_price(share, -2)
+    demo.move(share["instrument_id"], price)
+    demo.until(lambda: page.inner_text("#last").replace(",", "") == f"{price:.2f}", "the page to show the moved price")
+    quote = demo.read("/api/instruments/quote", instrument_id=share["instrument_id"])
+    best = quote["depth"]["buy"][0]["price"]
+    demo.until(lambda: f"{best:.2f}" in page.inner_text("main").replace(",", ""), "the best bid")
+    page.wait_for_selector("#candles:has-text('no candles are known')")
+    index = demo.read("/api/instruments/find", q="desh 50", limit=1)["instruments"][0]
+    choose(page, index["symbol"], index["segment"])
+    page.wait_for_selector("#candles:has-text(' candles, from ')")
+    assert page.locator(".chart canvas").count() > 0
+    read = demo.read("/api/instruments/prices", instrument_id=index["instrument_id"], interval="day", days=365)
+    assert page.inner_text("#candles").startswith(f"{len(read['candles'])} candles")
+    assert screen.complaints == []
+
+
+def test_a_price_that_is_too_old_is_not_shown(screen):
+    demo, page, share = screen.demo, screen.page, screen.demo.share(6)
+    screen.open("market")
+    choose(page, share["symbol"], "nse_equities")
+    page.wait_for_selector("#last")
+    for broker in share["brokers"]:
+        demo.fault(broker, "refuse_connections")
+    try:
+        page.wait_for_selector("#quote.old:has-text('No price may be shown')", timeout=90_000)
+        assert page.locator("#last").count() == 0
+    finally:
+        demo.heal()
+    page.wait_for_selector("#last", timeout=120_000)
+
+
+def test_a_chain_shows_its_strikes_and_fills_the_ticket(screen):
+    demo, page = screen.demo, screen.page
+    screen.open("chain")
+    page.fill("#underlying", "desh")
+    page.click("button:has-text('Show')")
+    page.wait_for_selector("#chain tbody tr")
+    expiry = page.input_value("#expiry")
+    where = {"underlying_symbol": "DESH", "exchange": "nse", "expiry_date": expiry, "strikes": 20}
+    rows = demo.read("/api/instruments/option_chain", **where)["rows"]
+    assert page.locator("#chain tbody tr").count() == len(rows)
+    page.locator("#chain tbody button:has-text('call')").first.click()
+    page.wait_for_selector("#chosen:has-text('DESH')")
+    assert page.input_value("[name=transaction_type]") == "BUY"
+    assert f"{rows[0]['strike_price']:g}" in page.inner_text("#chosen")
+
+
+def test_a_position_is_closed_by_its_ticket_with_one_order(screen):
+    demo, page, share = screen.demo, screen.page, screen.demo.share(7)
+    demo.place(**demo.limit_buy(share, 1, product="MIS", broker="zerodha", quantity=3))
+    demo.until(lambda: net(demo, share) == 3, "the position")
+    screen.open("positions")
+    row = page.locator(f"#positions tr:has-text('{share['symbol']}')")
+    row.wait_for()
+    row.locator("button:has-text('Close')").click()
+    page.wait_for_selector(f"#chosen:has-text('{share['symbol']}')")
+    given = {name: page.input_value(f"[name={name}]") for name in ("transaction_type", "product", "quantity", "broker")}
+    assert given == {"transaction_type": "SELL", "product": "MIS", "quantity": "3", "broker": "zerodha"}
+    since = demo.ledger()["next"]
+    page.click("text=Show what would be done")
+    page.wait_for_selector("#plan")
+    page.locator("#send").dblclick()
+    page.wait_for_selector("#outcome.good")
+    demo.until(lambda: net(demo, share) == 0, "the position to be closed")
+    assert len(demo.placed(since)) == 1
 
 
 def test_a_token_that_ended_elsewhere_ends_the_page(screen):

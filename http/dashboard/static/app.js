@@ -3,6 +3,8 @@ import { html, render, useState } from "/dashboard/preact-htm.js";
 import { connect, forget, take, token, whenEnded } from "/dashboard/api.js";
 import { Bar } from "/dashboard/bar.js";
 import { Brokers } from "/dashboard/brokers.js";
+import { Chain } from "/dashboard/chain.js";
+import { Market } from "/dashboard/market.js";
 import { Orders } from "/dashboard/orders.js";
 import { Overview } from "/dashboard/overview.js";
 import { Parents } from "/dashboard/parents.js";
@@ -11,7 +13,7 @@ import { changed, painter, start, stop } from "/dashboard/store.js";
 import { Stops } from "/dashboard/stops.js";
 import { Ticket } from "/dashboard/ticket.js";
 
-const PAGES = { overview: Overview, positions: Positions, orders: Orders, parents: Parents, ticket: Ticket, brokers: Brokers };
+const PAGES = { overview: Overview, positions: Positions, orders: Orders, parents: Parents, ticket: Ticket, market: Market, chain: Chain, brokers: Brokers };
 
 const place = () => {
   const name = location.hash.replace(/^#\/?/, "");

@@ -4,7 +4,7 @@ import { age, money, moment, sign, time, NOTHING } from "/dashboard/format.js";
 import { isLive, known, now, silence } from "/dashboard/store.js";
 import { openFlatten, openHalt } from "/dashboard/stops.js";
 
-const PAGES = [["overview", "Overview"], ["positions", "Positions"], ["orders", "Orders"], ["parents", "Parents"], ["ticket", "Ticket"], ["brokers", "Brokers"]];
+const PAGES = [["overview", "Overview"], ["positions", "Positions"], ["orders", "Orders"], ["parents", "Parents"], ["ticket", "Ticket"], ["market", "Market"], ["chain", "Chain"], ["brokers", "Brokers"]];
 
 export function Bar({ page }) {
   const { health, documents } = known;

@@ -4,7 +4,7 @@ import { ask } from "/dashboard/api.js";
 import { money, number, word } from "/dashboard/format.js";
 import { changed, isLive, known } from "/dashboard/store.js";
 
-const DONE = new Set(["COMPLETE", "CANCELLED", "REJECTED", "EXPIRED"]);
+export const DONE = new Set(["COMPLETE", "CANCELLED", "REJECTED", "EXPIRED"]);
 const sent = new Map(); // broker and order id -> what the cancel was answered
 
 export function Orders() {

@@ -3,6 +3,7 @@ import { html } from "/dashboard/preact-htm.js";
 import { instrument, money, number, sign, word } from "/dashboard/format.js";
 import { isLive, known } from "/dashboard/store.js";
 import { Status } from "/dashboard/overview.js";
+import { openTicket } from "/dashboard/ticket.js";
 
 export function Positions() {
   const held = known.documents.positions;
@@ -16,13 +17,28 @@ export function Positions() {
         ${held.summary.unknown_rows ? html` <span class="warn">${held.summary.unknown_rows} rows whose result is not known are not in it.</span>` : null}</p>
       <p>${held.brokers.map((part) => html`<span key=${part.broker}>${part.broker} <${Status} part=${part} />${" "}</span>`)}</p>
       <div class="wide"><table id="positions"><thead><tr>
-        <th>Instrument</th><th>Product</th><th class="number">Units</th><th class="number">Average, ₹</th><th class="number">Last, ₹</th><th class="number">Result, ₹</th><th>Brokers</th>
+        <th>Instrument</th><th>Product</th><th class="number">Units</th><th class="number">Average, ₹</th><th class="number">Last, ₹</th><th class="number">Result, ₹</th><th>Brokers</th><th><span class="hidden">Actions</span></th>
       </tr></thead><tbody>
         ${held.net.map((row) => html`<tr key=${`${row.instrument_id ?? row.by_broker[0]?.position_key} ${row.product}`}>
           <th scope="row">${instrument(row)}</th><td>${word(row.product)}</td>
           <td class="number ${figure}">${number(row.quantity)}</td><td class="number">${money(row.average_price)}</td>
           <td class="number ${figure}">${money(row.last_price)}</td>
           <td class="number ${figure || sign(row.pnl?.total)}">${money(row.pnl?.total)}</td>
-          <td>${row.by_broker.map((part) => html`<div key=${part.position_key}>${part.broker} ${number(part.quantity)}</div>`)}</td></tr>`)}
+          <td>${row.by_broker.map((part) => html`<div key=${part.position_key}>${part.broker} ${number(part.quantity)}</div>`)}</td>
+          <td>${row.instrument_id && row.quantity ? html`<button type="button" onClick=${() => close(row)}>Close<span class="hidden"> ${instrument(row)}</span></button>${" "}
+            <button type="button" onClick=${() => protect(row)}>Protect<span class="hidden"> ${instrument(row)}</span></button>` : null}</td></tr>`)}
       </tbody></table></div>`}`;
 }
+
+const PRODUCTS = { intraday: "MIS", delivery: "CNC", carry: "NRML" };
+
+/** The ticket of the opposite side, for all units: at one broker when one holds them. */
+function opposite(row) {
+  const brokers = [...new Set(row.by_broker.map((part) => part.broker))];
+  return { transaction_type: row.quantity > 0 ? "SELL" : "BUY", product: PRODUCTS[row.product] ?? "", quantity: String(Math.abs(row.quantity)), broker: brokers.length === 1 ? brokers[0] : "" };
+}
+
+const close = (row) => openTicket({ chosen: row, typed: { ...opposite(row), order_type: "MARKET" } });
+
+/** A stop and a target of which one cancels the other; their prices are the reader's. */
+const protect = (row) => openTicket({ chosen: row, type: "oco", typed: { ...opposite(row), order_type: "MARKET" } });

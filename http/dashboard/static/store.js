@@ -14,6 +14,8 @@ export const known = {
   unavailable: {}, // name of a document, `orders` or `parents` -> why it is not served
   orders: new Map(), // broker and order id -> order
   hasOrders: false,
+  quotes: new Map(), // instrument id -> the newest quote of what the open page watches
+  chain: null, // the option chain that the open page watches
   parents: new Map(), // id -> parent, unfinished ones and those that ended while this page was open
   hasParents: false,
   stream: { isOpen: false, seq: 0, gaps: 0 },
@@ -70,8 +72,23 @@ export function stop() {
   Object.assign(known, { health: null, documents: {}, unavailable: {}, hasOrders: false, hasParents: false, answeredAt: 0 });
   known.orders.clear();
   known.parents.clear();
+  known.quotes.clear();
+  known.chain = null;
+  watched = [];
   known.stream = { isOpen: false, seq: 0, gaps: 0 };
   changed();
+}
+
+let watched = []; // the subscriptions of the open page
+
+/** Subscribe what a page shows, in the place of what the page before showed. */
+export function watch(requests) {
+  const say = (request) => known.stream.isOpen && socket?.send(JSON.stringify(request));
+  const kinds = new Set(watched.map((each) => each.subscribe));
+  watched = requests;
+  known.quotes.clear();
+  kinds.forEach((kind) => say({ unsubscribe: kind }));
+  requests.forEach(say);
 }
 
 function open() {
@@ -119,7 +136,7 @@ function good() {
 }
 
 function subscribe(mine) {
-  for (const request of [{ subscribe: "documents", documents: DOCUMENTS }, { subscribe: "orders" }, { subscribe: "parents" }]) {
+  for (const request of [{ subscribe: "documents", documents: DOCUMENTS }, { subscribe: "orders" }, { subscribe: "parents" }, ...watched]) {
     mine.send(JSON.stringify(request));
   }
 }
@@ -131,6 +148,22 @@ const RECEIVED = {
       delete known.unavailable[message.document];
       known.documents[message.document] = message.data;
     }
+  },
+  quotes(message) {
+    for (const quote of message.quotes) known.quotes.set(quote.instrument_id, quote);
+  },
+  chain(message) {
+    if (!watched.some((each) => each.subscribe === "chain" && each.expiry_date === message.expiry_date && each.underlying_symbol.toUpperCase() === message.underlying_symbol)) return;
+    if (message.error) {
+      known.chain = null;
+      known.unavailable.chain = message.error;
+      return;
+    }
+    delete known.unavailable.chain;
+    const rows = new Map(message.snapshot ? [] : known.chain?.rows.map((row) => [row.strike_price, row]));
+    for (const row of message.rows) rows.set(row.strike_price, row);
+    const shown = new Set(message.shown ?? [...rows.keys()]);
+    known.chain = { ...message, rows: [...rows.values()].filter((row) => shown.has(row.strike_price)).sort((one, other) => one.strike_price - other.strike_price) };
   },
   orders(message) {
     receive(message, "orders", (order) => `${order.broker} ${order.order_id}`, "order");

@@ -1,18 +1,24 @@
 // The ticket: an order of any type, from a form that the service's document describes. It asks first what would be done, and sends once.
 import { html, useEffect, useState } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
-import { instrument, money, number, word } from "/dashboard/format.js";
+import { money, number, word } from "/dashboard/format.js";
+import { Picker } from "/dashboard/picker.js";
 import { Field, fields, value } from "/dashboard/schema_form.js";
 
 const NAMED = new Set(["instrument_id", "exchange", "segment", "symbol", "underlying_symbol", "expiry_date", "strike_price", "option_type", "dry_run", "synthetic"]);
 const OF_TYPE = new Set(["type"]);
 const LARGE_RUPEES = 1_000_000;
-const FIND_MILLISECONDS = 150;
 const FOLLOW_MILLISECONDS = 500;
 const FOLLOW_TRIES = 240;
 
 let documented = null; // the OpenAPI document, read when the page is first opened
 const draft = { chosen: null, type: "", typed: {} };
+
+/** Fill the ticket anew and show it; what was typed before is gone. */
+export function openTicket({ chosen, type = "", typed = {} }) {
+  Object.assign(draft, { chosen, type, typed });
+  location.hash = "#/ticket";
+}
 
 export function Ticket() {
   const [document, setDocument] = useState(documented);
@@ -185,34 +191,3 @@ function Planned({ plan, body, send: sendIt }) {
 }
 
 const describe = (order) => [order.transaction_type, number(order.quantity), order.tradingsymbol, order.order_type, order.product, order.price ? `at ${money(order.price)}` : "", order.trigger_price ? `trigger ${money(order.trigger_price)}` : ""].filter(Boolean).join(" ");
-
-function Picker({ chosen, choose }) {
-  const [text, setText] = useState("");
-  const [found, setFound] = useState([]);
-  useEffect(() => {
-    if (text.trim().length < 2) {
-      setFound([]);
-      return undefined;
-    }
-    let isWanted = true;
-    const timer = setTimeout(async () => {
-      try {
-        const answer = await ask("GET", `/api/instruments/find?limit=8&q=${encodeURIComponent(text)}`);
-        if (isWanted) setFound(answer.instruments);
-      } catch {
-        if (isWanted) setFound([]);
-      }
-    }, FIND_MILLISECONDS);
-    return () => {
-      isWanted = false;
-      clearTimeout(timer);
-    };
-  }, [text]);
-  return html`<div class="field"><label for="find">instrument</label>
-    <input id="find" type="search" autocomplete="off" value=${text} placeholder="nifty 25000 ce dec" onInput=${(event) => setText(event.target.value)} />
-    <p id="chosen">${chosen ? `${instrument(chosen)} (${chosen.segment}), lot ${word(chosen.lot_size)}, tick ${word(chosen.tick_size)}` : "none chosen"}</p>
-    <ul class="found">${found.map((row) => html`<li key=${row.instrument_id}><button type="button" onClick=${() => {
-      choose(row);
-      setText("");
-    }}>${instrument(row)} <span class="quiet">${row.name ?? ""} ${row.segment}</span></button></li>`)}</ul></div>`;
-}
