@@ -20,8 +20,8 @@ PHONE = {"width": 390, "height": 800}
 
 @pytest.fixture(scope="module")
 def own(new_demo):
-    """A demo of this file's own: it is flattened and killed."""
-    running = new_demo().start()
+    """A demo of this file's own, with a year of prices: it is flattened and killed."""
+    running = new_demo(past=True).start()
     running.until_ready()
     return running
 
@@ -95,11 +95,51 @@ def test_an_order_is_cancelled_from_the_book_with_one_message(screen):
     row = screen.page.locator("#orders tbody tr")
     row.wait_for()
     assert row.count() == 1
-    row.locator("button").dblclick()
+    row.locator("button:has-text('Cancel')").dblclick()
     demo.until_status(order_id, "CANCELLED")
     screen.page.wait_for_selector("#orders td:has-text('CANCELLED')")
     verbs = Counter(each["verb"] for each in demo.ledger(since)["messages"])
     assert (verbs["cancel"], screen.sent["DELETE", "/api/orders/cancel"]) == (1, 1)
+
+
+def test_an_order_is_changed_with_what_differs_and_one_message(screen):
+    demo, page, share = screen.demo, screen.page, screen.demo.share(8)
+    order_id = demo.place(**demo.limit_buy(share, -5, tag="Change")).json["order_id"]
+    demo.until_status(order_id, "OPEN")
+    since = demo.ledger()["next"]
+    screen.open("orders")
+    page.fill("input[type=search]", "change")
+    page.locator("#orders tbody tr button:has-text('Change')").click()
+    send = page.locator("dialog button:has-text('Change')")
+    assert send.is_disabled(), "nothing differs yet"
+    price = demo.at_price(share, -4)
+    page.fill("#modify-price", str(price))
+    with page.expect_request("**/api/orders/modify") as sent:
+        send.dblclick()
+    row = demo.until(lambda: [row for row in demo.orders(order_id=order_id) if row["price"] == price], "the new price")[
+        0
+    ]
+    assert sent.value.post_data_json == {"order_id": order_id, "broker": row["broker"], "price": price}
+    assert screen.sent["PUT", "/api/orders/modify"] == 1
+    assert Counter(each["verb"] for each in demo.ledger(since)["messages"])["modify"] == 1
+    page.wait_for_selector("#modified.good")
+
+
+def test_words_of_a_broker_are_text(screen):
+    """A browser that took them for a picture would ask for it, and say so."""
+    words = "<img src=/dashboard/nothing.js onerror=document.title='taken'>"
+    screen.page.route("**/api/health", lambda route: route.fulfill(json=with_trouble(route.fetch().json(), words)))
+    screen.open("brokers")
+    screen.page.wait_for_selector(f"#brokers :text({words!r})")
+    assert screen.page.title() == "onebroker"
+    assert screen.page.locator("#brokers img").count() == 0
+    assert screen.complaints == []
+
+
+def with_trouble(health, words):
+    for each in health["brokers"].values():
+        each["trouble"] = words
+    return health
 
 
 def test_a_halt_needs_its_word_and_a_reason_and_is_taken_back(screen):
@@ -168,12 +208,13 @@ def test_a_quote_its_levels_and_candles_are_those_of_the_api(screen):
     quote = demo.read("/api/instruments/quote", instrument_id=share["instrument_id"])
     best = quote["depth"]["buy"][0]["price"]
     demo.until(lambda: f"{best:.2f}" in page.inner_text("main").replace(",", ""), "the best bid")
-    page.wait_for_selector("#candles:has-text('no candles are known')")
     index = demo.read("/api/instruments/find", q="desh 50", limit=1)["instruments"][0]
+    where = {"instrument_id": index["instrument_id"], "interval": "day", "days": 365}
+    demo.until(lambda: demo.read("/api/instruments/prices", **where)["candles"], "the demo's past to be loaded", 120)
     choose(page, index["symbol"], index["segment"])
     page.wait_for_selector("#candles:has-text(' candles, from ')")
     assert page.locator(".chart canvas").count() > 0
-    read = demo.read("/api/instruments/prices", instrument_id=index["instrument_id"], interval="day", days=365)
+    read = demo.read("/api/instruments/prices", **where)
     assert page.inner_text("#candles").startswith(f"{len(read['candles'])} candles")
     assert screen.complaints == []
 

@@ -113,11 +113,11 @@ def test_the_wheel_carries_its_licence(installed: Path) -> None:
     assert licence.read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_the_wheel_carries_what_is_vendored_with_its_licences(installed: Path) -> None:
-    vendored = Path("http", "docs_page", "swagger_ui")
-    packed = {file.name: file.read_bytes() for file in (installed / "onebroker" / vendored).iterdir()}
-    assert packed == {file.name: file.read_bytes() for file in (ROOT / vendored).iterdir()}
-    assert packed["LICENSE"]
+@pytest.mark.parametrize("folder", ["docs_page/swagger_ui", "dashboard/static", "dashboard/vendor"])
+def test_the_wheel_carries_the_files_of_pages_with_their_licences(installed: Path, folder: str) -> None:
+    packed = {file.name: file.read_bytes() for file in (installed / "onebroker" / "http" / folder).iterdir()}
+    assert packed == {file.name: file.read_bytes() for file in (ROOT / "http" / folder).iterdir()}
+    assert folder.endswith("static") or any(name.startswith("LICENSE") for name in packed)
 
 
 def test_the_installed_package_runs_by_its_module_and_leaves_the_standard_http_alone(

@@ -2,6 +2,7 @@
 import { html, useState } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
 import { money, number, word } from "/dashboard/format.js";
+import { Modify, openModify } from "/dashboard/modify.js";
 import { changed, isLive, known } from "/dashboard/store.js";
 
 export const DONE = new Set(["COMPLETE", "CANCELLED", "REJECTED", "EXPIRED"]);
@@ -27,7 +28,8 @@ export function Orders() {
     ${!known.hasOrders && !known.unavailable.orders && html`<p class="quiet">Not read yet.</p>`}
     <div class="wide"><table id="orders"><thead><tr>
       <th>Time</th><th>Broker</th><th>Instrument</th><th>Side</th><th class="number">Units</th><th class="number">Price, ₹</th><th class="number">Filled at, ₹</th><th>Status</th><th>Tag</th><th><span class="hidden">Actions</span></th>
-    </tr></thead><tbody>${rows.map((row) => html`<${Row} key=${`${row.broker} ${row.order_id}`} row=${row} />`)}</tbody></table></div>`;
+    </tr></thead><tbody>${rows.map((row) => html`<${Row} key=${`${row.broker} ${row.order_id}`} row=${row} />`)}</tbody></table></div>
+    <${Modify} />`;
 }
 
 function Row({ row }) {
@@ -42,7 +44,8 @@ function Row({ row }) {
     <td class="number">${row.filled_quantity ? money(row.average_price) : word(null)}</td>
     <td class=${row.status === "REJECTED" ? "bad" : figure}>${row.status}${row.status_message ? html`<div class="quiet">${row.status_message}</div>` : null}</td>
     <td>${word(row.tag)}${row.synthetic_type ? html`<div class="quiet">${row.synthetic_type} ${row.leg_role ?? ""}</div>` : null}</td>
-    <td>${!DONE.has(row.status) && html`<button type="button" disabled=${Boolean(told)} onClick=${() => cancel(row, key)}>Cancel<span class="hidden"> ${row.order_id}</span></button>`}
+    <td>${!DONE.has(row.status) && html`<button type="button" onClick=${() => openModify(key)}>Change<span class="hidden"> ${row.order_id}</span></button>${" "}
+        <button type="button" disabled=${Boolean(told)} onClick=${() => cancel(row, key)}>Cancel<span class="hidden"> ${row.order_id}</span></button>`}
       ${told && html`<div class="quiet" role="status">${told}</div>`}</td></tr>`;
 }
 
