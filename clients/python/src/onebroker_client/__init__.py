@@ -1,0 +1,1 @@
+"""A Python client of onebroker: ten Indian broker accounts as one account."""
