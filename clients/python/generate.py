@@ -48,7 +48,10 @@ def modules(openapi: dict[str, Any], asyncapi: dict[str, Any]) -> dict[str, str]
             _objects(sent, streamed), messages, text=MESSAGES_TEXT, imports="from onebroker_client import answers"
         ),
         "subscriptions.py": requests_module(
-            [*_objects(said, streamed), "InstrumentNamed"], Typing(streamed, "request", words), text=ASKED_TEXT
+            _objects(said, streamed),
+            Typing(streamed, "request", words, elsewhere=dict.fromkeys(asked, "requests.")),
+            text=ASKED_TEXT,
+            imports="from onebroker_client import requests",
         ),
         "operations.py": operations_module(openapi, answers.generic),
         "sync_methods.py": methods_module(openapi, requests, answers.generic, is_async=False),

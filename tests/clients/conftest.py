@@ -9,6 +9,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "clients" / "python"
+SOURCE = CLIENT / "src"
+
+if str(SOURCE) not in sys.path:
+    sys.path.append(str(SOURCE))  # last: it holds nothing but `onebroker_client`, of which the core needs msgspec alone
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,8 @@ from generator.structs import MADE, quoted
 BY_HAND = frozenset({"open_stream"})
 """Operations whose methods are written by hand: the stream is no request with an answer."""
 
+_READS = ("/api/instruments/", "/api/session/connect")
+"""Paths whose requests change nothing, whatever their method is."""
 _LISTED = frozenset({"orders"})
 
 
@@ -156,7 +158,7 @@ def _row(method: str, path: str, operation: dict[str, Any], schemas: dict[str, S
     return (
         f'Operation(name="{operation["operationId"]}", method="{method}", path="{path}", access="{_access(operation)}", '
         f"query={_names(query)}, body={_names(in_body)}, structs=({', '.join(named)}{',' if named else ''}), "
-        f"is_list={listed}, is_text={text}),\n"
+        f"is_list={listed}, is_text={text}, changes={method != 'GET' and not path.startswith(_READS)}),\n"
     )
 
 

@@ -125,12 +125,12 @@ def answers_module(names: list[str], typing: Typing, *, text: str, imports: str)
     return f'"""{text} {MADE}"""\n\n{_imports(body, typing, imports)}\n\n{body}'
 
 
-def requests_module(names: list[str], typing: Typing, *, text: str) -> str:
+def requests_module(names: list[str], typing: Typing, *, text: str, imports: str = "") -> str:
     tags = tags_of(typing.schemas)
     structs = "".join(request_struct(name, typing, tags) for name in names if not is_union(typing.schemas[name]))
     unions = "".join(_union(name, typing) for name in _inner_first(names, typing.schemas))
     body = structs + unions
-    return f'"""{text} {MADE}"""\n\n{_imports(body, typing, "")}\n\n{body}'
+    return f'"""{text} {MADE}"""\n\n{_imports(body, typing, imports)}\n\n{body}'
 
 
 def _inner_first(names: list[str], schemas: dict[str, Schema]) -> list[str]:
@@ -157,7 +157,8 @@ def _imports(body: str, typing: Typing, own: str) -> str:
         lines.append("from datetime import date")
     if standard:
         lines.append(f"from typing import {', '.join(standard)}")
-    lines += ["", "from msgspec import Struct", ""]
+    lines += [""] if lines[-1] else []
+    lines += ["from msgspec import Struct", ""]
     lines += [own] if own else []
     if values:
         lines.append(f"from onebroker_client.values import {', '.join(values)}")

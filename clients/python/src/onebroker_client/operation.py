@@ -23,6 +23,8 @@ class Operation:
     is_list: bool = False
     """Whether a success is an array of the struct."""
     is_text: bool = False
+    changes: bool = False
+    """Whether the request can change something, so that a lost answer leaves its outcome unknown."""
 
     @property
     def is_repeatable(self) -> bool:

@@ -16,6 +16,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Welcome,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="connect",
@@ -27,6 +28,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Session,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="disconnect",
@@ -38,6 +40,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.SessionEnded,),
             is_list=False,
             is_text=False,
+            changes=True,
         ),
         Operation(
             name="get_session",
@@ -49,6 +52,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.SessionStatus,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_liveness",
@@ -60,6 +64,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Alive,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_health",
@@ -71,6 +76,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Health,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_metrics",
@@ -82,6 +88,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(),
             is_list=False,
             is_text=True,
+            changes=False,
         ),
         Operation(
             name="get_user_details",
@@ -93,6 +100,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.UserDocuments,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_broker_details",
@@ -104,6 +112,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(),
             is_list=True,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_exchange_details",
@@ -115,6 +124,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(),
             is_list=True,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_funds",
@@ -126,6 +136,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.FundsDocument,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_holdings",
@@ -137,6 +148,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.HoldingsDocument,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_positions",
@@ -148,6 +160,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.PositionsDocument,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_segments",
@@ -159,6 +172,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.SegmentList,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_master",
@@ -170,6 +184,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.InstrumentRecord,),
             is_list=True,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="search_instruments",
@@ -181,6 +196,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Search,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_details",
@@ -202,6 +218,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Details,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_details_list",
@@ -213,6 +230,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.DetailsResults,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_additional_details",
@@ -234,6 +252,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.AdditionalDetails,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_additional_details_list",
@@ -245,6 +264,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.AdditionalDetailsResults,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="find_instruments",
@@ -256,6 +276,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.FindAnswer,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_expiries",
@@ -267,6 +288,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.ExpiriesAnswer,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_option_chain",
@@ -284,6 +306,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Chain,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_ltp",
@@ -304,6 +327,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Ltp,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_ltp_list",
@@ -315,6 +339,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.LtpResults,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_ohlc",
@@ -335,6 +360,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Ohlc,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_ohlc_list",
@@ -346,6 +372,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.OhlcResults,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_quote",
@@ -366,6 +393,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Quote,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_quote_list",
@@ -377,6 +405,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.QuoteResults,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_prices",
@@ -403,6 +432,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Prices,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_prices_list",
@@ -422,6 +452,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.PricesResults,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_ticks",
@@ -445,6 +476,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Tick,),
             is_list=True,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_ticks_list",
@@ -456,6 +488,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.TicksResults,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_orders",
@@ -475,6 +508,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.OrderBook,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_trades",
@@ -493,6 +527,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.TradeBook,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="place_order",
@@ -534,6 +569,7 @@ OPERATIONS: dict[str, Operation] = {
             ),
             is_list=False,
             is_text=False,
+            changes=True,
         ),
         Operation(
             name="get_intent",
@@ -548,6 +584,7 @@ OPERATIONS: dict[str, Operation] = {
             ),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="modify_order",
@@ -576,6 +613,7 @@ OPERATIONS: dict[str, Operation] = {
             ),
             is_list=False,
             is_text=False,
+            changes=True,
         ),
         Operation(
             name="cancel_order",
@@ -600,6 +638,7 @@ OPERATIONS: dict[str, Operation] = {
             ),
             is_list=False,
             is_text=False,
+            changes=True,
         ),
         Operation(
             name="get_parents",
@@ -614,6 +653,7 @@ OPERATIONS: dict[str, Operation] = {
             ),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="cancel_parents",
@@ -629,6 +669,7 @@ OPERATIONS: dict[str, Operation] = {
             ),
             is_list=False,
             is_text=False,
+            changes=True,
         ),
         Operation(
             name="flatten",
@@ -643,6 +684,7 @@ OPERATIONS: dict[str, Operation] = {
             ),
             is_list=False,
             is_text=False,
+            changes=True,
         ),
         Operation(
             name="halt_trading",
@@ -654,6 +696,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Halted,),
             is_list=False,
             is_text=False,
+            changes=True,
         ),
         Operation(
             name="resume_trading",
@@ -665,6 +708,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.Resumed,),
             is_list=False,
             is_text=False,
+            changes=True,
         ),
         Operation(
             name="get_halt",
@@ -676,6 +720,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.HaltState,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_audit",
@@ -687,6 +732,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.AuditPage,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_openapi",
@@ -698,6 +744,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.DescribedRoutes,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_asyncapi",
@@ -709,6 +756,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(answers.DescribedStream,),
             is_list=False,
             is_text=False,
+            changes=False,
         ),
         Operation(
             name="get_docs",
@@ -720,6 +768,7 @@ OPERATIONS: dict[str, Operation] = {
             structs=(),
             is_list=False,
             is_text=True,
+            changes=False,
         ),
     )
 }

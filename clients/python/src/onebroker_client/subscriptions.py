@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from msgspec import Struct
 
+from onebroker_client import requests
 from onebroker_client.values import Number
-from onebroker_client.words import Channel, Document, Exchange, Mode, OptionType
+from onebroker_client.words import Channel, Document, Mode
 
 
 class ResumeStream(Struct, kw_only=True, omit_defaults=True):
@@ -69,7 +68,7 @@ class SubscribeQuotes(Struct, kw_only=True, omit_defaults=True, tag_field="subsc
     id: str | Number | None = None
     """Comes back in the answer."""
     mode: Mode
-    instruments: list[InstrumentNamed]
+    instruments: list[requests.InstrumentNamed]
 
 
 class UnsubscribeChain(Struct, kw_only=True, omit_defaults=True, tag_field="unsubscribe", tag="chain"):
@@ -100,18 +99,5 @@ class UnsubscribeEvents(Struct, kw_only=True, omit_defaults=True):
 class UnsubscribeQuotes(Struct, kw_only=True, omit_defaults=True, tag_field="unsubscribe", tag="quotes"):
     id: str | Number | None = None
     """Comes back in the answer."""
-    instruments: list[InstrumentNamed] | None = None
+    instruments: list[requests.InstrumentNamed] | None = None
     """Left out: all."""
-
-
-class InstrumentNamed(Struct, kw_only=True, omit_defaults=True):
-    """One instrument: by instrument_id, or by exchange, segment and the identity fields of the segment's shape. An item that is wrong is answered in its entry."""
-
-    instrument_id: str | None = None
-    exchange: Exchange | None = None
-    segment: str | None = None
-    symbol: str | None = None
-    underlying_symbol: str | None = None
-    expiry_date: date | str | None = None
-    strike_price: Number | str | None = None
-    option_type: OptionType | None = None
