@@ -1,4 +1,4 @@
-"""Make the environments of the official SDKs under `.sdk/` from the pins beside this file; nothing to do = no time.
+"""Make the environments of the official SDKs and of the Python client under `.sdk/` from their pins; nothing to do = no time.
 
 Run by the test command: `python tests/sdk/install.py`. An environment is made again when its pins changed; it counts as
 made only once the pins it holds are written into it, so an interrupted run starts over. The pins are whole and are installed
@@ -13,8 +13,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1] / ".sdk"
-ENVIRONMENTS = ("others", "fyers")
-"""Names of `<name>.txt` beside this file and of the folder under `.sdk/`; the ten SDKs do not all resolve together."""
+PINS = {"others": HERE, "fyers": HERE, "client": HERE.parent / "clients"}
+"""Name of the folder under `.sdk/` -> where its `<name>.txt` stands. The ten SDKs do not all resolve together. `client` holds what
+`clients/python` needs; the client itself is on the path of the tests that use it."""
 MADE_FROM = "made-from.txt"
 """Written last: the pins that an environment holds."""
 
@@ -37,17 +38,17 @@ def begin(name: str) -> "subprocess.Popen[bytes]":
 
 
 def _pins(name: str) -> Path:
-    return HERE / f"{name}.txt"
+    return PINS[name] / f"{name}.txt"
 
 
 def main() -> int:
     """Fill those that are missing side by side: most of a minute is unpacking and compiling."""
-    begun = {name: begin(name) for name in ENVIRONMENTS if not is_made(name)}
+    begun = {name: begin(name) for name in PINS if not is_made(name)}
     ended = {name: process.wait() for name, process in begun.items()}
     for name, code in ended.items():
         if code == 0:
             (ROOT / name / MADE_FROM).write_text(_pins(name).read_text())
-    for name in ENVIRONMENTS:
+    for name in PINS:
         print(f".sdk/{name}: {('failed' if ended[name] else 'installed') if name in ended else 'present'}")
     return max((abs(code) for code in ended.values()), default=0)
 

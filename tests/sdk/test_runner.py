@@ -38,7 +38,7 @@ def test_installing_again_finds_everything_present(sdk_wanted):
     done = subprocess.run(
         [sys.executable, HERE / "install.py"], capture_output=True, timeout=PATIENCE_SECONDS, check=True
     )
-    assert done.stdout.decode().splitlines() == [".sdk/others: present", ".sdk/fyers: present"]
+    assert done.stdout.decode().splitlines() == [f".sdk/{name}: present" for name in ("others", "fyers", "client")]
 
 
 def test_every_pin_is_exact():

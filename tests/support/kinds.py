@@ -13,7 +13,7 @@ MARKS = {
     "unit": "functions, and actors beside fakes",
     "day": "the simulated exchange in this process: trading days, its brokers' servers, its instrument files",
     "demo": "the service or its commands as processes of their own, in real time",
-    "sdk": "an official SDK in its own environment, against the simulator",
+    "sdk": "an official SDK or the Python client in its own environment, against a server on loopback",
     "frame": "the repository itself: packaging, imports, README, pages",
 }
 LONG = "long"

@@ -57,6 +57,7 @@ class Now:
 
 
 Step: TypeAlias = "Send | Sleep | Now"
+S = TypeVar("S")
 T = TypeVar("T")
 Steps: TypeAlias = Generator[Step, Any, T]
 
@@ -79,6 +80,11 @@ class Access:
     @property
     def has_key(self) -> bool:
         return self.api_key is not None and self.api_secret is not None
+
+
+def advance(steps: Generator[S, Any, Any], result: Any) -> S:
+    """Give a generator the result of its step, or throw in what ended it, and return the next step."""
+    return steps.throw(result) if isinstance(result, NotSent | Lost) else steps.send(result)
 
 
 def call(access: Access, name: str, arguments: Mapping[str, Any]) -> Steps[Any]:
