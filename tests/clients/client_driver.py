@@ -104,7 +104,7 @@ async def play_cancelled(client, line):
     slices = 0
     while not events or getattr(events[-1], "missed", 0) != line["length"]:
         slices += 1
-        with anyio.move_on_after(0.0002 * (slices % 20)):
+        with anyio.move_on_after(0.001 * (slices % 20)):
             events.append(await stream.__anext__())
     await stream.close()
     return tell("events", [shown(event) for event in events])

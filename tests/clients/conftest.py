@@ -78,8 +78,9 @@ def finish() -> Finish:
     def finished(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
         try:
             out, errors = process.communicate(timeout=PATIENCE_SECONDS)
-        finally:
+        except subprocess.TimeoutExpired:
             process.kill()
+            out, errors = process.communicate()
         assert process.returncode == 0, f"{out.decode()}{errors.decode()}"
         steps = [msgspec.json.decode(line) for line in out.splitlines()]
         return {step["step"]: step["value"] for step in steps}

@@ -9,6 +9,7 @@ Each request takes the next entry of its method and path; the last entry stays. 
 import base64
 import hashlib
 import socketserver
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -24,45 +25,62 @@ _READ = 64 * 1024
 
 
 class FakeStream:
-    """The service's side of `/stream`: `length` messages after a subscription, `after` of them on each connection; then it is cut."""
+    """The service's side of `/stream`: `length` messages after a subscription, `after` of them on each connection; then it is cut.
+
+    As the service does: a resume goes on after the last message that the client has, does not repeat a lost answer, and ends the connection
+    that had the stream.
+    """
 
     def __init__(self, length: int = 12, after: int = 100, *, forgets: bool = False) -> None:
         self.length, self.after, self.forgets = length, after, forgets
         self.connections = 0
         self.pongs = 0
-        self._sent: list[int] = []
-        """For each message of the stream the number of messages with content until then."""
+        self._lock = threading.Lock()
+        self._sent: list[dict[str, Any]] = []
 
     def talk(self, connection: "Talk") -> None:
         first = connection.hear()
-        self.connections += 1
         if first is None or first.get("access-token") != "token":
             connection.close(4401)
             return
-        if "resume" in first and not self.forgets:
-            del self._sent[first["resume"] :]
-            self._send(connection, {"type": "resumed", "stream": "s1", "subscriptions": _NOTHING})
-        else:
-            lost = {"not_resumed": "the stream is not kept"} if "resume" in first else {}
-            self._sent = []
-            self._send(connection, {"type": "started", "stream": "s1", "keep_seconds": 60, **lost})
+        with self._lock:
+            self.connections += 1
+            mine = self.connections
+        self._begin(connection, mine, first)
+        if not self._is_subscribed():
             said = connection.hear()
-            assert said is not None
-            self._send(connection, {"type": "subscribed", "channel": said["subscribe"], "id": said["id"]})
+            if said is None:
+                return
+            self._send(connection, mine, {"type": "subscribed", "channel": said["subscribe"], "id": said["id"]})
         connection.ping()
-        for _ in range(self.after):
-            if self._content() == self.length:
-                break
-            self._send(connection, {"type": "lagged", "channel": "orders", "missed": self._content() + 1}, content=1)
+        for _ in range(min(self.after, self.length - self._content())):
+            self._send(connection, mine, {"type": "lagged", "channel": "orders", "missed": self._content() + 1})
         if self._content() == self.length:
             self.pongs += connection.until_the_end()
 
-    def _content(self) -> int:
-        return self._sent[-1] if self._sent else 0
+    def _begin(self, connection: "Talk", mine: int, first: dict[str, Any]) -> None:
+        if "resume" in first and not self.forgets:
+            with self._lock:
+                del self._sent[first["resume"] :]
+            self._send(connection, mine, {"type": "resumed", "stream": "s1", "subscriptions": _NOTHING})
+            return
+        lost = {"not_resumed": "the stream is not kept"} if "resume" in first else {}
+        with self._lock:
+            self._sent = []
+        self._send(connection, mine, {"type": "started", "stream": "s1", "keep_seconds": 60, **lost})
 
-    def _send(self, connection: "Talk", message: dict[str, Any], content: int = 0) -> None:
-        self._sent.append(self._content() + content)
-        connection.say({"seq": len(self._sent), **message})
+    def _is_subscribed(self) -> bool:
+        return any(message["type"] == "subscribed" for message in self._sent)
+
+    def _content(self) -> int:
+        return sum(message["type"] == "lagged" for message in self._sent)
+
+    def _send(self, connection: "Talk", mine: int, message: dict[str, Any]) -> None:
+        with self._lock:
+            if mine != self.connections:
+                raise ConnectionAbortedError("the stream was resumed on another connection")
+            self._sent.append(message)
+            connection.say({"seq": len(self._sent), **message})
 
 
 _NOTHING = {"quotes": {}, "orders": True, "parents": False, "documents": [], "chain": []}
@@ -165,6 +183,11 @@ class ScriptedServer(socketserver.ThreadingTCPServer):
         self.stream: FakeStream | None = None
         self._script: dict[tuple[str, str], list[Any]] = {}
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Let a client leave in the middle; anything else is told as usual."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     @property
     def url(self) -> str:

@@ -91,7 +91,6 @@ def test_a_stream_that_is_cut_gives_the_events_of_one_that_is_not(kind, after, s
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_that_the_service_forgot_tells_its_gap(kind, server, drive):
     server.stream = FakeStream(LENGTH, LENGTH - 2, forgets=True)
-    server.stream.connections = 0
     usual = server.stream.talk
 
     def talk(connection):

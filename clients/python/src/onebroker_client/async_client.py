@@ -132,6 +132,8 @@ class AsyncStream(AsyncIterator["Event[N]"], Generic[N]):
         self._response: httpx.Response | None = None
         self._is_cut = False
         """Whether a write was interrupted, so that the connection is of no use any more."""
+        self._wakes: float | None = None
+        """The end of a pause: one that was interrupted is not begun anew."""
 
     def __aiter__(self) -> AsyncStream[N]:
         return self
@@ -166,6 +168,8 @@ class AsyncStream(AsyncIterator["Event[N]"], Generic[N]):
         """Do one step and return its result, or the exception by which it failed."""
         if isinstance(step, Shut):
             return await self._shut()
+        if isinstance(step, Sleep):
+            return await self._sleep(step)
         try:
             with translated():
                 if isinstance(step, Open):
@@ -178,6 +182,11 @@ class AsyncStream(AsyncIterator["Event[N]"], Generic[N]):
             return error
         assert not isinstance(step, Give)
         return await _done(self._http, step)
+
+    async def _sleep(self, step: Sleep) -> None:
+        self._wakes = self._wakes or time.monotonic() + step.seconds
+        await anyio.sleep(max(0.0, self._wakes - time.monotonic()))
+        self._wakes = None
 
     async def _open(self, step: Open) -> HttpAnswer:
         await self._shut()

@@ -131,6 +131,8 @@ class Stream(Iterator["Event[N]"], Generic[N]):
         self._response: httpx.Response | None = None
         self._is_cut = False
         """Whether a write was interrupted, so that the connection is of no use any more."""
+        self._wakes: float | None = None
+        """The end of a pause: one that was interrupted is not begun anew."""
 
     def __iter__(self) -> Stream[N]:
         return self
@@ -163,6 +165,8 @@ class Stream(Iterator["Event[N]"], Generic[N]):
         """Do one step and return its result, or the exception by which it failed."""
         if isinstance(step, Shut):
             return self._shut()
+        if isinstance(step, Sleep):
+            return self._sleep(step)
         try:
             with translated():
                 if isinstance(step, Open):
@@ -175,6 +179,11 @@ class Stream(Iterator["Event[N]"], Generic[N]):
             return error
         assert not isinstance(step, Give)
         return _done(self._http, step)
+
+    def _sleep(self, step: Sleep) -> None:
+        self._wakes = self._wakes or time.monotonic() + step.seconds
+        time.sleep(max(0.0, self._wakes - time.monotonic()))
+        self._wakes = None
 
     def _open(self, step: Open) -> HttpAnswer:
         self._shut()
