@@ -12,9 +12,8 @@ import time
 from decimal import Decimal
 
 import anyio
-import msgspec
 import trio
-from onebroker_client import AsyncClient, Client, Gap, errors, subscriptions
+from onebroker_client import AsyncClient, Client, Gap, errors, requests, subscriptions
 
 
 class Uniform:
@@ -123,15 +122,9 @@ async def play_order(client, line):
     tell("ended", (await until(client, placed.order_id, "CANCELLED")).quantity)
     await told("again", client.cancel_order(order_id=placed.order_id))
     await told("wrong", client.place_order(**{**line["order"], "quantity": -1}))
-    listed = await client.place_order(orders=[msgspec.convert(line["order"], line_item())])
+    listed = await client.place_order(orders=[requests.PlaceOrderBodyItem(**line["order"])])
     tell("listed", [entry.status for entry in listed.results])
     await told("health", client.get_health(), lambda value: value.status in ("ok", "degraded"))
-
-
-def line_item():
-    from onebroker_client.requests import PlaceOrderBodyItem
-
-    return PlaceOrderBodyItem
 
 
 async def until(client, order_id, status):
