@@ -1,8 +1,12 @@
 """Both clients with a running demo: an order's life, an answer that is lost, and a stream that is cut every two seconds. Judged by the exchange's
 ledger and by a stream that nobody cuts."""
 
+import os
+import re
+import subprocess
 import threading
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,6 +16,7 @@ from tests.demo.conftest import KEY, SECRET, demo, new_demo  # noqa: F401 — fi
 
 pytestmark = [pytest.mark.long, pytest.mark.sdk]
 
+PAGE = Path(__file__).resolve().parents[2] / "clients" / "python" / "README.md"
 KINDS = ("sync", "asyncio", "trio")
 OPTIONS = {"api_key": KEY, "api_secret": SECRET}
 FOLLOWED_SECONDS = 30.0
@@ -77,6 +82,22 @@ def test_streams_that_are_cut_every_two_seconds_give_the_events_of_one_that_is_n
     for steps in told[1:]:
         assert steps["gaps"] == 0
         assert steps["lives"] == told[0]["lives"]
+
+
+def test_the_programs_of_the_page_run(demo, share, python, tmp_path):  # noqa: F811
+    sync, later = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)[:2]
+    said = []
+    for program in (sync, later):
+        assert "http://127.0.0.1:8000" in program
+        own = program.replace("http://127.0.0.1:8000", url(demo)).replace("INFY", share["symbol"])
+        script = tmp_path / "program.py"
+        script.write_text(own)
+        environment = {**os.environ, "PYTHONPATH": str(PAGE.parent / "src")}
+        done = subprocess.run([python, script], capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        said += done.stdout.splitlines()
+    assert said[0].startswith("FundsSummary(")
+    assert (said[1], said[2][0], len(said)) == ("accepted accepted", "[", 3)
 
 
 def _cut(proxy, stop):
