@@ -7,8 +7,8 @@ from onebroker_client.exchange import Now, Send, Sleep
 from onebroker_client.following import Give, Open, Read, Shut, Write, follow
 from onebroker_client.frames import Closed, Frames
 from onebroker_client.http_messages import HttpAnswer, Lost, NotSent
-from onebroker_client.reading import Reader
-from onebroker_client.stream_state import PAUSES_SECONDS, STRUCTS, Gap, StreamFault, StreamState, StreamTaken, choose
+from onebroker_client.reading import Reader, choose
+from onebroker_client.stream_state import PAUSES_SECONDS, STRUCTS, Gap, StreamFault, StreamState, StreamTaken
 from onebroker_client.subscriptions import SubscribeDocuments, SubscribeEvents
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import CloseConnection, Ping, Pong, TextMessage

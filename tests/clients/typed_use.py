@@ -1,11 +1,11 @@
 """How a user's code is typed: judged by mypy alone (test_types.py), never run."""
 
+from datetime import datetime
 from decimal import Decimal
 
 from onebroker_client import AsyncClient, Client, Gap, answers, messages
 from onebroker_client.requests import BracketOrder, PlaceOrderBodyItem
 from onebroker_client.subscriptions import SubscribeEvents
-from onebroker_client.values import Moment
 from typing_extensions import assert_type  # noqa: UP035 — the client is typed for Python 3.10
 
 
@@ -16,7 +16,7 @@ def floats(client: Client) -> None:
     assert_type(placed, answers.Placed[float])
     assert_type(client.place_order(orders=[PlaceOrderBodyItem(quantity=1)]), answers.PlaceResults[float])
     assert_type(client.get_orders().orders[0].price, float)
-    assert_type(client.get_orders().as_of, Moment)
+    assert_type(client.get_orders().as_of, datetime)
     assert_type(client.get_parents(), answers.OpenParents[float])
     assert_type(client.get_parents(parent_id="b6"), answers.Parent[float])
 

@@ -13,7 +13,9 @@ from onebroker_client.reading import Reader
 
 FIRST_FAILURE = 300
 """Statuses below are data, 207 of a list among them."""
-UNKNOWN = 504
+UNKNOWN = frozenset({500, 502, 504})
+"""Statuses after which a request that can change something may have been done: a fault may come after the engine has the order, and a proxy
+answers 502 when the service's own answer is lost."""
 
 
 def read_answer(operation: Operation, answer: HttpAnswer, reader: Reader) -> Any:
@@ -31,7 +33,7 @@ def failure(operation: Operation, answer: HttpAnswer, *, changes: bool, tag: str
     body = _json_or_bytes(answer.body)
     known = body if isinstance(body, dict) else {}
     error = known.get("error") or known.get("status_message") or f"HTTP status {answer.status}"
-    if changes and answer.status == UNKNOWN:
+    if changes and answer.status in UNKNOWN:
         return OutcomeUnknown(operation.name, str(error), status=answer.status, body=known, tag=tag)
     return REFUSALS.get(answer.status, Refusal)(answer.status, str(error), known)
 

@@ -75,7 +75,7 @@ class TooManyRequests(Refusal):
 
 
 class ServiceFault(Refusal):
-    """500: a fault of the service."""
+    """500 of a read: a fault of the service."""
 
 
 class NotSupported(Refusal):
@@ -83,7 +83,7 @@ class NotSupported(Refusal):
 
 
 class BrokersUnavailable(Refusal):
-    """502: the data could not be read from any broker."""
+    """502: no broker could be read."""
 
 
 class ServiceUnavailable(Refusal):
@@ -111,7 +111,7 @@ REFUSALS: dict[int, type[Refusal]] = {
 
 
 class OutcomeUnknown(OnebrokerError):
-    """A request that can change something has no answer, or the service itself does not know its outcome (504). It may have been done.
+    """A request that can change something has no answer, or one that leaves its outcome open (500, 502, 504). It may have been done.
 
     Do not send it again. `settle` finds out what became of it.
     """
@@ -124,7 +124,7 @@ class OutcomeUnknown(OnebrokerError):
     tag: str | None
     """The tag that the client gave to this one order. None where the caller chose the tag, because other orders may have it too."""
     status: int | None
-    """504, or None when the answer is lost."""
+    """500, 502 or 504, or None when the answer is lost."""
     error: str
     body: dict[str, Any]
 

@@ -9,7 +9,7 @@
 | 401 | connect, sent again once | connect, sent again once: a 401 was not done |
 | 503 | sent again | ServiceUnavailable |
 | the answer is lost | sent again | OutcomeUnknown |
-| 504 | TooLate | OutcomeUnknown |
+| 500, 502, 504 | the exception of the status | OutcomeUnknown |
 
 A read by POST (a list of instruments) is not sent again after a 503 or a lost answer.
 """

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from onebroker_client.values import Choice, Moment
+from onebroker_client.values import Choice, Moment, read_moment
 
 Hook = Callable[[type, Any], Any]
 
@@ -74,7 +74,7 @@ class Reader:
 
     def _hook(self, kind: type, value: Any) -> Any:
         if kind is Moment:
-            return Moment.read(value)
+            return read_moment(value)
         if issubclass(kind, Choice):
             return self.convert(value, kind.structs)
         raise NotImplementedError(f"{kind} is no type of an answer")

@@ -17,7 +17,7 @@ from onebroker_client import messages
 from onebroker_client.building import encode
 from onebroker_client.errors import OnebrokerError, UnexpectedAnswer
 from onebroker_client.frames import Closed
-from onebroker_client.reading import Reader, choose
+from onebroker_client.reading import Reader
 from onebroker_client.subscriptions import SubscribeChain, SubscribeDocuments, SubscribeEvents, SubscribeQuotes
 from onebroker_client.values import N
 
@@ -132,7 +132,7 @@ class StreamState:
         self._seq, self._pauses = seq, PAUSES_SECONDS
         if kind not in STRUCTS:
             return Heard([], [])
-        return Heard([self._typed(value, kind, text)], [])
+        return Heard([self._typed(value, kind)], [])
 
     def lost(self, closed: Closed) -> float | None:
         """Return the seconds to wait before connecting again; None: do not, the service was never there.
@@ -182,11 +182,11 @@ class StreamState:
     def _came(self, seq: int) -> None:
         self._seq, self._tokens_ended = seq, 0
 
-    def _typed(self, value: Any, kind: str, text: str) -> Any:
+    def _typed(self, value: Any, kind: str) -> Any:
         if kind in ("subscribed", "error"):
             self._unanswered.discard(value.get("id"))
         try:
-            return self._reader.read(text, (choose(value, STRUCTS[kind]),))
+            return self._reader.convert(value, STRUCTS[kind])
         except msgspec.ValidationError as error:
             raise UnexpectedAnswer(f"a message of the stream: {error}", 101, value) from error
 

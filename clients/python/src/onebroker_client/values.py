@@ -22,20 +22,16 @@ Number: TypeAlias = float | Decimal
 INDIA = timezone(timedelta(hours=5, minutes=30), "IST")
 
 
-class Moment(datetime):
-    """An aware datetime of an answer, in India time. The service sends seconds since 1970, ISO 8601 with an offset, or India time without one."""
-
-    @classmethod
-    def read(cls, given: float | Decimal | str) -> Moment:
-        """Read a moment in any of the three forms. Raises ValueError or TypeError."""
-        if not isinstance(given, str):
-            return cls.fromtimestamp(float(given), INDIA)
-        found = cls.fromisoformat(given)
-        return found.replace(tzinfo=INDIA) if found.tzinfo is None else found.astimezone(INDIA)
+def read_moment(given: float | Decimal | str) -> datetime:
+    """Read seconds since 1970, ISO 8601 with an offset, or India time without one. Raises ValueError or TypeError."""
+    if not isinstance(given, str):
+        return datetime.fromtimestamp(float(given), INDIA)
+    found = datetime.fromisoformat(given)
+    return found.replace(tzinfo=INDIA) if found.tzinfo is None else found.astimezone(INDIA)
 
 
 class _AnyOfThem(type):
-    """msgspec asks whether what a hook returned is of the field's type; of a choice it is one of several structs."""
+    """msgspec asks whether what a hook returned is of the field's type; it is one of several structs, or a datetime."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return True
@@ -48,3 +44,11 @@ class Choice(metaclass=_AnyOfThem):
 
     def __class_getitem__(cls, number: Any) -> type[Choice]:
         return cls
+
+
+if TYPE_CHECKING:
+    Moment: TypeAlias = datetime
+else:
+
+    class Moment(metaclass=_AnyOfThem):
+        """An aware datetime of an answer, in India time. The service sends it in the forms that `read_moment` reads."""
