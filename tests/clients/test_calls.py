@@ -65,6 +65,19 @@ def test_a_second_401_is_an_error():
     assert isinstance(played.error, errors.Unauthorized)
 
 
+def test_after_a_disconnect_the_next_call_connects():
+    own = access()
+    play(call(own, "disconnect", {}), answer(200, {"status": "disconnected"}))
+    played = play(call(own, "get_halt", {}), connected("new"), answer(200, {"halted": False}))
+    assert played.sent == ["POST /api/session/connect", "GET /api/orders/halt"]
+
+
+def test_an_order_that_was_rejected_says_the_brokers_words():
+    error = play(call(access(), "place_order", ORDER), answer(422, place.REJECTED_EXAMPLE)).error
+    assert isinstance(error, errors.Rejected)
+    assert error.error == place.REJECTED_EXAMPLE["status_message"]
+
+
 def test_a_401_to_a_client_with_a_token_alone_is_an_error():
     played = play(call(access(key=False), "get_halt", {}), answer(401, REFUSED))
     assert isinstance(played.error, errors.Unauthorized)

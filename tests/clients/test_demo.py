@@ -61,6 +61,20 @@ def test_an_order_whose_answer_is_lost_is_sent_once_and_settled(kind, demo, shar
     demo.assert_sent_once()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_order_whose_outcome_the_service_does_not_know_is_settled_by_its_parent(kind, demo, share, drive):  # noqa: F811
+    since = demo.ledger()["next"]
+    demo.fault("zerodha", "drop_after_accept", count=1)
+    order = demo.limit_buy(share, -3, broker="zerodha", tag="callersOwn")
+    steps = drive(kind, "lost", url(demo), options=OPTIONS, order=order)
+    intent, status, own_tag = steps["unknown"]
+    assert (len(intent), status, own_tag) == (36, 504, 0)
+    assert steps["settled"] == ["accepted", True]
+    (message,) = demo.placed(since)
+    assert message["delivered"] is False
+    demo.assert_sent_once()
+
+
 def test_streams_that_are_cut_every_two_seconds_give_the_events_of_one_that_is_not(demo, share, start, finish):  # noqa: F811
     line = {"options": OPTIONS, "last": "theLast"}
     with CuttingProxy(demo.port) as proxy:

@@ -10,6 +10,7 @@ from tests.clients.core import LOST, NOT_SENT, access, answer, play
 
 INTENT, PARENT = place.INTENT_ID, place.PLACED_EXAMPLE["parent_id"]
 INTENTS, PARENTS, BOOK = f"/api/orders/intents/{INTENT}", "/api/orders/parents", "/api/orders/details"
+OTHER = "00000000-0000-4000-8000-000000000000"
 WAITING = answer(202, place.WAITING_EXAMPLE)
 KEPT = answer(200, place.KEPT_EXAMPLE)
 NOT_KEPT = answer(404, {"error": "no answer is kept for this intent_id"})
@@ -54,7 +55,7 @@ def test_an_answer_that_is_unknown_itself_leads_to_the_parent():
     played = play(settle(access(), unknown(), 60.0), routes=routes)
     assert played.value.outcome == "accepted"
     assert played.value.parent.parent_order_id == PARENT
-    assert played.sent[-1] == f"GET {PARENTS}?parent_id={PARENT}"
+    assert played.sent == [f"GET {INTENTS}", f"GET {PARENTS}?parent_id={PARENT}"] * 2
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_the_outcome_of_a_parent_is_that_of_its_orders(states, outcome):
 
 def test_a_lost_answer_is_found_by_the_orders_own_tag_among_the_parents():
     lost = unknown(status=None, body={}, tag="T1")
-    looks = iter([[], [parent(body={"tag": "other"}), parent(body={"tag": "T1"})]])
+    looks = iter([[], [parent(body={"tag": "other"}, intent_id=OTHER), parent(body={"tag": "T1"})]])
     routes = {
         PARENTS: lambda request: answer(200, {"parents": next(looks)}),
         BOOK: answer(200, {**portfolio.ORDERS_EXAMPLE, "orders": []}),
@@ -80,10 +81,11 @@ def test_a_lost_answer_is_found_by_the_orders_own_tag_among_the_parents():
 
 
 def test_a_lost_answer_is_found_in_the_order_book_when_the_parent_has_ended():
+    other = {**portfolio.ORDER_EXAMPLE, "tag": "other", "intent_id": OTHER}
     order = {**portfolio.ORDER_EXAMPLE, "tag": "T1", "intent_id": INTENT, "engine_parent_id": PARENT}
     routes = {
         PARENTS: answer(200, {"parents": []}),
-        BOOK: answer(200, {**portfolio.ORDERS_EXAMPLE, "orders": [portfolio.ORDER_EXAMPLE, order]}),
+        BOOK: answer(200, {**portfolio.ORDERS_EXAMPLE, "orders": [other, order]}),
         INTENTS: KEPT,
     }
     played = play(settle(access(), unknown(status=None, body={}, tag="T1"), 60.0), routes=routes)
