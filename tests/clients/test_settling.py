@@ -59,13 +59,31 @@ def test_an_answer_that_is_unknown_itself_leads_to_the_parent():
 
 
 @pytest.mark.parametrize(
-    ("states", "outcome"),
-    [(["complete"], "accepted"), (["not_sent"], "rejected"), (["rejected", "open"], "partial"), ([], "rejected")],
+    ("kind", "state", "states", "outcome"),
+    [
+        ("simple", "completed", ["complete"], "accepted"),
+        ("simple", "working", ["rejected", "open"], "accepted"),
+        ("simple", "rejected", ["not_sent"], "rejected"),
+        ("simple", "rejected", [], "rejected"),
+        ("plan", "working", ["rejected", "open"], "partial"),
+        ("plan", "working", ["open", "pending"], "accepted"),
+        ("plan", "armed", [], "armed"),
+    ],
 )
-def test_the_outcome_of_a_parent_is_that_of_its_orders(states, outcome):
+def test_the_outcome_of_a_parent_is_that_of_its_orders(kind, state, states, outcome):
     gone = unknown(body={**UNKNOWN, "parent_id": PARENT})
-    shown = answer(200, parent(state="completed", legs=[leg(state) for state in states]))
+    shown = answer(200, parent(synthetic_type=kind, state=state, legs=[leg(each) for each in states]))
     assert play(settle(access(), gone, 60.0), routes={INTENTS: NOT_KEPT, PARENTS: shown}).value.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("state", "states"), [("working", []), ("received", []), ("working", ["rejected"]), ("completed", ["sending"])]
+)
+def test_a_parent_that_may_still_send_its_order_is_not_settled(state, states):
+    gone = unknown(body={**UNKNOWN, "parent_id": PARENT})
+    shown = answer(200, parent(state=state, legs=[leg(each) for each in states]))
+    played = play(settle(access(), gone, 5.0), routes={INTENTS: NOT_KEPT, PARENTS: shown})
+    assert isinstance(played.error, OutcomeUnknown)
 
 
 def test_a_lost_answer_is_found_by_the_orders_own_tag_among_the_parents():

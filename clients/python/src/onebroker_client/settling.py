@@ -24,6 +24,7 @@ PAUSES_SECONDS = (0.1, 0.2, 0.5, 1.0)
 """Between looks; the last one goes on."""
 _NOT_KNOWN = frozenset({"unknown", "sending"})
 _NOTHING_SENT = frozenset({"not_sent", "rejected"})
+_ENDED = frozenset({"cancelled", "completed", "expired", "failed", "halted", "rejected"})
 _FOR_NOW = (AnswerLost, BrokersUnavailable, NotFound, ServiceUnavailable, Unreachable)
 
 
@@ -43,10 +44,13 @@ class Settled:
         if self.answer is not None:
             refused = "accepted" if self.answer.status < 300 else "rejected"
             return str(getattr(self.answer.response, "outcome", None) or refused)
-        legs = [leg.state in _NOTHING_SENT for leg in self.parent.legs] if self.parent is not None else []
-        if not legs:
-            return "armed" if self.parent is not None and self.parent.state == "armed" else "rejected"
-        return "rejected" if all(legs) else "partial" if any(legs) else "accepted"
+        if self.parent is None:
+            return "rejected"
+        sent = [leg.state not in _NOTHING_SENT for leg in self.parent.legs]
+        if not any(sent):
+            return "armed" if self.parent.state == "armed" else "rejected"
+        is_whole = all(sent) or self.parent.synthetic_type == "simple"  # a simple order goes on to the next broker
+        return "accepted" if is_whole else "partial"
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,12 @@ def _look(access: Access, trail: _Trail) -> Steps[Settled | None]:
         parent = yield from call(access, "get_parents", {"parent_id": parent_id})
     except _FOR_NOW:
         return None
-    is_known = bool(parent.legs or parent.state != "received") and not any(
-        leg.state in _NOT_KNOWN for leg in parent.legs
-    )
-    return Settled(trail.intent_id, parent=parent) if is_known else None
+    return Settled(trail.intent_id, parent=parent) if _is_known(parent) else None
+
+
+def _is_known(parent: Parent[Any]) -> bool:
+    """Whether nothing of a parent is in doubt. While it works and has sent nothing, its first order may leave in the next moment."""
+    states = {leg.state for leg in parent.legs}
+    if states & _NOT_KNOWN:
+        return False
+    return parent.state in _ENDED or parent.state == "armed" or bool(states - _NOTHING_SENT)
