@@ -163,6 +163,21 @@ class BrokerHealth(Struct, Generic[N], frozen=True, kw_only=True):
     """Document -> when the broker was last read for it; null: it is missing there."""
 
 
+class BrokerLogin(Struct, frozen=True, kw_only=True):
+    """How a broker is logged in to."""
+
+    broker: str
+    """Broker code."""
+    page: str | None
+    """The address that the person opens; null when the broker needs no person."""
+    redirect: str | None
+    """The path to which the broker must send the person back: it is registered at the broker with this service's address before it."""
+    closes_at: Moment | None
+    """Until when the login can be brought back, YYYY-MM-DDTHH:MM:SS in Indian time."""
+    login: MadeLogin | None
+    """The login that was made now; null when a person must make it."""
+
+
 class BrokerNaming(Struct, Generic[N], frozen=True, kw_only=True):
     """How one broker names an instrument."""
 
@@ -1026,6 +1041,13 @@ class LtpResults(Struct, Generic[N], frozen=True, kw_only=True):
     """An entry for each item of the request, in its order."""
 
     results: list[LtpEntry[N]]
+
+
+class MadeLogin(Struct, frozen=True, kw_only=True):
+    user_id: str
+    """The broker's id of the account."""
+    expires_at: Moment
+    """YYYY-MM-DDTHH:MM:SS in Indian time."""
 
 
 class MarginBreakdown(Struct, Generic[N], frozen=True, kw_only=True):

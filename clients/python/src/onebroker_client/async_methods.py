@@ -67,6 +67,22 @@ class AsyncMethods(Generic[N]):
         answer: answers.SessionStatus = await self._call("get_session", {})
         return answer
 
+    async def log_in_broker(self, *, code: str) -> answers.BrokerLogin:
+        """The page at which a person logs in to a broker.
+
+        code: Code of a broker in service, such as `zerodha`.
+        """
+        answer: answers.BrokerLogin = await self._call("log_in_broker", {"code": code})
+        return answer
+
+    async def take_login(self, *, code: str) -> str:
+        """Where a broker sends a person back who has logged in.
+
+        code: Code of a broker in service, such as `zerodha`.
+        """
+        answer: str = await self._call("take_login", {"code": code})
+        return answer
+
     async def get_liveness(self) -> answers.Alive:
         """Whether the process answers."""
         answer: answers.Alive = await self._call("get_liveness", {})
@@ -1048,6 +1064,19 @@ class AsyncMethods(Generic[N]):
         )
         return answer
 
+    async def get_dashboard(self) -> str:
+        """The screen."""
+        answer: str = await self._call("get_dashboard", {})
+        return answer
+
+    async def get_dashboard_file(self, *, name: str) -> str:
+        """A script or a style of the screen.
+
+        name: Name of a file of the screen, such as `app.js`.
+        """
+        answer: str = await self._call("get_dashboard_file", {"name": name})
+        return answer
+
     async def get_openapi(self) -> answers.DescribedRoutes:
         """This API as an OpenAPI document."""
         answer: answers.DescribedRoutes = await self._call("get_openapi", {})
@@ -1061,4 +1090,24 @@ class AsyncMethods(Generic[N]):
     async def get_docs(self) -> str:
         """This API as a page."""
         answer: str = await self._call("get_docs", {})
+        return answer
+
+    async def get_try_page(self) -> str:
+        """A page that sends requests."""
+        answer: str = await self._call("get_try_page", {})
+        return answer
+
+    async def get_try_start(self) -> str:
+        """What starts Swagger UI."""
+        answer: str = await self._call("get_try_start", {})
+        return answer
+
+    async def get_try_script(self) -> str:
+        """Swagger UI."""
+        answer: str = await self._call("get_try_script", {})
+        return answer
+
+    async def get_try_style(self) -> str:
+        """The style of Swagger UI."""
+        answer: str = await self._call("get_try_style", {})
         return answer

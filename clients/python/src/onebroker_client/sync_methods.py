@@ -67,6 +67,22 @@ class SyncMethods(Generic[N]):
         answer: answers.SessionStatus = self._call("get_session", {})
         return answer
 
+    def log_in_broker(self, *, code: str) -> answers.BrokerLogin:
+        """The page at which a person logs in to a broker.
+
+        code: Code of a broker in service, such as `zerodha`.
+        """
+        answer: answers.BrokerLogin = self._call("log_in_broker", {"code": code})
+        return answer
+
+    def take_login(self, *, code: str) -> str:
+        """Where a broker sends a person back who has logged in.
+
+        code: Code of a broker in service, such as `zerodha`.
+        """
+        answer: str = self._call("take_login", {"code": code})
+        return answer
+
     def get_liveness(self) -> answers.Alive:
         """Whether the process answers."""
         answer: answers.Alive = self._call("get_liveness", {})
@@ -1044,6 +1060,19 @@ class SyncMethods(Generic[N]):
         )
         return answer
 
+    def get_dashboard(self) -> str:
+        """The screen."""
+        answer: str = self._call("get_dashboard", {})
+        return answer
+
+    def get_dashboard_file(self, *, name: str) -> str:
+        """A script or a style of the screen.
+
+        name: Name of a file of the screen, such as `app.js`.
+        """
+        answer: str = self._call("get_dashboard_file", {"name": name})
+        return answer
+
     def get_openapi(self) -> answers.DescribedRoutes:
         """This API as an OpenAPI document."""
         answer: answers.DescribedRoutes = self._call("get_openapi", {})
@@ -1057,4 +1086,24 @@ class SyncMethods(Generic[N]):
     def get_docs(self) -> str:
         """This API as a page."""
         answer: str = self._call("get_docs", {})
+        return answer
+
+    def get_try_page(self) -> str:
+        """A page that sends requests."""
+        answer: str = self._call("get_try_page", {})
+        return answer
+
+    def get_try_start(self) -> str:
+        """What starts Swagger UI."""
+        answer: str = self._call("get_try_start", {})
+        return answer
+
+    def get_try_script(self) -> str:
+        """Swagger UI."""
+        answer: str = self._call("get_try_script", {})
+        return answer
+
+    def get_try_style(self) -> str:
+        """The style of Swagger UI."""
+        answer: str = self._call("get_try_style", {})
         return answer
