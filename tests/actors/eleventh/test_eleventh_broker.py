@@ -65,6 +65,8 @@ MAY_NAME_BROKERS = {
     "config/settings_file.py": "the example in a new settings file",
     "http/commands/parsers/services.py": "an example of a command",
     "http/commands/parsers/trading.py": "likewise",
+    "http/docs_page/example_calls.py": "what a variable of an example may be",
+    "http/routes/broker_login.py": "examples of sentences in the API's document",
 }
 
 
