@@ -138,6 +138,13 @@ def test_a_5xx_of_what_can_change_something_is_an_unknown_outcome_with_its_inten
     assert "0a6f" in str(unknown)
 
 
+def test_an_answer_that_says_unknown_is_one_whatever_its_status():
+    body = {"error": "the order may have been placed", "outcome": "unknown", "intent_id": "0a6f"}
+    played = play(call(access(), "place_order", ORDER), answer(503, body))
+    assert isinstance(played.error, errors.OutcomeUnknown)
+    assert (played.sent, played.error.intent_id) == ([PLACE], "0a6f")
+
+
 def test_an_order_that_never_left_is_sent_again():
     played = play(call(access(), "place_order", ORDER), NOT_SENT, answer(200, place.PLACED_EXAMPLE))
     assert played.sent == [PLACE, PLACE]

@@ -155,5 +155,33 @@ def test_an_unknown_outcome_is_followed_and_not_sent_again(demo, screen):
     assert message["order_id"] in told
 
 
+@pytest.mark.parametrize("status", [500, 502, 503])
+def test_an_order_that_a_fault_followed_is_not_sent_again(demo, screen, status):
+    """The order arrives and its answer does not: a fault of the service after it, or of a proxy before it."""
+    share = demo.share(21)
+    form = Form(screen)
+    form.choose(share)
+    body = demo.limit_buy(share, -3, broker="zerodha", product="MIS")
+    for name in ("transaction_type", "product", "order_type", "broker", "quantity", "price"):
+        form._set(name, body[name])
+    sentence, _ = form.plan()
+    assert sentence is None
+    since = demo.ledger()["next"]
+
+    def fail(route):
+        route.fetch()
+        told = {"error": "a fault", "outcome": "unknown"} if status == 503 else "<title>a page</title>"
+        route.fulfill(status=status, body=json.dumps(told))
+
+    screen.page.route(f"**{PLACE}", fail)
+    try:
+        told = form.send()
+    finally:
+        screen.page.unroute(f"**{PLACE}")
+    assert "It may have been sent" in told
+    assert screen.page.locator("#send").count() == 0
+    assert len(demo.placed(since)) == 1
+
+
 def test_all_orders_were_sent_once(demo):
     demo.assert_sent_once()

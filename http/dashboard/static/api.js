@@ -10,7 +10,8 @@ export class Failed extends Error {
     super(sentence);
     this.status = status;
     this.body = body;
-    this.isUnknown = status === 504 || status === 0;
+    // A fault of the service may come after the engine has the order, and a proxy answers 502 when our answer is lost.
+    this.isUnknown = [0, 500, 502, 504].includes(status) || body?.outcome === "unknown";
   }
 }
 

@@ -33,7 +33,7 @@ def failure(operation: Operation, answer: HttpAnswer, *, changes: bool, tag: str
     body = _json_or_bytes(answer.body)
     known = body if isinstance(body, dict) else {}
     error = known.get("error") or known.get("status_message") or f"HTTP status {answer.status}"
-    if changes and answer.status in UNKNOWN:
+    if changes and (answer.status in UNKNOWN or known.get("outcome") == "unknown"):
         return OutcomeUnknown(operation.name, str(error), status=answer.status, body=known, tag=tag)
     return REFUSALS.get(answer.status, Refusal)(answer.status, str(error), known)
 
