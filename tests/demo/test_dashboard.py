@@ -323,8 +323,12 @@ def test_nobody_is_kept_out_of_a_page(browser, own, theme):
 
 
 def test_a_service_that_dies_is_told_at_once_and_goes_on_when_it_is_back(screen):
-    screen.open("positions")
+    screen.open("market")
+    choose(screen.page, screen.demo.share(6)["symbol"], "nse_equities")
+    screen.page.wait_for_selector("#last:not(.old)")
     screen.demo.kill()
+    screen.page.wait_for_selector("#last.old", timeout=6_000)
+    screen.go("positions")
     screen.page.wait_for_selector("p.lost:has-text('The connection is lost')", timeout=6_000)
     assert screen.page.locator("#result.old").count() == 1, "no figure looks live"
     screen.demo.start()

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
 import { age, money, number, word, NOTHING } from "/dashboard/format.js";
-import { known, now, watch } from "/dashboard/store.js";
+import { isLive, known, now, watch } from "/dashboard/store.js";
 import { openTicket } from "/dashboard/ticket.js";
 
 const STRIKES = 20;
@@ -79,6 +79,6 @@ function cells(chain, row, side) {
     html`<td class="number" key=${`${side} delta`}>${small(cell.delta)}</td>`,
     html`<td class="number" key=${`${side} iv`}>${small(cell.implied_volatility)}</td>`,
     html`<td class="number quiet" key=${`${side} age`}>${cell.received_at ? age(now() / 1000 - cell.received_at) : NOTHING}</td>`,
-    html`<td class="number" key=${`${side} last`} title=${why}><button type="button" onClick=${fill}>${money(cell.last_price)}<span class="hidden"> ${number(row.strike_price)} ${side === "ce" ? "call" : "put"} into the ticket</span></button></td>`,
+    html`<td class="number ${isLive() ? "" : "old"}" key=${`${side} last`} title=${why}><button type="button" onClick=${fill}>${money(cell.last_price)}<span class="hidden"> ${number(row.strike_price)} ${side === "ce" ? "call" : "put"} into the ticket</span></button></td>`,
   ];
 }

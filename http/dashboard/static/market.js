@@ -4,7 +4,7 @@ import { ask } from "/dashboard/api.js";
 import { age, instrument, money, moment, number, word } from "/dashboard/format.js";
 import { Picker } from "/dashboard/picker.js";
 import { DONE } from "/dashboard/orders.js";
-import { known, now, watch } from "/dashboard/store.js";
+import { isLive, known, now, watch } from "/dashboard/store.js";
 import { openTicket } from "/dashboard/ticket.js";
 
 const INTERVALS = { day: 365, "15minute": 20, "1minute": 2 }; // interval -> days that are read
@@ -37,7 +37,7 @@ function Quote({ quote }) {
   if (!quote) return html`<p class="quiet">No quote has come yet.</p>`;
   if (quote.stale) return html`<p class="old" id="quote">No price may be shown: the last is too old${quote.stale_since ? `, since ${age(now() / 1000 - quote.stale_since)}` : ""}.</p>`;
   const { buy, sell } = quote.depth;
-  return html`<p id="quote"><strong id="last">${money(quote.last_price)}</strong> ${age(now() / 1000 - quote.received_at)} old
+  return html`<p id="quote"><strong id="last" class=${isLive() ? "" : "old"}>${money(quote.last_price)}</strong> ${age(now() / 1000 - quote.received_at)} old
       <button type="button" onClick=${() => openTicket({ chosen, typed: { transaction_type: "BUY" } })}>Buy</button>${" "}
       <button type="button" onClick=${() => openTicket({ chosen, typed: { transaction_type: "SELL" } })}>Sell</button></p>
     <div class="wide"><table><caption class="hidden">Five levels</caption>
