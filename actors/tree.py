@@ -20,7 +20,7 @@ from pathlib import Path
 import attrs
 
 from onebroker.actors.alerts.actor import AlertInputs, AlertsActor
-from onebroker.actors.alerts.receiver import AlertsView
+from onebroker.actors.alerts.receiver import AlertsView, Receiver
 from onebroker.actors.alerts.reporter import ReporterContext
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.actor import CatalogueActor
@@ -167,6 +167,8 @@ class Tree:
     """What is wrong now."""
     alerts: Published[AlertsView]
     """The messages to people: their receivers, and what waits for them. Without receivers it stays empty."""
+    receivers: tuple[Receiver, ...]
+    """Whom messages to people are sent to."""
     token: Published[HeldToken | None]
     token_actor: Address[TokenMessage]
     documents: Mapping[Resource, Published[DocumentState | None]]
@@ -327,6 +329,7 @@ class _Planting:
             crashes=self._crashes,
             problems=self._problems,
             alerts=self._alerts,
+            receivers=() if self._inputs.alerts is None else self._inputs.alerts.receivers,
             token=self._token,
             token_actor=self._token_box.address,
             documents=self._documents,

@@ -107,6 +107,7 @@ def build_services(
         crashes=lambda: (*tree.crashes.records(), *audit.crashes()),
         problems=tree.problems.look,
         store_reachable=lambda: store.reachable,
+        receivers=tree.receivers,
         audit=AuditServices(folder=audit.folder),
         logins=LoginServices(brokers=tree.brokers, sessions=tree.sessions, store=store),
         health_sources=health_sources(tree, live, connections, audit, clock, store),

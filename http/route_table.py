@@ -20,6 +20,7 @@ How to add an area (http/routes/session.py is a finished example):
 
 from onebroker.http.route import Route
 from onebroker.http.routes import (
+    alerts,
     api_pages,
     audit,
     broker_login,
@@ -32,6 +33,7 @@ from onebroker.http.routes import (
     instruments,
     option_chain,
     orders_cancel,
+    orders_ended_parents,
     orders_flatten,
     orders_halt,
     orders_intents,
@@ -65,9 +67,11 @@ _AREAS: tuple[Route, ...] = (
     *orders_modify.ROUTES,
     *orders_cancel.ROUTES,
     *orders_parents.ROUTES,
+    *orders_ended_parents.ROUTES,
     *orders_flatten.ROUTES,
     *orders_halt.ROUTES,
     *audit.ROUTES,
+    *alerts.ROUTES,
     *stream.ROUTES,
     *dashboard.ROUTES,
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 import attrs
 import trio
 
+from onebroker.actors.alerts.receiver import Receiver
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
 from onebroker.actors.chain.chains import Chains
@@ -184,6 +185,9 @@ class Services:
 
     logins: LoginServices | None = None
     """What the login of a broker needs; None without such routes (tests of other areas)."""
+
+    receivers: tuple[Receiver, ...] = ()
+    """Whom messages to people are sent to."""
 
     audit: AuditServices | None = None
     """What the audit's route needs; None where there is no audit (tests of other areas)."""

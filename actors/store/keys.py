@@ -18,6 +18,7 @@
 | orders:started:<intent_id> | intake | parent id | 2 days |
 | orders:parent:<id> | parent actor | JSON parent document | 8 days after its end |
 | orders:parents:open | parent actor | set of parent ids | |
+| orders:parents:ended:<day> | parent actor | set of `<epoch seconds> <parent id>` of the parents that ended on that broking day | 8 days after its last end |
 | orders:parents:troubled | parent actor | set of the ids of ended parents that left something wrong | until the next broking day |
 | orders:leg:<broker>:<day>:<order_id> | parent actor | JSON {parent_id, leg_id, path, tag, …} | 8 days |
 | orders:token:<leg token> | parent actor | JSON {parent_id, leg_id, …} | 8 days |
@@ -94,6 +95,11 @@ def started(intent_id: str) -> str:
 
 def parent(parent_id: str) -> str:
     return f"orders:parent:{parent_id}"
+
+
+def ended_parents(day: str) -> str:
+    """`day` is the broking day on which the parents ended, YYYY-MM-DD."""
+    return f"orders:parents:ended:{day}"
 
 
 def leg(broker: str, day: str, order_id: str) -> str:

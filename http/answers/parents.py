@@ -183,6 +183,18 @@ class OpenParents(msgspec.Struct, kw_only=True):
     """Ids of parents whose record cannot be read; left out when there are none."""
 
 
+class EndedParents(msgspec.Struct, kw_only=True):
+    """Parents that ended on a day, the newest end first."""
+
+    parents: list[Parent]
+    cursor: str | None
+    """For the next request; null when no parent was listed."""
+    more: bool
+    """Whether further parents ended on that day, before these."""
+    unreadable_parents: list[str] | Unset = UNSET
+    """Ids of parents whose record cannot be read; left out when there are none."""
+
+
 OPEN = (ShownPrice, ShownExecution, ParentParameters)
 """Objects with further fields, by their kind or by the type of the order."""
 
@@ -249,3 +261,8 @@ EXAMPLE: dict[str, Any] = {
     ],
 }
 OPEN_EXAMPLE = {"parents": [EXAMPLE]}
+ENDED_EXAMPLE = {
+    "parents": [{**EXAMPLE, "state": "completed"}],
+    "cursor": f"1795578304.400 {PARENT_ID}",
+    "more": False,
+}

@@ -11,6 +11,7 @@ import trio
 from onebroker.actors.alerts.apprise_receivers import open_receivers
 from onebroker.actors.alerts.trial import try_receivers
 from onebroker.config.clock import Clock
+from onebroker.config.messages.alerts import NO_RECEIVER
 from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
 from onebroker.http.commands.screen import write, write_json
@@ -22,7 +23,7 @@ def run(parsed: argparse.Namespace) -> int:
     settings = read_settings(parsed.config)
     receivers = open_receivers(settings.alerts.to)
     if not receivers:
-        raise CommandFailed("alerts.to names no receiver: docs/alerts.md says how to write them", WRONG_USE)
+        raise CommandFailed(NO_RECEIVER, WRONG_USE)
     answers = trio.run(try_receivers, receivers, Clock(), strict_exception_groups=True)
     rows = [
         {"receiver": receiver.number, "scheme": receiver.scheme, "ok": why is None, "words": why}

@@ -21,7 +21,7 @@ from onebroker.actors.engine.orders.parent_records import (
 )
 from onebroker.actors.engine.orders.record_events import changes
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import FencedOut, Op, Set, SetAdd, SetRemove, Store, StoreError
+from onebroker.actors.store.interface import Expire, FencedOut, Op, Set, SetAdd, SetRemove, Store, StoreError
 from onebroker.config.clock import Clock, from_epoch, latest_boundary
 
 KEPT_SECONDS = 8 * 86_400
@@ -66,13 +66,21 @@ def is_over(record: ParentRecord, today: str) -> bool:
     )
 
 
+def end_of(record: ParentRecord) -> str:
+    """Return the entry of an ended parent in the list of its day. A parent whose late fill comes after its end has two of them."""
+    return f"{record.updated_at:.3f} {record.parent_order_id}"
+
+
 def final_ops(record: ParentRecord) -> tuple[Op, ...]:
     """Return the writes that end a parent. A parent that ends with troubles is found again after a restart."""
     parent_id = record.parent_order_id
+    ended = keys.ended_parents(broking_day(record.updated_at))
     return (
         Set(keys.parent(parent_id), encode_parent(record), KEPT_SECONDS),
         SetRemove(keys.OPEN_PARENTS, parent_id),
         (SetAdd if record.troubles else SetRemove)(keys.TROUBLED_PARENTS, parent_id),
+        SetAdd(ended, end_of(record)),
+        Expire(ended, KEPT_SECONDS),
     )
 
 

@@ -1,6 +1,8 @@
 """Reads stored parents and kept answers for the routes, without the engine. All functions raise StoreError."""
 
-from typing import Any, TypeAlias
+import math
+from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
 
 import attrs
 import msgspec
@@ -56,6 +58,58 @@ async def open_parents(store: Store) -> dict[str, Any]:
                 records.append(record)
     shown = {"parents": [parent_record(record) for record in sorted(records, key=lambda record: record.created_at)]}
     return {**shown, "unreadable_parents": unreadable} if unreadable else shown
+
+
+class End(NamedTuple):
+    """The end of a parent: its place in the list of a day's ended parents."""
+
+    at: float
+    """Epoch seconds."""
+    parent_id: str
+
+    def text(self) -> str:
+        return f"{self.at:.3f} {self.parent_id}"
+
+
+def read_end(text: str) -> End | None:
+    """Return the end that a cursor, or an entry of the list, names; None if it names none."""
+    at, _, parent_id = text.partition(" ")
+    try:
+        end = End(float(at), str(UUID(parent_id)))
+    except ValueError:
+        return None
+    return end if math.isfinite(end.at) and end.text() == text else None
+
+
+@attrs.frozen
+class EndedPage:
+    """A page of the parents that ended on a day, the newest end first."""
+
+    parents: list[dict[str, Any]]
+    unreadable: list[str]
+    """Ids of records of the page that cannot be read."""
+    last: End | None
+    """The last entry that the page looked at; None = it looked at none."""
+    more: bool
+
+
+async def ended_parents(store: Store, day: str, *, limit: int, after: End | None) -> EndedPage:
+    """Return up to `limit` parents that ended on broking day `day` (YYYY-MM-DD), the newest first, or those after an entry."""
+    ends = {end for entry in await store.members(keys.ended_parents(day)) if (end := read_end(entry)) is not None}
+    newest: dict[str, End] = {}
+    for end in sorted(ends):
+        newest[end.parent_id] = end
+    listed = sorted((end for end in newest.values() if after is None or end < after), reverse=True)
+    page = EndedPage([], [], listed[:limit][-1] if listed else None, len(listed) > limit)
+    for end in listed[:limit]:
+        try:
+            record = await stored_record(store, end.parent_id)
+        except Unreadable:
+            page.unreadable.append(end.parent_id)
+        else:
+            if record is not None:
+                page.parents.append(parent_record(record))
+    return page
 
 
 async def kept_answer(store: Store, intent_id: str, *, now: float, keep_seconds: float) -> Found:

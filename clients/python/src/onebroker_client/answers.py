@@ -545,6 +545,18 @@ class DryRunRequest(Struct, Generic[N], frozen=True, kw_only=True):
     skipped: list[Skipped]
 
 
+class EndedParents(Struct, Generic[N], frozen=True, kw_only=True):
+    """Parents that ended on a day, the newest end first."""
+
+    parents: list[Parent[N]]
+    cursor: str | None
+    """For the next request; null when no parent was listed."""
+    more: bool
+    """Whether further parents ended on that day, before these."""
+    unreadable_parents: list[str] | None = None
+    """Ids of parents whose record cannot be read; left out when there are none."""
+
+
 class EngineHealth(Struct, frozen=True, kw_only=True):
     """Whether the order engine takes orders."""
 
@@ -2051,6 +2063,22 @@ class TradeView(Struct, Generic[N], frozen=True, kw_only=True):
     synthetic_type: str | None
     intent_id: str | None
     leg_role: str | None
+
+
+class TriedReceiver(Struct, frozen=True, kw_only=True):
+    """Whether a receiver took the test message."""
+
+    receiver: int
+    """Its place in `alerts.to`, from 1."""
+    scheme: str
+    """Such as `tgram`."""
+    ok: bool
+    words: str | None
+    """Why it did not take the message; null when it did."""
+
+
+class TriedReceivers(Struct, frozen=True, kw_only=True):
+    receivers: list[TriedReceiver]
 
 
 class UnknownOrder(Struct, frozen=True, kw_only=True):

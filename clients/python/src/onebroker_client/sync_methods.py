@@ -1007,6 +1007,18 @@ class SyncMethods(Generic[N]):
         )
         return answer
 
+    def get_ended_parents(
+        self, *, on: str, limit: int | None = None, cursor: str | None = None
+    ) -> answers.EndedParents[N]:
+        """Parents of the order engine that ended on a day.
+
+        on: YYYY-MM-DD: a broking day, from 07:00 to 07:00 India time. A parent is kept for 8 days.
+        limit: Most parents of one answer; 50 when absent.
+        cursor: The cursor of an earlier answer: parents that ended before those of that answer.
+        """
+        answer: answers.EndedParents[N] = self._call("get_ended_parents", {"on": on, "limit": limit, "cursor": cursor})
+        return answer
+
     def flatten(
         self, *, confirm: Literal["FLATTEN"], dry_run: bool | None = None
     ) -> answers.Flattened[N] | answers.FlattenDryRun[N]:
@@ -1058,6 +1070,11 @@ class SyncMethods(Generic[N]):
         answer: answers.AuditPage = self._call(
             "get_audit", {"from_": from_, "cursor": cursor, "limit": limit, "parent": parent}
         )
+        return answer
+
+    def try_alerts(self) -> answers.TriedReceivers:
+        """Send a test message to every receiver of alerts."""
+        answer: answers.TriedReceivers = self._call("try_alerts", {})
         return answer
 
     def get_dashboard(self) -> str:
