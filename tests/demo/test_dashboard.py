@@ -13,7 +13,7 @@ from tests.demo.test_halt import bracket, net
 pytestmark = pytest.mark.long
 
 MOST_WIRE_BYTES = 300_000
-PAGES = ("overview", "positions", "orders", "parents", "ticket", "market", "chain", "brokers")
+PAGES = ("overview", "positions", "orders", "trades", "parents", "ticket", "market", "chain", "brokers", "service")
 SERIOUS = ("serious", "critical")
 PHONE = {"width": 390, "height": 800}
 

@@ -27,12 +27,14 @@ export async function take(given) {
   sessionStorage.setItem(KEY, given);
 }
 
-/** Send a request with the token; return the answer. Throws Failed. A 401 means that nothing was done, and that the token is over. */
-export async function ask(method, path, body) {
+/** Send a request with the token; return the answer. Throws Failed. A 401 means that nothing was done, and that the token is over.
+    A read may be given up after some milliseconds; a request that changes something never is. */
+export async function ask(method, path, body, milliseconds) {
   const headers = { "access-token": token() ?? "" };
   if (body !== undefined) headers["content-type"] = "application/json";
   try {
-    return await send(method, path, { headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    const signal = milliseconds === undefined ? undefined : AbortSignal.timeout(milliseconds);
+    return await send(method, path, { headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch (error) {
     if (error.status === 401) ended();
     throw error;
@@ -40,18 +42,20 @@ export async function ask(method, path, body) {
 }
 
 async function send(method, path, given) {
-  let answer;
+  let answer, text;
   try {
     answer = await fetch(path, { method, cache: "no-store", credentials: "omit", ...given });
+    text = await answer.text();
   } catch {
-    throw new Failed(0, "the service does not answer", null);
+    // Also an answer that was cut off: what it would have said is not known.
+    throw new Failed(0, answer ? "the answer of the service was cut off" : "the service does not answer", null);
   }
-  const text = await answer.text();
   let body = null;
   try {
     body = JSON.parse(text);
   } catch {
-    body = null; // a page of the framework
+    if (answer.ok) throw new Failed(0, "the answer of the service cannot be read", null);
+    // else a page of the framework, or of a proxy
   }
   if (answer.ok) return body;
   throw new Failed(answer.status, body?.error ?? body?.status_message ?? `the service answered ${answer.status}`, body);

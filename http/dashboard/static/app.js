@@ -9,11 +9,13 @@ import { Orders } from "/dashboard/orders.js";
 import { Overview } from "/dashboard/overview.js";
 import { Parents } from "/dashboard/parents.js";
 import { Positions } from "/dashboard/positions.js";
+import { Service } from "/dashboard/service.js";
 import { changed, painter, start, stop } from "/dashboard/store.js";
 import { Stops } from "/dashboard/stops.js";
 import { Ticket } from "/dashboard/ticket.js";
+import { Trades } from "/dashboard/trades.js";
 
-const PAGES = { overview: Overview, positions: Positions, orders: Orders, parents: Parents, ticket: Ticket, market: Market, chain: Chain, brokers: Brokers };
+const PAGES = { overview: Overview, positions: Positions, orders: Orders, trades: Trades, parents: Parents, ticket: Ticket, market: Market, chain: Chain, brokers: Brokers, service: Service };
 
 const place = () => {
   const name = location.hash.replace(/^#\/?/, "");

@@ -1,15 +1,17 @@
 // What is always visible: clock, market, connection, the worst age, the day's result, problems, HALT and FLATTEN.
 import { html } from "/dashboard/preact-htm.js";
 import { age, money, moment, sign, time, NOTHING } from "/dashboard/format.js";
+import { Away } from "/dashboard/away.js";
 import { isLive, known, now, silence } from "/dashboard/store.js";
 import { openFlatten, openHalt } from "/dashboard/stops.js";
 
-const PAGES = [["overview", "Overview"], ["positions", "Positions"], ["orders", "Orders"], ["parents", "Parents"], ["ticket", "Ticket"], ["market", "Market"], ["chain", "Chain"], ["brokers", "Brokers"]];
+const PAGES = [["overview", "Overview"], ["positions", "Positions"], ["orders", "Orders"], ["trades", "Trades"], ["parents", "Parents"], ["ticket", "Ticket"], ["market", "Market"], ["chain", "Chain"], ["brokers", "Brokers"], ["service", "Service"]];
 
 export function Bar({ page }) {
   const { health, documents } = known;
   const result = documents.positions?.summary.total;
   const unknown = documents.positions?.summary.unknown_rows;
+  const absent = documents.positions?.brokers.filter((part) => part.status !== "ok").length;
   const halt = health?.halt;
   return html`
     <header class="bar">
@@ -18,7 +20,7 @@ export function Bar({ page }) {
         <div><dt>Market</dt><dd>${market(health)}</dd></div>
         <div><dt>Connection</dt><dd id="connection" class=${isLive() ? "good" : "bad"}>${isLive() ? "live" : "lost"}</dd></div>
         <div><dt>Oldest part</dt><dd>${oldest(health)}</dd></div>
-        <div><dt>Result</dt><dd id="result" class=${isLive() ? sign(result) : "old"}>${money(result)}${unknown ? html` <span class="warn">without ${unknown} rows</span>` : null}</dd></div>
+        <div><dt>Result</dt><dd id="result" class=${isLive() && !absent ? sign(result) : "old"}>${money(result)}${absent ? html` <span class="warn">${absent} ${absent === 1 ? "broker" : "brokers"} not fresh</span>` : null}${unknown ? html` <span class="warn">without ${unknown} rows</span>` : null}</dd></div>
         <div><dt>Problems</dt><dd id="problems" class=${health?.problems.length ? "bad" : "good"}>${health ? health.problems.length : NOTHING}</dd></div>
         <div><dt class="hidden">Stops</dt><dd>
           <button type="button" class=${halt?.halted ? "" : "danger"} onClick=${openHalt}>${halt?.halted ? "RESUME" : "HALT"}</button>${" "}
@@ -32,6 +34,7 @@ export function Bar({ page }) {
     <div role="status" aria-live="polite">
       ${halt?.halted && html`<p class="lost">Trading is halted${halt.reason ? `: ${halt.reason}` : ""}</p>`}
       ${!isLive() && html`<p class="lost">The connection is lost. What follows is ${age(silence())} old, and nothing in it is live.</p>`}
+      <${Away} />
     </div>`;
 }
 

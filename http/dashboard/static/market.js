@@ -1,4 +1,4 @@
-// One instrument: its quote with five levels, its candles with the last bar live, and the prices of own open orders.
+// The watched instruments, and of the chosen one: its quote with five levels, its candles with the last bar live, and the prices of own open orders.
 import { html, useEffect, useRef, useState } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
 import { age, instrument, money, moment, number, word } from "/dashboard/format.js";
@@ -6,6 +6,7 @@ import { Picker } from "/dashboard/picker.js";
 import { DONE } from "/dashboard/orders.js";
 import { isLive, known, now, watch } from "/dashboard/store.js";
 import { openTicket } from "/dashboard/ticket.js";
+import { added, removed, Watchlist, watched } from "/dashboard/watchlist.js";
 
 const INTERVALS = { day: 365, "15minute": 20, "1minute": 2 }; // interval -> days that are read
 const IST_SECONDS = 19_800;
@@ -13,24 +14,29 @@ const IST_SECONDS = 19_800;
 let chosen = null;
 
 export function Market() {
-  const [, repaint] = useState(0);
+  const [rows, setRows] = useState(watched);
+  const show = (row, listed) => {
+    chosen = row;
+    setRows(listed);
+    look(listed);
+  };
   useEffect(() => {
-    look();
+    look(rows);
     return () => watch([]);
   }, []);
-  const choose = (row) => {
-    chosen = row;
-    look();
-    repaint((count) => count + 1);
-  };
   return html`<h1>Market</h1>
-    <${Picker} chosen=${chosen} choose=${choose} />
+    <${Picker} chosen=${chosen} choose=${(row) => show(row, added(rows, row))} />
+    <${Watchlist} rows=${rows} chosen=${chosen} choose=${(row) => show(row, rows)}
+      remove=${(row) => show(row.instrument_id === chosen?.instrument_id ? null : chosen, removed(rows, row))} />
     ${chosen && html`<${Quote} key=${chosen.instrument_id} quote=${known.quotes.get(chosen.instrument_id)} />
       <${Chart} key=${`chart ${chosen.instrument_id}`} row=${chosen} />`}`;
 }
 
-function look() {
-  watch(chosen ? [{ subscribe: "quotes", mode: "depth", instruments: [{ instrument_id: chosen.instrument_id }] }] : []);
+/** Subscribe the list, and the levels of the chosen instrument. */
+function look(rows) {
+  const quotes = (mode, listed) => ({ subscribe: "quotes", mode, instruments: listed.map((row) => ({ instrument_id: row.instrument_id })) });
+  const others = rows.filter((row) => row.instrument_id !== chosen?.instrument_id);
+  watch([...(others.length ? [quotes("quote", others)] : []), ...(chosen ? [quotes("depth", [chosen])] : [])]);
 }
 
 function Quote({ quote }) {

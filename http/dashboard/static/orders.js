@@ -2,8 +2,10 @@
 import { html, useState } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
 import { money, number, word } from "/dashboard/format.js";
+import { Age, bookOf, marks } from "/dashboard/freshness.js";
 import { Modify, openModify } from "/dashboard/modify.js";
-import { changed, isLive, known } from "/dashboard/store.js";
+import { hasWords, save } from "/dashboard/rows.js";
+import { changed, known } from "/dashboard/store.js";
 
 export const DONE = new Set(["COMPLETE", "CANCELLED", "REJECTED", "EXPIRED"]);
 const sent = new Map(); // broker and order id -> what the cancel was answered
@@ -11,10 +13,9 @@ const sent = new Map(); // broker and order id -> what the cancel was answered
 export function Orders() {
   const [words, setWords] = useState("");
   const [onlyOpen, setOnlyOpen] = useState(false);
-  const wanted = words.trim().toLowerCase().split(/\s+/).filter(Boolean);
   const rows = [...known.orders.values()]
     .filter((row) => !onlyOpen || !DONE.has(row.status))
-    .filter((row) => wanted.every((each) => `${row.tradingsymbol} ${row.broker} ${row.status} ${row.tag ?? ""} ${row.order_id}`.toLowerCase().includes(each)))
+    .filter((row) => hasWords(row, ["tradingsymbol", "broker", "transaction_type", "status", "tag", "synthetic_type", "order_id"], words))
     .sort((one, other) => (other.order_timestamp ?? "").localeCompare(one.order_timestamp ?? ""));
   return html`
     <h1>Orders</h1>
@@ -22,7 +23,7 @@ export function Orders() {
     <form onSubmit=${(event) => event.preventDefault()}><p>
       <label>Find <input type="search" value=${words} onInput=${(event) => setWords(event.target.value)} /></label>
       <label><input type="checkbox" checked=${onlyOpen} onChange=${(event) => setOnlyOpen(event.target.checked)} /> only open</label>
-      <button type="button" onClick=${() => save(rows)}>Save as CSV</button>
+      <button type="button" onClick=${() => save("orders.csv", COLUMNS, rows)}>Save as CSV</button>
       <span class="quiet">${rows.length} of ${known.orders.size}</span>
     </p></form>
     ${!known.hasOrders && !known.unavailable.orders && html`<p class="quiet">Not read yet.</p>`}
@@ -35,14 +36,15 @@ export function Orders() {
 function Row({ row }) {
   const key = `${row.broker} ${row.order_id}`;
   const told = sent.get(key);
-  const figure = isLive() ? "" : "old";
+  const part = bookOf(row.broker);
+  const { class: figure, ...mark } = marks(part);
   return html`<tr>
     <td>${word(row.order_timestamp?.slice(11, 19))}</td><td>${row.broker}</td><td>${word(row.tradingsymbol)}</td>
     <td>${row.transaction_type} ${row.order_type} ${row.product}</td>
-    <td class="number ${figure}">${number(row.filled_quantity)} of ${number(row.quantity)}</td>
+    <td class=${figure} ...${mark}>${number(row.filled_quantity)} of ${number(row.quantity)}<${Age} part=${part} /></td>
     <td class="number">${row.price ? money(row.price) : word(row.trigger_price || null)}</td>
     <td class="number">${row.filled_quantity ? money(row.average_price) : word(null)}</td>
-    <td class=${row.status === "REJECTED" ? "bad" : figure}>${row.status}${row.status_message ? html`<div class="quiet">${row.status_message}</div>` : null}</td>
+    <td class=${row.status === "REJECTED" ? "bad" : figure.replace("number", "")} ...${mark}>${row.status}${row.status_message ? html`<div class="quiet">${row.status_message}</div>` : null}</td>
     <td>${word(row.tag)}${row.synthetic_type ? html`<div class="quiet">${row.synthetic_type} ${row.leg_role ?? ""}</div>` : null}</td>
     <td>${!DONE.has(row.status) && html`<button type="button" onClick=${() => openModify(key)}>Change<span class="hidden"> ${row.order_id}</span></button>${" "}
         <button type="button" disabled=${Boolean(told)} onClick=${() => cancel(row, key)}>Cancel<span class="hidden"> ${row.order_id}</span></button>`}
@@ -71,17 +73,3 @@ async function cancel(row, key) {
 }
 
 const COLUMNS = ["order_timestamp", "broker", "order_id", "tradingsymbol", "transaction_type", "order_type", "product", "quantity", "filled_quantity", "price", "trigger_price", "average_price", "status", "status_message", "tag", "engine_parent_id"];
-
-function save(rows) {
-  // A field that begins like a formula would be one in a spreadsheet.
-  const field = (value) => {
-    const text = value === null || value === undefined ? "" : String(value);
-    return `"${(/^[=+\-@\t]/.test(text) && typeof value === "string" ? `'${text}` : text).replaceAll('"', '""')}"`;
-  };
-  const lines = [COLUMNS.join(","), ...rows.map((row) => COLUMNS.map((name) => field(row[name])).join(","))];
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([lines.join("\r\n")], { type: "text/csv" }));
-  link.download = "orders.csv";
-  link.click();
-  URL.revokeObjectURL(link.href);
-}

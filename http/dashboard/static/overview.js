@@ -1,7 +1,8 @@
 // The overview: what is wrong and what to do, the brokers, and the money.
 import { html } from "/dashboard/preact-htm.js";
 import { age, money, moment, word, NOTHING } from "/dashboard/format.js";
-import { isLive, known, now } from "/dashboard/store.js";
+import { marks, Status, worst } from "/dashboard/freshness.js";
+import { known, now } from "/dashboard/store.js";
 
 export function Overview() {
   return html`
@@ -25,22 +26,15 @@ function Problems() {
 
 function Funds() {
   const funds = known.documents.funds;
-  const figure = isLive() ? "" : "old";
   return html`
     <h2>Funds</h2>
     ${known.unavailable.funds && html`<p class="bad">${known.unavailable.funds}</p>`}
     ${!funds && !known.unavailable.funds && html`<p class="quiet">Not read yet.</p>`}
     ${funds && html`
-      <div class="wide"><table><thead><tr><th>Broker</th><th class="number">Available, ₹</th><th>Part</th></tr></thead><tbody>
-        <tr><th scope="row">All brokers</th><td class="number ${figure}" id="available">${money(funds.summary.available_balance)}</td><td class="quiet">total ${money(funds.summary.total_balance)}, margin used ${money(funds.summary.margin_utilized)}</td></tr>
-        ${funds.brokers.map((each) => html`<tr key=${each.broker}><th scope="row">${each.broker}</th><td class="number ${figure}">${money(each.available_balance)}</td><td><${Status} part=${each} /></td></tr>`)}
+      <div class="wide"><table id="funds" data-as-of=${funds.as_of}><thead><tr><th>Broker</th><th class="number">Available, ₹</th><th>Part</th></tr></thead><tbody>
+        <tr><th scope="row">All brokers</th><td ...${marks(worst(funds.brokers, funds.brokers.map((each) => each.broker)))} id="available">${money(funds.summary.available_balance)}</td><td class="quiet">total ${money(funds.summary.total_balance)}, margin used ${money(funds.summary.margin_utilized)}</td></tr>
+        ${funds.brokers.map((each) => html`<tr key=${each.broker}><th scope="row">${each.broker}</th><td ...${marks(worst([each], [each.broker]))}>${money(each.available_balance)}</td><td><${Status} part=${each} /></td></tr>`)}
       </tbody></table></div>`}`;
-}
-
-/** Whether a broker's part of a document counts, and since when it does not. */
-export function Status({ part }) {
-  if (part.status === "ok") return html`<span class="good">ok</span>`;
-  return html`<span class="warn">${part.status}${part.as_of ? `, ${age((now() - moment(part.as_of)) / 1000)} old` : ""}</span>`;
 }
 
 function Strip() {

@@ -1,13 +1,12 @@
 // Positions: a row for each instrument and product, opened to its brokers; what is held, and its result.
 import { html } from "/dashboard/preact-htm.js";
 import { instrument, money, number, sign, word } from "/dashboard/format.js";
-import { isLive, known } from "/dashboard/store.js";
-import { Status } from "/dashboard/overview.js";
+import { Age, marks, Status, worst } from "/dashboard/freshness.js";
+import { known } from "/dashboard/store.js";
 import { openTicket } from "/dashboard/ticket.js";
 
 export function Positions() {
   const held = known.documents.positions;
-  const figure = isLive() ? "" : "old";
   return html`
     <h1>Positions</h1>
     ${known.unavailable.positions && html`<p class="bad">${known.unavailable.positions}</p>`}
@@ -16,18 +15,23 @@ export function Positions() {
       <p>Result ${money(held.summary.total)}: realised ${money(held.summary.realized)}, unrealised ${money(held.summary.unrealized)}.
         ${held.summary.unknown_rows ? html` <span class="warn">${held.summary.unknown_rows} rows whose result is not known are not in it.</span>` : null}</p>
       <p>${held.brokers.map((part) => html`<span key=${part.broker}>${part.broker} <${Status} part=${part} />${" "}</span>`)}</p>
-      <div class="wide"><table id="positions"><thead><tr>
+      <div class="wide"><table id="positions" data-as-of=${held.as_of}><thead><tr>
         <th>Instrument</th><th>Product</th><th class="number">Units</th><th class="number">Average, ₹</th><th class="number">Last, ₹</th><th class="number">Result, ₹</th><th>Brokers</th><th><span class="hidden">Actions</span></th>
       </tr></thead><tbody>
-        ${held.net.map((row) => html`<tr key=${`${row.instrument_id ?? row.by_broker[0]?.position_key} ${row.product}`}>
-          <th scope="row">${instrument(row)}</th><td>${word(row.product)}</td>
-          <td class="number ${figure}">${number(row.quantity)}</td><td class="number">${money(row.average_price)}</td>
-          <td class="number ${figure}">${money(row.last_price)}</td>
-          <td class="number ${figure || sign(row.pnl?.total)}">${money(row.pnl?.total)}</td>
-          <td>${row.by_broker.map((part) => html`<div key=${part.position_key}>${part.broker} ${number(part.quantity)}</div>`)}</td>
-          <td>${row.instrument_id && row.quantity ? html`<button type="button" onClick=${() => close(row)}>Close<span class="hidden"> ${instrument(row)}</span></button>${" "}
-            <button type="button" onClick=${() => protect(row)}>Protect<span class="hidden"> ${instrument(row)}</span></button>` : null}</td></tr>`)}
+        ${held.net.map((row) => html`<${Row} key=${`${row.instrument_id ?? row.by_broker[0]?.position_key} ${row.product}`} row=${row} parts=${held.brokers} />`)}
       </tbody></table></div>`}`;
+}
+
+function Row({ row, parts }) {
+  const part = worst(parts, row.by_broker.map((each) => each.broker));
+  return html`<tr>
+    <th scope="row">${instrument(row)}</th><td>${word(row.product)}</td>
+    <td ...${marks(part)}>${number(row.quantity)}<${Age} part=${part} /></td><td ...${marks(part)}>${money(row.average_price)}</td>
+    <td ...${marks(part)}>${money(row.last_price)}</td>
+    <td ...${marks(part, sign(row.pnl?.total))}>${money(row.pnl?.total)}</td>
+    <td>${row.by_broker.map((each) => html`<div key=${each.position_key} class=${worst(parts, [each.broker]) ? "old" : ""}>${each.broker} ${number(each.quantity)}</div>`)}</td>
+    <td>${row.instrument_id && row.quantity ? html`<button type="button" onClick=${() => close(row)}>Close<span class="hidden"> ${instrument(row)}</span></button>${" "}
+      <button type="button" onClick=${() => protect(row)}>Protect<span class="hidden"> ${instrument(row)}</span></button>` : null}</td></tr>`;
 }
 
 const PRODUCTS = { intraday: "MIS", delivery: "CNC", carry: "NRML" };

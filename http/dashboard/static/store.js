@@ -2,8 +2,9 @@
 import { ask, token } from "/dashboard/api.js";
 import { moment } from "/dashboard/format.js";
 
-const HEALTH_MILLISECONDS = 1500;
-const SILENT_MILLISECONDS = 5000;
+const HEALTH_MILLISECONDS = 700;
+const SILENT_MILLISECONDS = 1800; // a page that heard nothing for so long is not live
+const SETTLED_MILLISECONDS = 2000; // after a return the stream has told by then what was missed
 const FIRST_WAIT = 250;
 const MOST_WAIT = 5000;
 const DOCUMENTS = ["funds", "positions", "trades"];
@@ -20,6 +21,7 @@ export const known = {
   hasParents: false,
   stream: { isOpen: false, seq: 0, gaps: 0 },
   answeredAt: 0, // when the service last answered, milliseconds of this machine
+  away: null, // what the last loss of the connection hid: {since, back, orders, parents}, the latter two {before, after}
   ahead: 0, // how far the service's clock is ahead of this machine's, milliseconds
 };
 
@@ -64,6 +66,12 @@ export function start() {
   timers = [setInterval(look, HEALTH_MILLISECONDS), setInterval(changed, 1000)];
 }
 
+// A page that nobody sees has its timers slowed: what it shows is looked at again when it is seen again.
+document.addEventListener("visibilitychange", () => {
+  look();
+  changed();
+});
+
 export function stop() {
   isWanted = false;
   timers.forEach(clearInterval);
@@ -73,7 +81,7 @@ export function stop() {
   known.orders.clear();
   known.parents.clear();
   known.quotes.clear();
-  known.chain = null;
+  known.chain = known.away = null;
   watched = [];
   known.stream = { isOpen: false, seq: 0, gaps: 0 };
   changed();
@@ -86,7 +94,8 @@ export function watch(requests) {
   const say = (request) => known.stream.isOpen && socket?.send(JSON.stringify(request));
   const kinds = new Set(watched.map((each) => each.subscribe));
   watched = requests;
-  known.quotes.clear();
+  const kept = new Set(requests.flatMap((each) => each.instruments ?? []).map((each) => each.instrument_id));
+  for (const id of known.quotes.keys()) if (!kept.has(id)) known.quotes.delete(id);
   kinds.forEach((kind) => say({ unsubscribe: kind }));
   requests.forEach(say);
 }
@@ -103,12 +112,20 @@ function open() {
   mine.onmessage = (event) => mine === socket && take(JSON.parse(event.data), mine);
   mine.onclose = (event) => {
     if (mine !== socket) return;
-    known.stream.isOpen = false;
-    changed();
+    lost();
     if (event.code === 4401) look(); // the health's answer says whether the token is over
     setTimeout(open, wait);
     wait = Math.min(wait * 2, MOST_WAIT);
   };
+}
+
+/** Connect anew at once. */
+function again() {
+  const old = socket;
+  socket = null;
+  old?.close();
+  lost();
+  open();
 }
 
 function take(message, mine) {
@@ -133,6 +150,39 @@ function take(message, mine) {
 function good() {
   known.stream.isOpen = true;
   wait = FIRST_WAIT;
+  const { away } = known;
+  if (!away || away.back) return;
+  away.back = Date.now();
+  setTimeout(() => settle(away), SETTLED_MILLISECONDS);
+}
+
+/** Keep what was known when the connection was lost, so that the page can tell what it missed. */
+function lost() {
+  known.stream.isOpen = false;
+  if (isWanted && known.hasOrders && known.hasParents && (!known.away || known.away.back)) {
+    const copy = (rows) => ({ before: new Map(rows), after: rows });
+    known.away = { since: known.answeredAt, back: null, orders: copy(known.orders), parents: copy(known.parents) };
+  }
+  changed();
+}
+
+/** End the account of a loss. A parent that ended meanwhile is in no snapshot, so it is asked for. */
+async function settle(away) {
+  await Promise.all([...away.parents.before.keys()].filter((id) => !known.parents.has(id)).map(async (id) => {
+    try {
+      known.parents.set(id, await ask("GET", `/api/orders/parents?parent_id=${encodeURIComponent(id)}`));
+    } catch {
+      // the page of the parents shows it when it can be read
+    }
+  }));
+  for (const name of ["orders", "parents"]) away[name].after = new Map(known[name]);
+  changed();
+}
+
+/** The reader has seen what a loss hid. */
+export function returned() {
+  known.away = null;
+  changed();
 }
 
 function subscribe(mine) {
@@ -195,11 +245,16 @@ function receive(message, name, keyOf, one) {
 
 // --- the health -------------------------------------------------------------------------------------------------------
 
+let isLooking = false;
+
 async function look() {
-  if (!isWanted) return;
+  if (!isWanted || isLooking) return;
+  isLooking = true;
   try {
-    const health = await ask("GET", "/api/health");
+    const health = await ask("GET", "/api/health", undefined, SILENT_MILLISECONDS);
     if (!isWanted) return;
+    // Answers come again after a silence: the socket may be dead without knowing it. A new one resumes, and misses nothing.
+    if (known.stream.isOpen && Date.now() - known.answeredAt > 2 * SILENT_MILLISECONDS) again();
     known.health = health;
     known.answeredAt = Date.now();
     // The service writes whole seconds: what is less than that is not a difference of the clocks.
@@ -207,6 +262,8 @@ async function look() {
     known.ahead = Math.abs(ahead) < 1500 ? 0 : ahead;
   } catch (error) {
     if (error.status && error.status !== 401) known.answeredAt = Date.now();
+  } finally {
+    isLooking = false;
   }
   changed();
 }

@@ -177,13 +177,14 @@ function Planned({ plan, body, send: sendIt }) {
   const requests = plan.requests ?? [plan];
   const worth = (body.quantity ?? 0) * (body.price ?? body.trigger_price ?? 0);
   const isLarge = worth >= LARGE_RUPEES;
-  const cost = plan.estimated_cost;
+  const costs = requests.map((one) => one.estimated_cost?.total);
+  const known = costs.filter((cost) => typeof cost === "number");
   return html`<section class="card" id="plan" aria-label="What would be done">
     ${(plan.warnings ?? []).map((text) => html`<p class="warn" key=${text}>${text}</p>`)}
-    ${requests.map((one, index) => html`<div key=${index}><p>${word(one.broker)}: ${one.order ? describe(one.order) : word(one.part)}</p>
+    ${requests.map((one, index) => html`<div key=${index}><p>${word(one.broker)}: ${one.order ? describe(one.order) : word(one.part)}, charges ${typeof costs[index] === "number" ? money(costs[index]) : "not known"}</p>
       ${(one.skipped ?? []).map((skipped) => html`<p class="quiet" key=${skipped.broker}>not ${skipped.broker}: ${skipped.reason}</p>`)}</div>`)}
     ${!requests.length && html`<p>No order would be sent now.</p>`}
-    ${cost && html`<p>Charges about ${money(cost.total ?? cost.charges)}</p>`}
+    ${known.length > 1 && html`<p id="charges">Charges of ${known.length === costs.length ? "all orders" : `${known.length} of ${costs.length} orders`}: ${money(known.reduce((sum, cost) => sum + cost, 0))}</p>`}
     <details><summary>All of it</summary><pre>${JSON.stringify(plan, null, 2)}</pre></details>
     ${isLarge && html`<p><label>It is worth ${money(worth)}. Type the quantity <input id="confirm-quantity" value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label></p>`}
     <p><button type="button" class="danger" id="send" disabled=${isLarge && Number(typed) !== body.quantity} onClick=${sendIt}>Send</button></p>
