@@ -30,8 +30,10 @@ def open_browser() -> Iterator[Any]:
 class Screen:
     """A page of the browser, what it asked and what it complained about."""
 
-    def __init__(self, browser: Any, demo: Any, **given: Any) -> None:
+    def __init__(self, browser: Any, demo: Any, *, port: int | None = None, **given: Any) -> None:
+        """`port`: where the page is, if it is not at the demo itself."""
         self.demo = demo
+        self.address = f"http://127.0.0.1:{port or demo.port}/"
         self.page = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **given}).new_page()
         self.page.set_default_timeout(MILLISECONDS)
         self.complaints: list[str] = []
@@ -47,7 +49,7 @@ class Screen:
 
     def open(self, name: str = "overview") -> "Screen":
         """Connect by key and secret, and wait until the page is live."""
-        self.page.goto(f"http://127.0.0.1:{self.demo.port}/#/{name}")
+        self.page.goto(f"{self.address}#/{name}")
         self.page.fill("input[name=key]", "demo-key")
         self.page.fill("input[name=secret]", "demo-secret")
         self.page.click("button:has-text('Connect')")
