@@ -54,11 +54,12 @@ class Form:
         self.page.wait_for_selector(f"#chosen:has-text('{words[0]}')")
 
     def fill(self, body):
-        self.page.select_option("#order-type", body["synthetic"]["type"])
+        synthetic = body.get("synthetic", {})
+        self.page.select_option("#order-type", synthetic.get("type", ""))
         for name, given in body.items():
             if name not in ("instrument_id", "synthetic"):
                 self._set(name, given)
-        for name, given in body["synthetic"].items():
+        for name, given in synthetic.items():
             if name != "type":
                 self._set(f"synthetic.{name}", given)
 
@@ -123,6 +124,46 @@ def test_a_type_is_placed_through_its_form_once(demo, screen, number, name):
         if name != "marketable_limit":
             cancelled(demo, parent["parent_order_id"])
     assert screen.complaints == [] or all("40" in each for each in screen.complaints)
+
+
+def test_a_plan_is_placed_through_its_form_once_and_shows_its_charges(demo, screen):
+    """The two types that are no preset: a plan here, a simple order below."""
+    share = demo.share(22)
+    exits = [
+        {"transaction_type": "SELL", "price": {"kind": "native_stop", "trigger_price": demo.at_price(share, -4), "limit_price": demo.at_price(share, -5)}},
+        {"transaction_type": "SELL", "price": {"kind": "fixed", "price": demo.at_price(share, 4)}},
+    ]  # fmt: skip
+    root = {"each_fill": {"part": "one_cancels_others", "rule": "shrink", "children": exits}}
+    body = demo.limit_buy(share, 1, product="MIS", quantity=4, synthetic={"type": "plan", "root": root})
+    form, since = Form(screen), demo.ledger()["next"]
+    form.choose(share)
+    form.fill(body)
+    sentence, sent = form.plan()
+    assert (sentence, sent) == (None, {**body, "dry_run": True})
+    cost = demo.place(**body, dry_run=True).json["requests"][0]["estimated_cost"]["total"]
+    assert f"charges {cost:.2f}" in form.page.inner_text("#plan")
+    asked = screen.sent["POST", PLACE]
+    assert "taken by the engine" in (told := form.send()) or "accepted" in told, told
+    assert screen.sent["POST", PLACE] == asked + 1
+    entries = [message for message in demo.placed(since) if message["side"] == "BUY"]
+    assert len(entries) == 1
+    for parent in demo.read("/api/orders/parents")["parents"]:
+        cancelled(demo, parent["parent_order_id"])
+
+
+@pytest.mark.parametrize("synthetic", [None, {"type": "simple", "closes_position": True}])
+def test_a_simple_order_is_placed_through_its_form_once(demo, screen, synthetic):
+    share = demo.share(23)
+    body = demo.limit_buy(share, -3, product="MIS", **({} if synthetic is None else {"synthetic": synthetic}))
+    form, since = Form(screen), demo.ledger()["next"]
+    form.choose(share)
+    form.fill(body)
+    sentence, sent = form.plan()
+    assert (sentence, sent) == (None, {**body, "dry_run": True})
+    told = form.send()
+    [message] = demo.placed(since)
+    assert message["order_id"] in told
+    demo.cancel(message["order_id"])
 
 
 def test_a_wrong_value_shows_the_service_s_sentence_at_its_field(demo, screen):

@@ -36,8 +36,7 @@ export function Ticket() {
 }
 
 const orderTypes = (document) => Object.entries(document.components.schemas.SyntheticOrder.discriminator.mapping)
-  .map(([type, place]) => [type, document.components.schemas[place.split("/").pop()]])
-  .filter(([type]) => type !== "simple");
+  .map(([type, place]) => [type, document.components.schemas[place.split("/").pop()]]);
 
 function Form({ document }) {
   const [, repaint] = useState(0);
@@ -78,7 +77,7 @@ function Form({ document }) {
       <select id="order-type" value=${draft.type} disabled=${isBusy || isOver} onChange=${(event) => change(() => {
         draft.type = event.target.value;
       })}>
-        <option value="">none: a plain order</option>${types.map(([name]) => html`<option key=${name} value=${name}>${name}</option>`)}
+        <option value="">none</option>${types.map(([name]) => html`<option key=${name} value=${name}>${name}</option>`)}
       </select><small class="quiet">${schema?.description ?? ""}</small></div>
     <fieldset disabled=${isBusy || isOver}><legend>The order</legend><div class="fields">
       ${base.map((field) => html`<${Field} key=${field.path} field=${field} typed=${draft.typed[field.path]} wrong=${isNamed(state.error, field)} onType=${type} />`)}
