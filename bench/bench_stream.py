@@ -85,7 +85,7 @@ class _Mapped:
         return self.instruments.get(instrument_id)
 
 
-def _instruments(count: int) -> list[Instrument]:
+def instruments_named(count: int) -> list[Instrument]:
     identities = [security("nse", "equities", f"S{number:05}") for number in range(count)]
     return [
         Instrument(
@@ -124,7 +124,7 @@ def _tick(number: int) -> Tick:
 
 async def _serve(count: int, ticks_per_second: int) -> None:
     clock = Clock()
-    instruments = _instruments(count)
+    instruments = instruments_named(count)
     mapped = _Mapped({instrument.instrument_id: instrument for instrument in instruments}, clock.today())
     catalogue = Published(CatalogueState(latest=mapped, published_today=True, reason=""))  # type: ignore[arg-type]
     book = QuoteBook(("zerodha",))
@@ -312,19 +312,19 @@ async def _silent_client(port: int, names: list[str]) -> None:
         await trio.sleep_forever()
 
 
-def _start(command: list[str]) -> "subprocess.Popen[bytes]":
+def start_service(command: list[str]) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 async def _run(case: Case, clients: int, per_client: int, seconds: float) -> dict[str, object]:
     count = per_client * clients if case.own else per_client
     command = [sys.executable, "-m", "bench.bench_stream", "--serve", str(count), str(case.ticks_per_second)]
-    process = _start(command)
+    process = start_service(command)
     assert process.stdin is not None
     assert process.stdout is not None
     try:
         port = json.loads(process.stdout.readline())["port"]
-        ids = [instrument.instrument_id for instrument in _instruments(count)]
+        ids = [instrument.instrument_id for instrument in instruments_named(count)]
         heard = _Heard()
         async with trio.open_nursery() as nursery:
             for number in range(clients):

@@ -65,6 +65,9 @@ BENCHES: Mapping[str, Bench] = {
     "start": Bench(about="from the process to the first answer", quick=("--runs", "1"), minutes=5),
     "idle": Bench(about="a service that nobody asks", minutes=2),
     "stream": Bench(about="ticks to stream clients", minutes=2),
+    "screen": Bench(
+        about="the screen in Chromium (needs the extra `browser`)", quick=("--seconds", "10", "--loads", "2"), minutes=2
+    ),
     "routes": Bench(about="a document next to other servers (needs bench/install_peers.py)", minutes=5),
     "beat": Bench(about="the documents' beat while clients read", minutes=2),
     "parents": Bench(about="500 open parents and their triggers", minutes=4),

@@ -226,3 +226,23 @@ def test_the_token_is_ended_for_every_client_after_a_second_question(screen):
     page.wait_for_selector("form.login")
     assert demo.ask("GET", "/api/session/status").status == 401
     demo.token = demo.connect()
+
+
+def test_a_page_that_cannot_be_shown_leaves_the_stops_and_the_other_pages(screen):
+    """A service of another version may answer what this page does not know."""
+    page = screen.page
+    page.route("**/api/health", lambda route: route.fulfill(json={"time": "2026-11-27T10:00:00", "brokers": {"a": {}}}))
+    page.goto(screen.address)
+    page.fill("input[name=key]", "demo-key")
+    page.fill("input[name=secret]", "demo-secret")
+    page.click("button:has-text('Connect')")
+    page.wait_for_selector("main .fault:has-text('This page cannot be shown')")
+    page.click("header button:has-text('HALT')")
+    page.wait_for_selector("#stop-word")
+    page.click("dialog button:has-text('Leave')")
+    screen.go("positions")
+    page.wait_for_selector("#positions tbody tr")
+    assert page.locator("main .fault").count() == 0
+    page.unroute("**/api/health")
+    screen.go("overview")
+    page.wait_for_selector("#available")

@@ -4,6 +4,7 @@ import { connect, forget, take, token, whenEnded } from "/dashboard/api.js";
 import { Bar } from "/dashboard/bar.js";
 import { Brokers } from "/dashboard/brokers.js";
 import { Chain } from "/dashboard/chain.js";
+import { Guarded } from "/dashboard/guarded.js";
 import { Market } from "/dashboard/market.js";
 import { Orders } from "/dashboard/orders.js";
 import { Overview } from "/dashboard/overview.js";
@@ -25,7 +26,7 @@ const place = () => {
 function App() {
   if (!token()) return html`<${Login} />`;
   const Page = PAGES[place()];
-  return html`<${Bar} page=${place()} /><main><${Page} /><p><button type="button" onClick=${leave}>Leave</button> <a href="/docs">The API</a></p></main><${Stops} />`;
+  return html`<${Bar} page=${place()} /><main><${Guarded} key=${place()} what="This page" Part=${Page} /><p><button type="button" onClick=${leave}>Leave</button> <a href="/docs">The API</a></p></main><${Stops} />`;
 }
 
 function leave() {

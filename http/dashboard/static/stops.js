@@ -5,7 +5,7 @@ import { known, changed } from "/dashboard/store.js";
 
 let shown = null; // the open dialog: {kind, plan, isSent, error, answer}
 
-export const openHalt = () => show({ kind: known.health?.halt.halted ? "RESUME" : "HALT" });
+export const openHalt = () => show({ kind: known.health?.halt?.halted ? "RESUME" : "HALT" });
 export const close = () => show(null);
 
 export async function openFlatten() {
