@@ -34,6 +34,9 @@ export function marks(part, fresh = "") {
   return part ? { class: "number old", "data-status": part.status } : { class: `number ${fresh}`, "data-status": "ok" };
 }
 
+/** Why a quote without figures has none. */
+export const noPrice = (quote) => (quote.stale_since ? `No price may be shown: the last is too old, since ${age(now() / 1000 - quote.stale_since)}.` : "No price has come yet.");
+
 /** The age of a figure that is not fresh; nothing of a fresh one. */
 export function Age({ part }) {
   if (!part) return null;

@@ -4,6 +4,7 @@ import { ask } from "/dashboard/api.js";
 import { age, instrument, money, moment, number, word } from "/dashboard/format.js";
 import { Picker } from "/dashboard/picker.js";
 import { DONE } from "/dashboard/orders.js";
+import { noPrice } from "/dashboard/freshness.js";
 import { isLive, known, now, watch } from "/dashboard/store.js";
 import { openTicket } from "/dashboard/ticket.js";
 import { added, removed, Watchlist, watched } from "/dashboard/watchlist.js";
@@ -40,17 +41,18 @@ function look(rows) {
 }
 
 function Quote({ quote }) {
-  if (!quote) return html`<p class="quiet">No quote has come yet.</p>`;
-  if (quote.stale) return html`<p class="old" id="quote">No price may be shown: the last is too old${quote.stale_since ? `, since ${age(now() / 1000 - quote.stale_since)}` : ""}.</p>`;
+  if (!quote) return null;
+  if (quote.stale) return html`<p class="old" id="quote">${noPrice(quote)}</p>`;
   const { buy, sell } = quote.depth;
-  return html`<p id="quote"><strong id="last" class=${isLive() ? "" : "old"}>${money(quote.last_price)}</strong> ${age(now() / 1000 - quote.received_at)} old
-      <button type="button" onClick=${() => openTicket({ chosen, typed: { transaction_type: "BUY" } })}>Buy</button>${" "}
-      <button type="button" onClick=${() => openTicket({ chosen, typed: { transaction_type: "SELL" } })}>Sell</button></p>
-    <div class="wide"><table><caption class="hidden">Five levels</caption>
+  const isIndex = chosen.segment?.endsWith("_indices");
+  return html`<p id="quote"><strong id="last" class=${isLive() ? "" : "old"}>${money(quote.last_price)}</strong> ${age(now() / 1000 - quote.received_at)} old${" "}
+      ${!isIndex && html`<button type="button" onClick=${() => openTicket({ chosen, typed: { transaction_type: "BUY" } })}>Buy</button>${" "}
+      <button type="button" onClick=${() => openTicket({ chosen, typed: { transaction_type: "SELL" } })}>Sell</button>`}</p>
+    ${buy.length + sell.length ? html`<div class="wide"><table><caption class="hidden">Five levels</caption>
       <thead><tr><th class="number">Orders</th><th class="number">Units</th><th class="number">Bid, ₹</th><th class="number">Ask, ₹</th><th class="number">Units</th><th class="number">Orders</th></tr></thead>
       <tbody>${[0, 1, 2, 3, 4].map((level) => html`<tr key=${level}>
         <td class="number">${number(buy[level]?.orders)}</td><td class="number">${number(buy[level]?.quantity)}</td><td class="number good">${money(buy[level]?.price)}</td>
-        <td class="number bad">${money(sell[level]?.price)}</td><td class="number">${number(sell[level]?.quantity)}</td><td class="number">${number(sell[level]?.orders)}</td></tr>`)}</tbody></table></div>`;
+        <td class="number bad">${money(sell[level]?.price)}</td><td class="number">${number(sell[level]?.quantity)}</td><td class="number">${number(sell[level]?.orders)}</td></tr>`)}</tbody></table></div>` : null}`;
 }
 
 function Chart({ row }) {

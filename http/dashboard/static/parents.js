@@ -4,6 +4,7 @@ import { ask } from "/dashboard/api.js";
 import { Ended } from "/dashboard/ended.js";
 import { age, money, number, word } from "/dashboard/format.js";
 import { marks } from "/dashboard/freshness.js";
+import { nameOf } from "/dashboard/names.js";
 import { changed, known, now, watch } from "/dashboard/store.js";
 
 const ENDED = new Set(["completed", "cancelled", "rejected", "failed", "expired"]);
@@ -35,7 +36,7 @@ function Parent({ parent }) {
   return html`
     <section class="card" id=${`parent-${id}`} aria-labelledby=${`title-${id}`}>
       <h2 id=${`title-${id}`}>${typeOf(parent)}: ${parent.state} ${!ENDED.has(parent.state) && html`<${Cancel} id=${id} />`}</h2>
-      <p class="quiet">${id}, ${age(now() / 1000 - parent.created_at)} old${parent.status_message ? `: ${parent.status_message}` : ""}</p>
+      <p><strong>${nameOf(parent.instrument_id)}</strong> <span class="quiet">${id}, ${age(now() / 1000 - parent.created_at)} old${parent.status_message ? `: ${parent.status_message}` : ""}</span></p>
       ${parent.over_filled_quantity ? html`<p class="bad">${number(parent.over_filled_quantity)} units more than ordered were filled.</p>` : null}
       <${Branch} parent=${parent} paths=${Object.keys(partsOf(parent))} above="" />
       <div class="wide"><table><thead><tr><th>Order</th><th>Broker</th><th>Side</th><th class="number">Units</th><th class="number">Price, ₹</th><th class="number">Away, ₹</th><th>State</th></tr></thead><tbody>
@@ -65,7 +66,7 @@ function Part({ parent, path, part }) {
   const isOver = ENDED.has(parent.state) || ENDED.has(part.state) || part.state === "done";
   return html`<strong>${path}</strong> ${part.part}: ${part.state}${typeof part.quantity === "number" ? `, ${number(part.filled_quantity ?? 0)} of ${number(part.quantity)} filled` : ""}
     ${typeof level === "number" && !isOver ? html`, when ${direction ?? "at"} ${money(level)}, <span data-away=${path}>${away(part.instrument_id ?? parent.instrument_id, level)}</span> away` : null}
-    ${part.status_message ? `, ${part.status_message}` : ""}
+    ${part.instrument_id && part.instrument_id !== parent.instrument_id ? `, ${nameOf(part.instrument_id)}` : ""}${part.status_message ? `, ${part.status_message}` : ""}
     ${path !== "root" && !isOver ? html`${" "}<${Cancel} id=${parent.parent_order_id} part=${path} />` : null}`;
 }
 

@@ -1,9 +1,11 @@
 // The ticket: an order of any type, from a form that the service's document describes. It asks first what would be done, and sends once.
 import { html, useEffect, useState } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
-import { money, number, word } from "/dashboard/format.js";
+import { age, money, number, word } from "/dashboard/format.js";
+import { marks, noPrice } from "/dashboard/freshness.js";
 import { Picker } from "/dashboard/picker.js";
 import { Field, fields, value } from "/dashboard/schema_form.js";
+import { known, now, watch } from "/dashboard/store.js";
 
 const NAMED = new Set(["instrument_id", "exchange", "segment", "symbol", "underlying_symbol", "expiry_date", "strike_price", "option_type", "dry_run", "synthetic"]);
 const OF_TYPE = new Set(["type"]);
@@ -73,6 +75,7 @@ function Form({ document }) {
     <${Picker} chosen=${draft.chosen} choose=${(row) => change(() => {
       draft.chosen = row;
     })} />
+    ${draft.chosen && html`<${Quote} id=${draft.chosen.instrument_id} />`}
     <div class="field"><label for="order-type">order type of the engine</label>
       <select id="order-type" value=${draft.type} disabled=${isBusy || isOver} onChange=${(event) => change(() => {
         draft.type = event.target.value;
@@ -92,6 +95,19 @@ function Form({ document }) {
     ${isOver && html`<p role="status" id="outcome" class=${state.isGood ? "good" : "bad"}>${state.told}</p>
       <p><button type="button" onClick=${() => setState({ phase: "open" })}>Another order</button></p>`}
   </form>`;
+}
+
+/** What the market is at now, to choose prices by. */
+function Quote({ id }) {
+  useEffect(() => {
+    watch([{ subscribe: "quotes", mode: "depth", instruments: [{ instrument_id: id }] }]);
+    return () => watch([]);
+  }, [id]);
+  const quote = known.quotes.get(id);
+  if (!quote) return null;
+  if (quote.stale) return html`<p class="old" id="ticket-quote">${noPrice(quote)}</p>`;
+  const { class: fresh, ...mark } = marks(null);
+  return html`<div id="ticket-quote" class=${fresh.replace("number", "")} ...${mark}>Last <strong id="last">${money(quote.last_price)}</strong>, bid ${money(quote.depth.buy[0]?.price)}, ask ${money(quote.depth.sell[0]?.price)}, ${age(now() / 1000 - quote.received_at)} old</div>`;
 }
 
 /** Whether a sentence of the service is about a field: it names the field first, or by its path. */
@@ -177,13 +193,13 @@ function Planned({ plan, body, send: sendIt }) {
   const worth = (body.quantity ?? 0) * (body.price ?? body.trigger_price ?? 0);
   const isLarge = worth >= LARGE_RUPEES;
   const costs = requests.map((one) => one.estimated_cost?.total);
-  const known = costs.filter((cost) => typeof cost === "number");
+  const sure = costs.filter((cost) => typeof cost === "number");
   return html`<section class="card" id="plan" aria-label="What would be done">
     ${(plan.warnings ?? []).map((text) => html`<p class="warn" key=${text}>${text}</p>`)}
     ${requests.map((one, index) => html`<div key=${index}><p>${word(one.broker)}: ${one.order ? describe(one.order) : word(one.part)}, charges ${typeof costs[index] === "number" ? money(costs[index]) : "not known"}</p>
       ${(one.skipped ?? []).map((skipped) => html`<p class="quiet" key=${skipped.broker}>not ${skipped.broker}: ${skipped.reason}</p>`)}</div>`)}
     ${!requests.length && html`<p>No order would be sent now.</p>`}
-    ${known.length > 1 && html`<p id="charges">Charges of ${known.length === costs.length ? "all orders" : `${known.length} of ${costs.length} orders`}: ${money(known.reduce((sum, cost) => sum + cost, 0))}</p>`}
+    ${sure.length > 1 && html`<p id="charges">Charges of ${sure.length === costs.length ? "all orders" : `${sure.length} of ${costs.length} orders`}: ${money(sure.reduce((sum, cost) => sum + cost, 0))}</p>`}
     <details><summary>All of it</summary><pre>${JSON.stringify(plan, null, 2)}</pre></details>
     ${isLarge && html`<p><label>It is worth ${money(worth)}. Type the quantity <input id="confirm-quantity" value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label></p>`}
     <p><button type="button" class="danger" id="send" disabled=${isLarge && Number(typed) !== body.quantity} onClick=${sendIt}>Send</button></p>

@@ -44,6 +44,6 @@ function Row({ row, isChosen, choose, remove }) {
     <th scope="row"><button type="button" aria-pressed=${isChosen} onClick=${() => choose(row)}>${instrument(row)}</button> <span class="quiet">${row.segment}</span></th>
     <td ...${marks(part)} data-received=${quote?.received_at}>${money(quote?.last_price)}</td>
     <td ...${marks(part, sign(quote?.change_percent))}>${number(typeof quote?.change_percent === "number" ? Math.round(quote.change_percent * 100) / 100 : null)}</td>
-    <td class="number quiet">${quote?.stale ? html`<span class="warn">stale${quote.stale_since ? `, ${age(now() / 1000 - quote.stale_since)}` : ""}</span>` : age(quote ? now() / 1000 - quote.received_at : NaN)}</td>
+    <td class="number quiet">${quote?.stale ? html`<span class="warn">${quote.stale_since ? `stale, ${age(now() / 1000 - quote.stale_since)}` : "no price yet"}</span>` : age(quote ? now() / 1000 - quote.received_at : NaN)}</td>
     <td><button type="button" onClick=${() => remove(row)}>Remove<span class="hidden"> ${instrument(row)}</span></button></td></tr>`;
 }
