@@ -246,3 +246,16 @@ def test_a_page_that_cannot_be_shown_leaves_the_stops_and_the_other_pages(screen
     page.unroute("**/api/health")
     screen.go("overview")
     page.wait_for_selector("#available")
+
+
+def test_a_search_says_what_is_wrong_and_goes_on_when_the_list_is_there(screen):
+    page, share = screen.page, screen.demo.share(9)
+    screen.open("ticket")
+    page.fill("#find", "zzzzzzzzzz")
+    page.wait_for_selector("#find-told:has-text('No instrument has these words.')")
+    refusal = {"error": "the instrument list is not there yet"}
+    page.route("**/api/instruments/find?*", lambda route: route.fulfill(status=503, json=refusal))
+    page.fill("#find", share["symbol"])
+    page.wait_for_selector(f"#find-told:has-text('{refusal['error']}')")
+    page.unroute("**/api/instruments/find?*")
+    page.wait_for_selector(f".found button:has-text('{share['symbol']}')")
