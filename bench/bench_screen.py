@@ -2,6 +2,7 @@
 
 - `load`: a demo; the page is opened with a token in an empty browser, with the processor at a quarter of its speed. Bytes on the wire; milliseconds
   until the available money is shown; the same of a page of this process without scripts, and the ratio of both.
+- `lost`: the demo is stopped in its tracks (SIGSTOP); milliseconds until the page says that the connection is lost.
 - `quotes`: a service with made-up ticks of 200 instruments, 1,000 a second, all on the watchlist. Paints a second; milliseconds from a tick to its
   figure on the screen; milliseconds from a key to the paint after it; the longest task; the heap at the beginning and the end, after a collection.
 
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
@@ -39,7 +41,8 @@ MEASURE = """async ([seconds, instruments]) => {
   location.hash = "#/market";
   const rows = () => document.querySelectorAll("#watchlist td[data-received]");
   while (rows().length < instruments.length) await new Promise((then) => setTimeout(then, 50));
-  const found = { paints: 0, updates: 0, lags: [], keys: [], longest_task: 0 };
+  const found = { paints: 0, updates: 0, keys: [], longest_task: 0 };
+  const lags = new Uint32Array(2001); // how many figures came so many milliseconds after their tick; an array of all would grow the heap
   const tasks = new PerformanceObserver((list) => list.getEntries().forEach((one) => { found.longest_task = Math.max(found.longest_task, one.duration); }));
   tasks.observe({ type: "longtask" });
   const keys = new PerformanceObserver((list) => list.getEntries().forEach((one) => one.name === "keydown" && found.keys.push(one.duration)));
@@ -54,7 +57,7 @@ MEASURE = """async ([seconds, instruments]) => {
         const id = cell.parentElement.dataset.id;
         const received = cell.dataset.received;
         if (seen.get(id) !== received) {
-          if (seen.has(id)) { found.updates += 1; found.lags.push(now - received * 1000); }
+          if (seen.has(id)) { found.updates += 1; lags[Math.min(2000, Math.max(0, Math.round(now - received * 1000)))] += 1; }
           seen.set(id, received);
         }
       }
@@ -65,7 +68,7 @@ MEASURE = """async ([seconds, instruments]) => {
   });
   tasks.disconnect();
   keys.disconnect();
-  return found;
+  return { ...found, lags: [...lags] };
 }"""
 
 
@@ -83,8 +86,8 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def demo() -> Iterator[tuple[str, str]]:
-    """Yield the address of a demo and its token."""
+def demo() -> Iterator[tuple[str, str, int]]:
+    """Yield the address of a demo, its token, and its process id."""
     import subprocess
     import urllib.request
 
@@ -111,20 +114,23 @@ def demo() -> Iterator[tuple[str, str]]:
                         raise
                     time.sleep(0.1)
             time.sleep(3.0)  # the work of the start is over
-            yield address, token
+            yield address, token, process.pid
         finally:
             process.terminate()
             process.wait()
 
 
 def load(browser: Any, loads: int) -> dict[str, object]:
-    usable, bare, received = [], [], 0
-    with demo() as (address, token):
+    usable, bare, lost, received = [], [], [], 0
+    with demo() as (address, token, pid):
         for _ in range(loads):
             seconds, received = _opened(browser, address, token)
             usable.append(seconds * 1000)
             bare.append(_bare(browser) * 1000)
+            lost.append(_lost(browser, address, token, pid))
     return {
+        "lost_ms": round(statistics.median(lost)),
+        "lost_worst_ms": round(max(lost)),
         "bytes": received,
         "usable_ms": round(statistics.median(usable)),
         "worst_ms": round(max(usable)),
@@ -154,6 +160,27 @@ def _opened(browser: Any, address: str, token: str) -> tuple[float, int]:
     received = sum(sizes)
     page.context.close()
     return milliseconds / 1000, received
+
+
+LOST = """() => new Promise((then) => {
+  const began = performance.now();
+  const look = () => (document.querySelector("#connection.bad") ? then(performance.now() - began) : requestAnimationFrame(look));
+  look();
+})"""
+
+
+def _lost(browser: Any, address: str, token: str, pid: int) -> float:
+    page = browser.new_page()
+    page.add_init_script(f"sessionStorage.setItem('onebroker-token', {json.dumps(token)})")
+    page.goto(f"{address}/")
+    page.wait_for_selector("#connection.good")
+    page.wait_for_timeout(1000)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        return float(page.evaluate(LOST))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        page.context.close()
 
 
 def _bare(browser: Any) -> float:
@@ -201,18 +228,26 @@ def quotes(browser: Any, seconds: float) -> dict[str, object]:
     finally:
         process.kill()
         process.communicate()
-    lags, keys = sorted(found["lags"]), sorted(found["keys"]) or [0]
+    keys = sorted(found["keys"]) or [0]
     return {
         "updates/s": round(found["updates"] / seconds),
         "paints/s": round(found["paints"] / seconds),
-        "lag_p50_ms": round(lags[len(lags) // 2]),
-        "lag_p99_ms": round(lags[len(lags) * 99 // 100]),
-        "lag_max_ms": round(lags[-1]),
+        **{f"lag_{name}_ms": _lag(found["lags"], share) for name, share in (("p50", 0.5), ("p99", 0.99), ("max", 1.0))},
         "key_p95_ms": round(keys[len(keys) * 95 // 100]),
         "longest_task_ms": round(found["longest_task"]),
         "heap_before_mb": round(heap, 1),
         "heap_after_mb": round(after, 1),
     }
+
+
+def _lag(lags: list[int], share: float) -> int:
+    """Return the milliseconds within which this share of the figures came; `lags` counts them by milliseconds."""
+    wanted, counted = share * sum(lags), 0
+    for milliseconds, count in enumerate(lags):
+        counted += count
+        if counted >= wanted:
+            return milliseconds
+    return len(lags)
 
 
 def _heap(session: Any) -> float:

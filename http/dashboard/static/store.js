@@ -28,6 +28,15 @@ export const known = {
 /** The service's time, milliseconds since the epoch. */
 export const now = () => Date.now() + known.ahead;
 
+let silent = null;
+
+/** The service has answered. A silence from now on is painted as soon as it counts. */
+function heard() {
+  known.answeredAt = Date.now();
+  clearTimeout(silent);
+  silent = setTimeout(changed, SILENT_MILLISECONDS);
+}
+
 /** Seconds since the service last answered anything. */
 export const silence = () => (known.answeredAt ? (Date.now() - known.answeredAt) / 1000 : Infinity);
 
@@ -129,7 +138,7 @@ function again() {
 }
 
 function take(message, mine) {
-  known.answeredAt = Date.now();
+  heard();
   if (message.type === "started") {
     if (stream !== null) known.stream.gaps += 1;
     stream = message.stream;
@@ -256,12 +265,12 @@ async function look() {
     // Answers come again after a silence: the socket may be dead without knowing it. A new one resumes, and misses nothing.
     if (known.stream.isOpen && Date.now() - known.answeredAt > 2 * SILENT_MILLISECONDS) again();
     known.health = health;
-    known.answeredAt = Date.now();
+    heard();
     // The service writes whole seconds: what is less than that is not a difference of the clocks.
     const ahead = moment(health.time) + 500 - Date.now();
     known.ahead = Math.abs(ahead) < 1500 ? 0 : ahead;
   } catch (error) {
-    if (error.status && error.status !== 401) known.answeredAt = Date.now();
+    if (error.status && error.status !== 401) heard();
   } finally {
     isLooking = false;
   }
