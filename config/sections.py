@@ -131,6 +131,8 @@ class ServiceSettings:
     """Bearer token of GET /metrics; None = only the access token opens the route."""
     calendar: Literal["exchanges", "always_open"] = "exchanges"
     """The source of the market's hours: the exchange documents, or a market that never closes (architecture 6)."""
+    transport: Literal["asks", "trio"] = "asks"
+    """The library that opens the connections to brokers. Both are judged by the same tests; trio needs nothing that is not needed anyway."""
     fast_lane: bool = True
     """Whether frequent reads are answered before the web framework sees them, with the same bytes (`http.lane`)."""
 

@@ -7,22 +7,38 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Final
+from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import trio
 
 from onebroker.brokers.requests import NotSent, OutcomeUnknown, StreamAddress, WireRequest, WireResponse
+from onebroker.brokers.transport.connections import ConnectorFor
 from onebroker.brokers.transport.egress import ANY_EGRESS, Egress, local_addresses
 from onebroker.brokers.transport.interface import FrameStream, Transport
-from onebroker.brokers.transport.rest import RestLimits, RestTransport
+from onebroker.brokers.transport.pool import RestLimits
+from onebroker.brokers.transport.rest import RestTransport
 from onebroker.brokers.transport.websocket import MOST_MESSAGE_BYTES, StreamOpener
 from onebroker.config.clock import Clock
 
 REPEAT_SECONDS: Final = 60.0
 """The same failure at the same host is logged once in this time, because reads go on while a host is away."""
 
+OpenedBy: TypeAlias = Literal["asks", "trio"]
+"""The library that opens the connections of requests."""
+
 _log = logging.getLogger("onebroker.transport")
+
+
+def connectors(opened_by: OpenedBy) -> ConnectorFor:
+    """Return what makes the connectors. The other library is not imported: it need not work any more."""
+    if opened_by == "trio":
+        from onebroker.brokers.transport.trio_connections import trio_connector
+
+        return trio_connector
+    from onebroker.brokers.transport.asks_connections import asks_connector
+
+    return asks_connector
 
 
 class _FailureLog:
@@ -100,14 +116,20 @@ async def open_transport(
     ssl_context: ssl.SSLContext | None = None,
     limits: RestLimits | None = None,
     most_message_bytes: int = MOST_MESSAGE_BYTES,
+    opened_by: OpenedBy = "asks",
 ) -> AsyncIterator[Transport]:
     """Open a transport for the length of the block; leaving the block closes everything that the transport opened.
 
-    Errors name `name` as the party that failed. `ssl_context` None = the machine's trusted authorities, names verified.
+    Errors name `name` as the party that failed. `opened_by` = what opens the connections of requests (`service.transport`). `ssl_context` None = the machine's trusted authorities, names verified.
     The sockets' tasks run in a nursery here, so an exception raised in the block leaves it in an exception group.
     """
     async with open_transports(
-        clock, {name: egress}, ssl_context=ssl_context, limits=limits, most_message_bytes=most_message_bytes
+        clock,
+        {name: egress},
+        ssl_context=ssl_context,
+        limits=limits,
+        most_message_bytes=most_message_bytes,
+        opened_by=opened_by,
     ) as transports:
         yield transports[name]
 
@@ -120,13 +142,15 @@ async def open_transports(
     ssl_context: ssl.SSLContext | None = None,
     limits: RestLimits | None = None,
     most_message_bytes: int = MOST_MESSAGE_BYTES,
+    opened_by: OpenedBy = "asks",
 ) -> AsyncIterator[Mapping[str, Transport]]:
     """Open one transport for each broker (by code), each with its own egress; otherwise like `open_transport`."""
+    connector_for = connectors(opened_by)
     context = ssl_context or ssl.create_default_context()
     async with trio.open_nursery() as nursery:
         transports = {
             name: NetworkTransport(
-                RestTransport(clock, context, limits, egress),
+                RestTransport(clock, context, connector_for, limits, egress),
                 StreamOpener(nursery, context, most_message_bytes, egress),
                 name,
                 egress,

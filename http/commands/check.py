@@ -105,7 +105,10 @@ async def _without_service(settings: Settings, wanted: Sequence[str]) -> tuple[R
         calendar = await stored_calendar(settings, directory.path)
         store, child = open_store(settings, directory.path)
         egresses = {code: service.egress for code, service in services.items()}
-        async with open_transports(clock, egresses) as transports, open_supervisor(CrashLog(clock)) as supervisor:
+        async with (
+            open_transports(clock, egresses, opened_by=settings.service.transport) as transports,
+            open_supervisor(CrashLog(clock)) as supervisor,
+        ):
             await supervisor.start(child)
 
             async def check_one(code: str) -> None:

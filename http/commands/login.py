@@ -145,7 +145,9 @@ async def _without_service(
         store, child = open_store(settings, directory.path)
         egress = service.egress
         async with (
-            open_transport(clock, name=service.broker.code, egress=egress) as transport,
+            open_transport(
+                clock, name=service.broker.code, egress=egress, opened_by=settings.service.transport
+            ) as transport,
             open_supervisor(CrashLog(clock)) as supervisor,
         ):
             await supervisor.start(child)

@@ -260,7 +260,10 @@ async def _running_tree(options: ServiceOptions, events: Events) -> AsyncIterato
         day_limits=options.day_limits,
     )
     egresses = {code: service.egress for code, service in brokers.items()}
-    async with open_transports(options.clock, egresses) as transports, trio.open_nursery() as nursery:
+    async with (
+        open_transports(options.clock, egresses, opened_by=options.settings.service.transport) as transports,
+        trio.open_nursery() as nursery,
+    ):
         nursery.start_soon(
             trio.to_thread.run_sync, import_tables
         )  # while the store starts; who needs tables waits for it

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CODE = ("config", "brokers", "actors", "http")
 
 LAYERS = "config <- brokers <- actors <- http"
-ASKS = "only onebroker.brokers.transport.rest imports asks"
+ASKS = "only onebroker.brokers.transport.asks_connections imports asks"
 REDIS = "only onebroker.actors.store imports redis"
 DUCK = "only onebroker.actors.history imports duckdb"
 PROMETHEUS = "only onebroker.http.metrics imports prometheus_client"

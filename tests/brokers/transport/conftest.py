@@ -10,8 +10,9 @@ import attrs
 import pytest
 import trio
 
-from onebroker.brokers.transport.network import open_transport
-from onebroker.brokers.transport.rest import RestLimits, RestTransport
+from onebroker.brokers.transport.network import connectors, open_transport
+from onebroker.brokers.transport.pool import RestLimits
+from onebroker.brokers.transport.rest import RestTransport
 from onebroker.config.clock import Clock
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -134,6 +135,7 @@ async def serving(*scripts: Script, tls: bool = False) -> AsyncIterator[Server]:
         number = server.connections
         server.connections += 1
         server.most_at_once = max(server.most_at_once, server.connections - server.finished)
+        server._notify()
         stream: trio.abc.Stream = socket
         if tls:
             stream = trio.SSLStream(socket, context, server_side=True, https_compatible=True)
@@ -187,9 +189,20 @@ def clock():
     return MovableClock()
 
 
+@pytest.fixture(params=["asks", "trio"])
+def opened_by(request):
+    """Each test of requests is one of both libraries that open connections."""
+    return request.param
+
+
 @pytest.fixture
-async def transport(clock, client_tls):
-    made = RestTransport(clock, client_tls, RestLimits(connections=4, order_connections=2, waiting=200))
+def connector_for(opened_by):
+    return connectors(opened_by)
+
+
+@pytest.fixture
+async def transport(clock, client_tls, connector_for):
+    made = RestTransport(clock, client_tls, connector_for, RestLimits(connections=4, order_connections=2, waiting=200))
     try:
         yield made
     finally:
@@ -197,6 +210,6 @@ async def transport(clock, client_tls):
 
 
 @pytest.fixture
-async def network(client_tls):
-    async with open_transport(Clock(), ssl_context=client_tls) as opened:
+async def network(client_tls, opened_by):
+    async with open_transport(Clock(), ssl_context=client_tls, opened_by=opened_by) as opened:
         yield opened

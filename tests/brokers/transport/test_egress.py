@@ -37,10 +37,10 @@ async def says_its_source(peer):
         (Egress(family="ipv4", source_address="127.0.0.3"), b"127.0.0.3"),
     ],
 )
-async def test_a_request_leaves_by_the_address_of_its_egress(serving, client_tls, tls, egress, source):
+async def test_a_request_leaves_by_the_address_of_its_egress(serving, client_tls, tls, egress, source, opened_by):
     async with (
         serving(says_its_source, tls=tls) as server,
-        open_transport(Clock(), egress=egress, ssl_context=client_tls) as out,
+        open_transport(Clock(), opened_by=opened_by, egress=egress, ssl_context=client_tls) as out,
     ):
         assert (await out.send(read(server.url()), SECONDS)).body == source
 
@@ -76,8 +76,11 @@ async def test_a_socket_leaves_by_the_address_of_its_egress(nursery, egress, sou
         ),
     ],
 )
-async def test_what_cannot_leave_so_is_not_sent_another_way(serving, ordinary, egress, why):
-    async with serving(ordinary) as server, open_transport(Clock(), name="another", egress=egress) as out:
+async def test_what_cannot_leave_so_is_not_sent_another_way(serving, ordinary, egress, why, opened_by):
+    async with (
+        serving(ordinary) as server,
+        open_transport(Clock(), opened_by=opened_by, name="another", egress=egress) as out,
+    ):
         with pytest.raises(NotSent) as refused:
             await out.send(read(server.url()), SECONDS)
         assert str(refused.value) == why
@@ -90,7 +93,7 @@ async def test_what_cannot_leave_so_is_not_sent_another_way(serving, ordinary, e
 @pytest.mark.parametrize(
     ("family", "reached"), [("ipv4", ["127.0.0.1"]), ("ipv6", ["::1"]), ("any", ["127.0.0.1", "::1"])]
 )
-async def test_of_a_host_with_both_families_only_the_wanted_one_is_connected_to(nursery, family, reached):
+async def test_of_a_host_with_both_families_only_the_wanted_one_is_connected_to(nursery, family, reached, opened_by):
     """`any` may use either; both answer, and which connects first is the system's choice."""
     if not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
@@ -122,7 +125,7 @@ async def test_of_a_host_with_both_families_only_the_wanted_one_is_connected_to(
     nursery.start_soon(trio.serve_listeners, answer, [*first, *second])
     trio.socket.set_custom_hostname_resolver(TwoFamilies())
     try:
-        async with open_transport(Clock(), egress=Egress(family=family)) as out:
+        async with open_transport(Clock(), opened_by=opened_by, egress=Egress(family=family)) as out:
             answered = await out.send(read(f"http://broker.test:{port}/"), SECONDS)
             assert answered.body.decode() in reached
             assert sorted(await out.local_addresses("http://broker.test/")) == reached
@@ -141,20 +144,20 @@ async def test_the_local_address_of_a_connection_is_told_without_one(serving, or
     assert server.connections == 0
 
 
-async def test_a_connection_that_fails_names_what_the_settings_bind_it_to():
+async def test_a_connection_that_fails_names_what_the_settings_bind_it_to(opened_by):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens
-        async with open_transport(Clock(), name="zerodha", egress=Egress(family="ipv4")) as out:
+        async with open_transport(Clock(), opened_by=opened_by, name="zerodha", egress=Egress(family="ipv4")) as out:
             with pytest.raises(NotSent) as refused:
                 await out.send(read(f"http://127.0.0.1:{taken.getsockname()[1]}/"), SECONDS)
     assert str(refused.value) == "zerodha: no connection (by IPv4 only)"
 
 
-async def test_what_failed_is_said_of_the_broker_and_its_host_stands_in_the_log_once(caplog):
+async def test_what_failed_is_said_of_the_broker_and_its_host_stands_in_the_log_once(caplog, opened_by):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens
         port = taken.getsockname()[1]
-        async with open_transport(Clock(), name="zerodha") as out:
+        async with open_transport(Clock(), opened_by=opened_by, name="zerodha") as out:
             with caplog.at_level(logging.WARNING, logger="onebroker.transport"):
                 for _ in range(3):
                     with pytest.raises(NotSent) as refused:

@@ -10,7 +10,8 @@ import trio.testing
 
 from onebroker.brokers.requests import BrokerError, CallKind, OutcomeUnknown, WireRequest
 from onebroker.brokers.transport.http_exchange import PIECE_BYTES
-from onebroker.brokers.transport.rest import RestLimits, RestTransport
+from onebroker.brokers.transport.pool import RestLimits
+from onebroker.brokers.transport.rest import RestTransport
 from tests.brokers.transport.requests_made import SECONDS, half_an_answer, order, read
 
 
@@ -265,12 +266,12 @@ async def test_a_body_that_ends_too_early_leaves_the_outcome_unknown_wherever_it
     assert sink.body == b"half"
 
 
-async def test_the_limit_of_a_body_holds_wherever_it_goes(serving, clock, client_tls):
+async def test_the_limit_of_a_body_holds_wherever_it_goes(serving, clock, client_tls, connector_for):
     async def script(peer):
         await peer.request()
         await peer.answer(gzip.compress(bytes(1_000_000)), headers=("Content-Encoding: gzip",))
 
-    limited = RestTransport(clock, client_tls, RestLimits(file_bytes=200_000))
+    limited = RestTransport(clock, client_tls, connector_for, RestLimits(file_bytes=200_000))
     sink = Sink()
     async with serving(script) as server:
         with pytest.raises(OutcomeUnknown, match="larger than 200000 bytes"):
@@ -290,12 +291,12 @@ async def test_an_empty_body_goes_nowhere(serving, transport):
     assert sink.body == b""
 
 
-async def test_an_answer_over_the_limit_is_refused(serving, clock, client_tls):
+async def test_an_answer_over_the_limit_is_refused(serving, clock, client_tls, connector_for):
     async def script(peer):
         await peer.request()
         await peer.answer(b"x" * 2000)
 
-    limited = RestTransport(clock, client_tls, RestLimits(answer_bytes=1999))
+    limited = RestTransport(clock, client_tls, connector_for, RestLimits(answer_bytes=1999))
     async with serving(script) as server:
         with pytest.raises(OutcomeUnknown, match="larger than 1999 bytes"):
             await limited.send(read(server.url()), SECONDS)
@@ -304,13 +305,13 @@ async def test_an_answer_over_the_limit_is_refused(serving, clock, client_tls):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CallKind if kind is not CallKind.FILE])
-async def test_only_a_file_may_be_as_large_as_a_file(serving, clock, client_tls, kind: CallKind):
+async def test_only_a_file_may_be_as_large_as_a_file(serving, clock, client_tls, connector_for, kind: CallKind):
     async def script(peer):
         for _ in range(2):
             await peer.request()
             await peer.answer(b"x" * 2000)
 
-    limited = RestTransport(clock, client_tls, RestLimits(answer_bytes=1999, file_bytes=2000))
+    limited = RestTransport(clock, client_tls, connector_for, RestLimits(answer_bytes=1999, file_bytes=2000))
     async with serving(script) as server:
         file = attrs.evolve(read(server.url()), kind=CallKind.FILE)
         assert len((await limited.send(file, SECONDS)).body) == 2000

@@ -75,8 +75,8 @@ async def test_a_tls_handshake_that_never_ends_is_not_sent(serving, transport, q
         assert len(server.requests) == 0
 
 
-async def test_a_certificate_nobody_vouches_for_is_not_sent(serving, ordinary, clock):
-    strict = RestTransport(clock, ssl.create_default_context())
+async def test_a_certificate_nobody_vouches_for_is_not_sent(serving, ordinary, clock, connector_for):
+    strict = RestTransport(clock, ssl.create_default_context(), connector_for)
     async with serving(ordinary, tls=True) as server:
         with pytest.raises(NotSent, match="TLS failed"):
             await strict.send(order(server.url()), SECONDS)

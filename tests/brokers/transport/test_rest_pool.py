@@ -7,7 +7,8 @@ import trio
 import trio.testing
 
 from onebroker.brokers.requests import NotSent, OutcomeUnknown
-from onebroker.brokers.transport.rest import RestLimits, RestTransport, _Session
+from onebroker.brokers.transport.pool import Pool, RestLimits
+from onebroker.brokers.transport.rest import RestTransport
 from tests.brokers.transport.requests_made import SECONDS, never_answers, order, read
 
 
@@ -175,9 +176,9 @@ async def test_slow_reads_do_not_hold_up_an_order(serving, transport):
 
 
 async def test_waiting_for_a_connection_is_bounded_and_a_request_refused_there_is_not_sent(
-    serving, clock, client_tls, quiet_clock
+    serving, clock, client_tls, connector_for, quiet_clock
 ):
-    narrow = RestTransport(clock, client_tls, RestLimits(connections=2, order_connections=1, waiting=1))
+    narrow = RestTransport(clock, client_tls, connector_for, RestLimits(connections=2, order_connections=1, waiting=1))
 
     async def unanswered():
         with pytest.raises(OutcomeUnknown):
@@ -264,13 +265,13 @@ async def test_a_warm_connection_is_opened_without_a_request_and_an_order_uses_i
 async def test_a_connection_is_warmed_again_before_an_order_may_not_use_it(
     serving, ordinary, transport, clock, monkeypatch
 ):
-    opened, make = [], _Session._make_connection
+    opened, make = [], Pool._open
 
-    async def counted(session, url):
-        opened.append(url)
-        return await make(session, url)
+    async def counted(pool):
+        opened.append(pool)
+        return await make(pool)
 
-    monkeypatch.setattr(_Session, "_make_connection", counted)
+    monkeypatch.setattr(Pool, "_open", counted)
     async with serving(ordinary) as server:
         for step in range(40):  # 20 s, asked twice a second
             await transport.warm(server.url(), SECONDS)
