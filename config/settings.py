@@ -3,6 +3,9 @@
 A key in the environment (`ONEBROKER_<SECTION>_<KEY>`, `ONEBROKER_BROKERS_<CODE>_<KEY>`) overrides the file. Secrets
 come from the environment or from a file that only its owner can open. The keys and second hosts of each broker are
 passed in, because this folder knows no broker. No error quotes a value.
+
+Every secret can also be in a file of its own (`config.secret_files`). For each secret the first of these counts: its variable or the variable of
+its file, its credential in $CREDENTIALS_DIRECTORY, its setting or the setting of its file.
 """
 
 import ipaddress
@@ -21,11 +24,21 @@ import msgspec
 
 from onebroker.config.converters import (
     Secret,
+    SecretUrl,
     StructureError,
     WrongValueError,
     join,
+    nearest,
     structure,
     unknown_key,
+)
+from onebroker.config.secret_files import (
+    CREDENTIALS_DIRECTORY,
+    SettingPath,
+    credential_files,
+    file_setting,
+    is_secret,
+    read_secret,
 )
 from onebroker.config.sections import (
     AlertsSettings,
@@ -86,7 +99,6 @@ SECTIONS: dict[str, type] = {
     "chain": ChainSettings,
 }
 """Section of the file -> its class; `brokers` is beside them."""
-_SECRETS = {"service": ("api_key", "api_secret", "metrics_token"), "alerts": ("to",)}
 BROKER_SECTION_FIELDS = tuple(
     field.name for field in attrs.fields(BrokerSettings) if field.name not in ("others", "credentials")
 )
@@ -116,23 +128,27 @@ def load_settings(
 
     `known_brokers` holds each broker's credential keys. `second_hosts` holds the names of the further addresses that a
     broker needs besides BROKER_ADDRESSES (such as `order_url`).
-    Raises SettingsError for an unreadable file, an unknown key, a wrong value, a secret in a file that others can read,
-    or addresses that mix the simulator with real brokers.
+    The files of secrets are read too; a relative path begins at the folder of `path`, without a file at the working directory.
+    Raises SettingsError for an unreadable file, an unknown key, a wrong value, a secret in a file that others can read, a secret that is given
+    twice in one place, or addresses that mix the simulator with real brokers.
     """
     tree = _read_file(path) if path is not None else {}
     if path is not None and (secrets := sorted(_secret_keys(tree, known_brokers))):
         _refuse_loose_file(path, secrets)
-    _overlay(tree, environ, known_brokers, second_hosts or {})
+    named = _named_files(tree, environ, known_brokers)
+    _overlay(tree, environ, known_brokers, second_hosts or {}, named)
+    secret_files = _read_secret_files(tree, named, Path() if path is None else path.parent)
     service = tree.setdefault("service", {})
     if isinstance(service, dict):
         service.setdefault("data_dir", str(_default_data_dir(environ)))
-    return build_settings(tree, known_brokers=known_brokers, second_hosts=second_hosts)
+    settings = build_settings(tree, known_brokers=known_brokers, second_hosts=second_hosts)
+    return attrs.evolve(settings, secret_files=MappingProxyType(secret_files))
 
 
 def build_settings(
     values: Mapping[str, Any], *, known_brokers: KnownBrokers, second_hosts: KnownBrokers | None = None
 ) -> Settings:
-    """Return the settings that a plain mapping holds (sections and keys as in the file). Raises SettingsError."""
+    """Return the settings that a plain mapping holds: sections and keys as in the file, without files of secrets. Raises SettingsError."""
     hosts = second_hosts or {}
     lines = [unknown_key("", name, [*SECTIONS, "brokers"]) for name in values if name not in (*SECTIONS, "brokers")]
     sections: Tree = {}
@@ -278,16 +294,21 @@ def _read_file(path: Path) -> Tree:
 
 
 def _secret_keys(tree: Tree, known_brokers: KnownBrokers) -> Iterator[str]:
-    for section, names in _SECRETS.items():
-        yield from (join(section, name) for name in names if name in _table(tree, section))
-    url = _table(tree, "redis").get("url")
-    if isinstance(url, str) and "@" in url:
-        yield "redis.url"
+    for section, name, kind in _secret_fields():
+        value = _table(tree, section).get(name)
+        if value is not None and (_plain_kind(kind) is not SecretUrl or "@" in str(value)):
+            yield join(section, name)
     brokers = _table(tree, "brokers")
     for code in brokers:
         # Every key of an unknown broker may be a secret.
         own = known_brokers.get(code, frozenset(_table(brokers, code)))
         yield from (join(f"brokers.{code}", name) for name in _table(brokers, code) if name in own)
+
+
+def _secret_fields() -> Iterator[tuple[str, str, Any]]:
+    """Yield section, name and type of each secret setting outside of the brokers."""
+    for section, cls in SECTIONS.items():
+        yield from ((section, field.name, field.type) for field in attrs.fields(cls) if is_secret(field.type))
 
 
 def _refuse_loose_file(path: Path, secrets: list[str]) -> None:
@@ -309,25 +330,131 @@ def _default_data_dir(environ: Mapping[str, str]) -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".local" / "share") / "onebroker"
 
 
+# The files of secrets
+
+
+@attrs.frozen
+class _NamedFile:
+    """A file that holds the secret of a setting."""
+
+    kind: Any
+    """The setting's type."""
+    label: str
+    """The setting, variable or credential that names the file, for sentences."""
+    file: object
+    """The path as it was given."""
+
+
+NamedFiles = dict[SettingPath, _NamedFile]
+
+
+def _named_files(tree: Tree, environ: Mapping[str, str], known_brokers: KnownBrokers) -> NamedFiles:
+    """Take the `_file` settings out of the tree, then the credentials of $CREDENTIALS_DIRECTORY, which replace settings. Raises SettingsError."""
+    named: NamedFiles = {}
+    lines: list[str] = []
+    for path, kind in _secret_settings(_table(tree, "brokers"), known_brokers).items():
+        table = _innermost(tree, path)
+        at_file = file_setting(path)
+        if at_file[-1] not in table:
+            continue
+        if path[-1] in table:
+            lines.append(_both(".".join(path), ".".join(at_file)))
+        named[path] = _NamedFile(kind, ".".join(at_file), table.pop(at_file[-1]))
+    try:
+        credentials = credential_files(environ)
+    except OSError as error:
+        raise SettingsError(f"the folder of ${CREDENTIALS_DIRECTORY} cannot be read: {error.strerror}") from None
+    codes = {name.split(".")[1] for name in credentials if name.startswith("brokers.")}
+    secrets = {".".join(path): (path, kind) for path, kind in _secret_settings(codes, known_brokers).items()}
+    for name, file in credentials.items():
+        if name in secrets:
+            path, kind = secrets[name]
+            _innermost(tree, path).pop(path[-1], None)
+            named[path] = _NamedFile(kind, f"the credential {name}", file)
+        elif name.split(".")[0] in (*SECTIONS, "brokers") and "." in name:
+            section, _, key = name.rpartition(".")
+            beside = [path[-1] for path, _ in secrets.values() if ".".join(path[:-1]) == section]
+            lines.append(f"the credential {name} is no secret setting{nearest(key, beside)}")
+    if lines:
+        raise SettingsError(*lines)
+    return named
+
+
+def _secret_settings(codes: Iterable[str], known_brokers: KnownBrokers) -> dict[SettingPath, Any]:
+    """Return place and type of each secret setting, of the brokers `codes` too."""
+    found: dict[SettingPath, Any] = {(section, name): kind for section, name, kind in _secret_fields()}
+    found.update({("brokers", code, name): str for code in codes for name in known_brokers.get(code, ())})
+    return found
+
+
+def _innermost(tree: Tree, path: SettingPath) -> Tree:
+    """Return the table that holds the setting at `path`; an empty one where the file has none."""
+    for name in path[:-1]:
+        tree = _table(tree, name)
+    return tree
+
+
+def _both(name: str, file_name: str) -> str:
+    return f"{name} and {file_name} are both given: give one of them"
+
+
+def _read_secret_files(tree: Tree, named: NamedFiles, folder: Path) -> dict[str, Path]:
+    """Write the text of each named file into the tree. Return setting -> file. Raises SettingsError."""
+    lines: list[str] = []
+    read: dict[str, Path] = {}
+    for path, given in named.items():
+        try:
+            if not isinstance(given.file, (str, Path)):
+                raise WrongValueError("must be text")
+            file = folder / Path(given.file).expanduser()
+            _put(tree, path, _from_text(read_secret(file), given.kind))
+            read[".".join(path)] = file
+        except WrongValueError as error:
+            lines.append(f"{given.label} {error}")
+    if lines:
+        raise SettingsError(*lines)
+    return read
+
+
 # The environment
 
 
-def _overlay(tree: Tree, environ: Mapping[str, str], known_brokers: KnownBrokers, second_hosts: KnownBrokers) -> None:
-    """Write the ONEBROKER_ variables into the tree, each as a plain value of its field's kind.
+def _overlay(
+    tree: Tree,
+    environ: Mapping[str, str],
+    known_brokers: KnownBrokers,
+    second_hosts: KnownBrokers,
+    named: NamedFiles,
+) -> None:
+    """Write the ONEBROKER_ variables into the tree, each as a plain value of its field's kind, and those that name files of secrets into `named`.
 
     An empty variable counts as not set, because `NAME=${NAME:-}` in a unit or compose file leaves an empty variable
     behind.
     """
     lines: list[str] = []
     given = sorted(name for name in environ if name.startswith(ENVIRONMENT_PREFIX))
-    kinds = _variable_kinds(_named_brokers(given, known_brokers), known_brokers, second_hosts)
+    codes = _named_brokers(given, known_brokers)
+    kinds = _variable_kinds(codes, known_brokers, second_hosts)
+    secrets = _secret_settings(codes, known_brokers)
+    of_files = {_variable(file_setting(path)): path for path in secrets}
     for name in given:
+        if name in of_files:
+            path = of_files[name]
+            if environ[name] and environ.get(_variable(path)):
+                lines.append(_both(_variable(path), name))
+            elif environ[name]:
+                _innermost(tree, path).pop(path[-1], None)
+                named[path] = _NamedFile(secrets[path], name, environ[name])
+            continue
         if name not in kinds:
-            lines.append(unknown_key("", name, _variable_kinds(known_brokers, known_brokers, second_hosts)))
+            every_secret = _secret_settings(known_brokers, known_brokers)
+            files = [_variable(file_setting(path)) for path in every_secret]
+            lines.append(unknown_key("", name, [*_variable_kinds(known_brokers, known_brokers, second_hosts), *files]))
             continue
         path, kind = kinds[name]
         if not environ[name]:
             continue
+        named.pop(path, None)
         try:
             _put(tree, path, _from_text(environ[name], kind))
         except WrongValueError as error:
@@ -357,7 +484,11 @@ def _variable_kinds(
                 kinds["brokers", code, field.name] = field.type
         for name in known_brokers[code] | second_hosts.get(code, frozenset()):
             kinds["brokers", code, name] = str
-    return {ENVIRONMENT_PREFIX + "_".join(path).upper(): (path, kind) for path, kind in kinds.items()}
+    return {_variable(path): (path, kind) for path, kind in kinds.items()}
+
+
+def _variable(path: SettingPath) -> str:
+    return ENVIRONMENT_PREFIX + "_".join(path).upper()
 
 
 def _put(tree: Tree, path: tuple[str, ...], value: object) -> None:
@@ -371,9 +502,7 @@ def _put(tree: Tree, path: tuple[str, ...], value: object) -> None:
 
 def _from_text(text: str, kind: Any) -> object:
     """Turn an environment text into the plain value that the file would hold; tables are written as JSON."""
-    kind = (
-        next((inner for inner in get_args(kind) if inner is not NoneType), kind) if NoneType in get_args(kind) else kind
-    )
+    kind = _plain_kind(kind)
     if kind in (int, float):
         return _number(text, kind)
     if kind is bool:
@@ -385,6 +514,12 @@ def _from_text(text: str, kind: Any) -> object:
     if get_origin(kind) is tuple or (kind is RecordedInstruments and text not in ("held", "all")):
         return [part.strip() for part in text.split(",") if part.strip()]
     return text
+
+
+def _plain_kind(kind: Any) -> Any:
+    """Return the type without `| None`."""
+    inner = get_args(kind)
+    return next((part for part in inner if part is not NoneType), kind) if NoneType in inner else kind
 
 
 def _number(text: str, kind: type) -> object:

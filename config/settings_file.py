@@ -18,6 +18,7 @@ import attrs
 import msgspec
 
 from onebroker.config import sections
+from onebroker.config.secret_files import SUFFIX, is_secret
 from onebroker.config.sections import BrokerSettings, RecordedInstruments, Settings
 from onebroker.config.settings import BROKER_SECTION_FIELDS, SECTIONS, KnownBrokers
 
@@ -30,6 +31,7 @@ _HEAD = """\
 # To change a setting, remove the "# " in front of it. "not set" means that there is no value without yours.
 # A variable of the environment comes before this file: ONEBROKER_<SECTION>_<KEY>, ONEBROKER_BROKERS_<CODE>_<KEY>.
 # This file holds secrets, so only its owner may read it (chmod 600).
+# A secret can also be in a file of its own: <name>_file = "/path" holds its path. A relative path begins at the folder of this file.
 # `onebroker config check` says whether the file can be used.
 """
 
@@ -57,6 +59,12 @@ def _settings(kind: type, given: Mapping[str, str]) -> Iterator[str]:
             yield f"{field.name} = {_toml(given[field.name])}\n"
         else:
             yield f"# {_line(field)}\n"
+        if is_secret(field.type):
+            yield _file_line(field.name)
+
+
+def _file_line(name: str) -> str:
+    return f"# {name}{SUFFIX}: path, not set\n"
 
 
 def _explained(kind: Any, field: "attrs.Attribute[Any]", name: str = "", depth: int = 0) -> Iterator[str]:
@@ -130,7 +138,9 @@ def _brokers(known_brokers: KnownBrokers, second_hosts: KnownBrokers) -> Iterato
     yield "\n# Brokers. The service uses the brokers whose section is here. docs/brokers.md says where to get the keys.\n"
     for code, keys in known_brokers.items():
         yield f"\n# [brokers.{code}]\n"
-        yield from (f"# {name}: text, not set\n" for name in sorted(keys))
+        for name in sorted(keys):
+            yield f"# {name}: text, not set\n"
+            yield _file_line(name)
         if code == BROKER_EXAMPLE:
             yield "#   The settings below are those of every broker.\n"
             for name in BROKER_SECTION_FIELDS:

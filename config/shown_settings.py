@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import time
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import attrs
 
-from onebroker.config.converters import Secret
+from onebroker.config.converters import Secret, SecretUrl
+from onebroker.config.secret_files import SUFFIX
 from onebroker.config.sections import Credentials, RecordedInstruments, Settings
 
 HIDDEN = "***"
@@ -15,23 +17,46 @@ HIDDEN = "***"
 def shown_settings(settings: Settings) -> tuple[tuple[str, str], ...]:
     """Return (name, text) of each setting that differs from its default, such as ("service.port", "8001").
 
-    A secret and a broker's key are `***`. An address is shown without user, password and query. A setting without a default is always shown.
+    A secret and a broker's key are `***`; the file from which it was read is shown as `<name>_file`. An address is shown without user, password
+    and query. A setting without a default is always shown.
     """
-    pairs = list(_section("", settings))
-    return tuple((name, text) for name, text in pairs)
+    return tuple(
+        pair
+        for name, text in _section("", attrs.evolve(settings, secret_files={}))
+        for pair in ((name, text), *_file_shown(name, settings.secret_files))
+    )
+
+
+def _file_shown(name: str, secret_files: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+    if name in secret_files:
+        yield f"{name}{SUFFIX}", str(secret_files[name])
 
 
 def secret_texts(settings: Settings) -> tuple[str, ...]:
     """Return every secret text of the settings, for code that must leave them out of a text. Never show them."""
-    service = settings.service
-    found = [secret.reveal() for secret in (service.api_key, service.api_secret, service.metrics_token) if secret]
-    found += [url.reveal() for url in settings.alerts.to]
-    for broker in settings.brokers.values():
-        found += broker.credentials.values()
-    if settings.redis.url is not None:
-        parts = urlsplit(settings.redis.url)
-        found += [part for part in (parts.password, parts.query) if part]
-    return tuple(text for text in found if text)
+    return tuple(text for text in _secret_texts(settings) if text)
+
+
+def _secret_texts(value: object) -> Iterator[str]:
+    match value:
+        case SecretUrl():
+            parts = urlsplit(value.reveal())
+            yield from (parts.password or "", parts.query)
+        case Secret():
+            yield value.reveal()
+        case Credentials():
+            yield from value.values()
+        case Mapping():
+            for inner in value.values():
+                yield from _secret_texts(inner)
+        case tuple():
+            for inner in value:
+                yield from _secret_texts(inner)
+        case _ if attrs.has(type(value)):
+            for field in attrs.fields(type(value)):  # type: ignore[arg-type]
+                yield from _secret_texts(getattr(value, field.name))
+        case _:
+            pass
 
 
 def _section(path: str, section: attrs.AttrsInstance) -> Iterator[tuple[str, str]]:
@@ -59,6 +84,8 @@ def _value(path: str, value: object) -> Iterator[tuple[str, str]]:
 
 def _text(value: object) -> str:
     match value:
+        case SecretUrl():
+            return _address(value.reveal()) if "://" in value.reveal() else HIDDEN
         case Secret():
             return HIDDEN
         case RecordedInstruments():

@@ -82,7 +82,7 @@ def settings_to_serve(config: Path | None, registry: Registry) -> tuple[Settings
 def _refuse_unusable(settings: Settings) -> None:
     """Raise what `serve` raises for a store or TLS files that cannot be used: StoreRefused, NoServerBinary, ListenError."""
     if settings.redis.url is not None:
-        read_address(settings.redis.url)
+        read_address(settings.redis.url.reveal())
     else:
         binary = settings.redis.redis_server
         find_server_binary(None if binary is None else str(binary))
@@ -101,6 +101,8 @@ def _facts(settings: Settings) -> Sequence[str]:
         f"  data         {settings.service.data_dir}",
         f"  brokers      {', '.join(codes) or 'no broker is set: docs/brokers.md lists the settings of each broker'}",
     ]
+    if settings.secret_files:
+        lines.append(f"  secret files {', '.join(settings.secret_files)}")
     if by_person:
         lines.append(f"  by a person  {', '.join(by_person)} (onebroker login CODE)")
     no_key = "no: service.api_key and service.api_secret are not set, so no client can connect"

@@ -314,7 +314,7 @@ def open_store(settings: Settings, data_dir: Path) -> tuple[RedisStore, Child]:
     """Return the store and the child that runs it. The store is an external server given by URL, or our own server in
     the data directory."""
     if settings.redis.url is not None:
-        store, server = RedisStore(read_address(settings.redis.url)), None
+        store, server = RedisStore(read_address(settings.redis.url.reveal())), None
     else:
         configured = settings.redis.redis_server
         server = EmbeddedServer(data_dir, find_server_binary(str(configured) if configured is not None else None))

@@ -73,7 +73,10 @@ def test_a_new_file_holds_every_setting_with_its_meaning(folder):
             assert settings_file.meanings(kind)[name], f"{section}.{name} has no meaning below its field"
     for code, keys in registry_words()["known_brokers"].items():
         assert f"# [brokers.{code}]" in text
-        assert all(f"# {key}: text, not set" in text for key in keys)
+        assert all(f"# {key}: text, not set\n# {key}_file: path, not set\n" in text for key in keys)
+    for name in ("api_key", "api_secret", "metrics_token", "url", "to"):
+        assert f"\n# {name}_file: path, not set\n" in text
+    assert "port_file" not in text
 
 
 def test_the_defaults_of_a_new_file_are_those_of_the_service(folder):
@@ -163,3 +166,35 @@ def test_what_is_shown_differs_from_the_defaults_and_holds_no_secret(folder, cap
         said = capsys.readouterr().out
         assert "service.port" in said
         assert [secret for secret in SECRETS if secret in said] == []
+
+
+def test_secrets_from_files_are_checked_and_shown_by_their_files(folder, capsys):
+    keys = folder / "keys"
+    keys.mkdir()
+    for name, text in (("secret", "secret-of-the-api"), ("pin", "pin-4711")):
+        (keys / name).write_text(f"{text}\n")
+        (keys / name).chmod(0o600)
+    file = folder / "onebroker.toml"
+    file.write_text(
+        """[service]
+api_key = "key-of-the-api"
+api_secret_file = "keys/secret"
+[brokers.dhan]
+client_id = "1000000001"
+pin_file = "keys/pin"
+totp_secret = "totp-of-dhan"
+"""
+    )
+    file.chmod(0o600)
+    assert main(["config", "check", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "  API key      yes\n" in said
+    assert "  secret files service.api_secret, brokers.dhan.pin\n" in said
+    assert main(["config", "show", "--config", str(file)]) == 0
+    said += capsys.readouterr().out
+    assert f"service.api_secret = ***\nservice.api_secret_file = {keys}/secret\n" in said
+    assert f"brokers.dhan.pin_file = {keys}/pin\n" in said
+    assert [secret for secret in SECRETS if secret in said] == []
+    (keys / "secret").chmod(0o644)
+    assert main(["config", "check", str(file)]) == 2
+    assert capsys.readouterr().err.startswith("service.api_secret_file names a file that others can open (mode 0644)")
