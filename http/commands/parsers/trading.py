@@ -1,4 +1,4 @@
-"""Parsers of the commands about the running service: `login`, `check`, `status`, `orders`, `token`, `halt`, `resume`, `flatten`,
+"""Parsers of the commands about the running service: `login`, `check`, `status`, `alive`, `orders`, `token`, `halt`, `resume`, `flatten`,
 `audit`."""
 
 import argparse
@@ -20,6 +20,7 @@ def add_parsers(commands: "Commands[argparse.ArgumentParser]") -> None:
     _add_login(commands)
     _add_check(commands)
     _add_status(commands)
+    _add_alive(commands)
     _add_orders(commands)
     _add_token(commands)
     _add_halt(commands)
@@ -85,6 +86,24 @@ def _add_status(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
     parser.add_argument("--watch", action="store_true", help="show it anew each second until Ctrl-C")
     add_service(parser)
+
+
+def _add_alive(commands: "Commands[argparse.ArgumentParser]") -> None:
+    parser = add_command(
+        commands,
+        "alive",
+        summary="ask whether the running service answers, for health checks of containers",
+        about="""Ask GET /health of the service that the settings describe, over the network. It knows nothing of brokers and orders: `onebroker
+        status` does.
+
+        Exit code 0 when the service answers, 4 when it does not.""",
+        example="onebroker alive --config onebroker.toml",
+        runs="alive:run",
+    )
+    add_config(parser)
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, metavar="N", help="how long the service may take (default: 5)"
+    )
 
 
 def _add_orders(commands: "Commands[argparse.ArgumentParser]") -> None:
