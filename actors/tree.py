@@ -46,7 +46,7 @@ from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState
 from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.health.problem_book import ProblemBook
-from onebroker.actors.health.service_problems import alerts_not_taken
+from onebroker.actors.health.service_problems import alerts_not_taken, values_locked
 from onebroker.actors.health.sources import Watched, problem_sources
 from onebroker.actors.health.watch import HealthWatch
 from onebroker.actors.history.actor import HistoryActor
@@ -99,6 +99,7 @@ from onebroker.actors.sessions.slices import DocumentMessage
 from onebroker.actors.store.durable import Durable, Halt
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import RESOURCES, Resource
+from onebroker.actors.store.sealing import Seal
 from onebroker.actors.token.actor import TokenActor
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken
@@ -134,6 +135,8 @@ class TreeInputs:
     """Broker code -> the transport for its calls and sockets."""
     store: Store
     durable: Durable
+    seal: Seal = attrs.field(factory=Seal)
+    """Encrypts what the stores hold of logins and of the access token; without keys it is stored plain."""
     data_dir: Path
     owner: str
     """The random id kept in the data directory."""
@@ -298,6 +301,7 @@ class _Planting:
             gate=TradingGate(known=False),
         )
         self._problems = ProblemBook(tuple(problem_sources(self._watched())), inputs.clock, inputs.events)
+        self._problems.add(lambda: values_locked(inputs.seal.locked))
         self._problems.add(lambda: alerts_not_taken(self._alerts.value.stuck(inputs.clock.epoch())))
 
     def children(self) -> Iterator[Child]:
@@ -405,6 +409,7 @@ class _Planting:
             self._token_box,
             store=inputs.store,
             durable=inputs.durable,
+            seal=inputs.seal,
             clock=inputs.clock,
             token_seconds=inputs.settings.service.token_seconds,
             published=self._token,
@@ -511,6 +516,7 @@ class _Planting:
         context = SessionContext(
             transport=inputs.transports[code],
             store=inputs.store,
+            seal=inputs.seal,
             clock=inputs.clock,
             calendar=inputs.calendar,
             budget=service.budget,

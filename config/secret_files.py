@@ -42,15 +42,15 @@ def read_secret(file: Path) -> str:
             forbidden = 0o077 if found.st_uid == os.geteuid() else 0o037
             if found.st_mode & forbidden:
                 mode = stat.S_IMODE(found.st_mode)
-                raise WrongValueError(f"names a file that others can open (mode {mode:04o}): run chmod 600 on the file")
+                raise WrongValueError(f"can be opened by others (mode {mode:04o}): run chmod 600 on the file")
             text = opened.read().decode("utf-8")
     except OSError as error:
-        raise WrongValueError(f"names a file that cannot be read: {error.strerror}") from None
+        raise WrongValueError(f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise WrongValueError("names a file that is not UTF-8 text") from None
+        raise WrongValueError("is not UTF-8 text") from None
     text = text.removesuffix("\n").removesuffix("\r")
     if not text:
-        raise WrongValueError("names a file that is empty")
+        raise WrongValueError("is empty")
     return text
 
 

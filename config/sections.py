@@ -5,6 +5,7 @@ This module says what may be set; `config.settings` reads it from file and envir
 repr shows a secret.
 """
 
+import base64
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping
@@ -455,6 +456,38 @@ class ChainSettings:
     """Interest a year, as a fraction (0.065 = 6.5 %), for implied volatilities and greeks of option chains. 0 = forward prices are not discounted."""
 
 
+def _fernet_keys(_: object, field: "attrs.Attribute[Any]", value: Secret | None) -> None:
+    if value is not None and not all(map(_is_fernet_key, key_lines(value.reveal()) or ("",))):
+        raise WrongFieldError(field.name, "must be keys, one a line, as `onebroker config key` writes them")
+
+
+def _is_fernet_key(text: str) -> bool:
+    try:
+        return len(base64.b64decode(text, altchars=b"-_", validate=True)) == 32
+    except ValueError:
+        return False
+
+
+def key_lines(text: str) -> tuple[str, ...]:
+    """Return the keys of a key file, in order. Empty lines and lines that begin with # are comments."""
+    lines = (line.strip() for line in text.splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+@attrs.frozen(kw_only=True)
+class SecretsSettings:
+    """Encryption of the secrets that the service stores (`docs/operations/secrets.md`)."""
+
+    key: Secret | None = attrs.field(default=None, validator=_fernet_keys)
+    """Keys that encrypt stored logins and the access token, one a line: the first encrypts, all decrypt. None = they are stored as they are. Give it as
+    key_file, outside of data_dir."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys, the newest first; empty = nothing is encrypted."""
+        return () if self.key is None else key_lines(self.key.reveal())
+
+
 @attrs.frozen(kw_only=True)
 class Settings:
     service: ServiceSettings
@@ -467,5 +500,6 @@ class Settings:
     audit: AuditSettings = AuditSettings()
     alerts: AlertsSettings = AlertsSettings()
     chain: ChainSettings = ChainSettings()
+    secrets: SecretsSettings = SecretsSettings()
     secret_files: Mapping[str, Path] = attrs.field(factory=dict)
     """Name of a setting, such as `service.api_secret` -> the file from which its secret was read."""

@@ -54,6 +54,7 @@ from onebroker.config.sections import (
     RateRow,
     RecordedInstruments,
     RedisSettings,
+    SecretsSettings,
     ServiceSettings,
     Settings,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "RecordedInstruments",
     "RedisSettings",
     "SECTIONS",
+    "SecretsSettings",
     "KnownBrokers",
     "ServiceSettings",
     "Settings",
@@ -97,6 +99,7 @@ SECTIONS: dict[str, type] = {
     "audit": AuditSettings,
     "alerts": AlertsSettings,
     "chain": ChainSettings,
+    "secrets": SecretsSettings,
 }
 """Section of the file -> its class; `brokers` is beside them."""
 BROKER_SECTION_FIELDS = tuple(
@@ -135,6 +138,7 @@ def load_settings(
     tree = _read_file(path) if path is not None else {}
     if path is not None and (secrets := sorted(_secret_keys(tree, known_brokers))):
         _refuse_loose_file(path, secrets)
+    key_in_file = "key" in _table(tree, "secrets")
     named = _named_files(tree, environ, known_brokers)
     _overlay(tree, environ, known_brokers, second_hosts or {}, named)
     secret_files = _read_secret_files(tree, named, Path() if path is None else path.parent)
@@ -142,7 +146,18 @@ def load_settings(
     if isinstance(service, dict):
         service.setdefault("data_dir", str(_default_data_dir(environ)))
     settings = build_settings(tree, known_brokers=known_brokers, second_hosts=second_hosts)
+    _refuse_key_beside_data(settings, secret_files.get("secrets.key", path if key_in_file else None))
     return attrs.evolve(settings, secret_files=MappingProxyType(secret_files))
+
+
+def _refuse_key_beside_data(settings: Settings, holder: Path | None) -> None:
+    """Refuse keys in a file of the data directory: who copies the directory would have what opens it. `holder`: the file with the keys."""
+    if settings.secrets.key is None or holder is None:
+        return
+    if holder.resolve().is_relative_to(settings.service.data_dir.resolve()):
+        raise SettingsError(
+            "secrets.key is in a file of service.data_dir, beside the values that it encrypts: move it to another folder"
+        )
 
 
 def build_settings(
@@ -403,14 +418,17 @@ def _read_secret_files(tree: Tree, named: NamedFiles, folder: Path) -> dict[str,
     lines: list[str] = []
     read: dict[str, Path] = {}
     for path, given in named.items():
+        if not isinstance(given.file, (str, Path)):
+            lines.append(f"{given.label} must be text")
+            continue
+        file = folder / Path(given.file).expanduser()
         try:
-            if not isinstance(given.file, (str, Path)):
-                raise WrongValueError("must be text")
-            file = folder / Path(given.file).expanduser()
-            _put(tree, path, _from_text(read_secret(file), given.kind))
-            read[".".join(path)] = file
+            text = read_secret(file)
         except WrongValueError as error:
-            lines.append(f"{given.label} {error}")
+            lines.append(f"{given.label} names a file that {error}")
+        else:
+            _put(tree, path, _from_text(text, given.kind))
+            read[".".join(path)] = file
     if lines:
         raise SettingsError(*lines)
     return read

@@ -27,6 +27,11 @@ class ProblemKind(StrEnum):
     """The store does not answer.
 
     Do: look at the store's process, its disk and its log."""
+    SECRETS = "secrets"
+    """A broker's login or the access token is stored encrypted, and no key of the settings opens it. It counts as not there. A login that the
+    service makes by itself is not stored then.
+
+    Subject: the name of the stored value. Do: give the key file of before (docs/operations/secrets.md)."""
     DISK = "disk"
     """The disk of the data directory has less free than `history.disk_reserve_mb`, or ticks were not recorded in the last minute.
 

@@ -9,9 +9,12 @@ from onebroker.actors.clock_doubt import clock_doubt
 from onebroker.actors.health.problem import Problem, ProblemKind
 from onebroker.actors.history.disk_room import Room
 from onebroker.actors.kernel.supervisor import CrashRecord
+from onebroker.actors.store.sealing import ADVICE
 from onebroker.config.charges.load import age_warning
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
+
+_GIVE_UP = "`onebroker login CODE --other-account` for a login, a connect for the access token"
 
 CRASH_SECONDS = 600.0
 """A crash is a problem for so long after the last crash of the same part."""
@@ -46,6 +49,17 @@ def crashes_lately(crashes: Iterable[CrashRecord], now: float) -> Iterator[Probl
                 what=f"the part `{crash.actor}` has crashed {times} since the start, last with {crash.error}",
                 do="read the log; if it comes again, report the error with the lines of the log",
             )
+
+
+def values_locked(locked: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield the stored secrets that cannot be decrypted. `locked`: name of the value -> why."""
+    for name, why in locked.items():
+        yield Problem(
+            kind=ProblemKind.SECRETS,
+            subject=name,
+            what=f"{name} is stored encrypted, and {why}: it counts as not there",
+            do=f"{ADVICE}; or give it up: {_GIVE_UP}",
+        )
 
 
 def store_away(reachable: bool) -> Iterator[Problem]:

@@ -58,6 +58,7 @@ from onebroker.actors.sessions.watch_list import WatchList
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.actors.store.keys import RESOURCES, Resource
+from onebroker.actors.store.sealing import Seal
 from onebroker.brokers.broker import Access, Broker, OrderAnswer
 from onebroker.brokers.codec.contained import contained
 from onebroker.brokers.events import BrokerEvent, Ticks
@@ -89,6 +90,8 @@ class SessionContext:
 
     transport: Transport
     store: Store
+    seal: Seal = attrs.field(factory=Seal)
+    """Encrypts the stored login; without keys it is stored plain."""
     clock: Clock
     calendar: Calendar
     budget: Callable[[], Budget]
@@ -133,6 +136,7 @@ class SessionActor:
             access=access,
             caller=self._caller,
             store=context.store,
+            seal=context.seal,
             clock=context.clock,
             on_change=self._login_changed,
             events=context.events,

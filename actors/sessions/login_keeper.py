@@ -19,8 +19,10 @@ from onebroker.actors.sessions.counted_calls import LOGIN_PRIORITY, Caller
 from onebroker.actors.sessions.login_events import LoginEvents
 from onebroker.actors.sessions.session_counts import SessionCounts
 from onebroker.actors.sessions.session_view import LoginState
+from onebroker.actors.sessions.stored_logins import StoredLogins, refuse_other_account
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
+from onebroker.actors.store.sealing import Seal
 from onebroker.brokers.broker import Access, Broker, Login, LoginKind
 from onebroker.brokers.codec.contained import contained
 from onebroker.brokers.codec.totp import PERIOD_SECONDS
@@ -59,35 +61,6 @@ class Proof(StrEnum):
     """The broker gave no clear answer, so nothing is known about the login."""
 
 
-def encode_login(login: Login) -> bytes:
-    return msgspec.json.encode(attrs.asdict(login))
-
-
-def decode_login(body: bytes) -> Login | None:
-    """Return the stored login, or None when it cannot be read as one."""
-    try:
-        fields = msgspec.json.decode(body, type=dict[str, object])
-        return Login(
-            tokens=msgspec.convert(fields["tokens"], dict[str, str]),
-            user_id=msgspec.convert(fields["user_id"], str),
-            logged_in_at=msgspec.convert(fields["logged_in_at"], float),
-            expires_at=msgspec.convert(fields["expires_at"], float),
-            profile=msgspec.convert(fields.get("profile", {}), dict[str, object]),
-        )
-    except (msgspec.MsgspecError, KeyError):
-        return None
-
-
-def refuse_other_account(code: str, known: Login | None, login: Login) -> None:
-    """Raise ValueError when `login` belongs to another account than the last login, even if the last login has ended. Any page that
-    reaches the port of `login --listen` first can hand in a code of its own account, and orders would go to that account."""
-    if known is not None and known.user_id and login.user_id.strip().upper() != known.user_id.strip().upper():
-        raise ValueError(
-            f"this login is of account {login.user_id}, and {code} was logged in to as {known.user_id}: nothing was changed; "
-            f"if that is meant, log in with onebroker login {code} --other-account"
-        )
-
-
 def _growing_delays() -> Iterator[float]:
     delay = FIRST_RETRY_SECONDS
     while True:
@@ -105,6 +78,7 @@ class LoginKeeper:
         access: Access,
         caller: Caller,
         store: Store,
+        seal: Seal,
         clock: Clock,
         on_change: OnChange,
         events: Events,
@@ -115,6 +89,7 @@ class LoginKeeper:
         self._bare = access
         self._caller = caller
         self._store = store
+        self._logins = StoredLogins(store, seal)
         self._clock = clock
         self._on_change = on_change
         self._told = LoginEvents(broker, clock, events, counts)
@@ -166,8 +141,8 @@ class LoginKeeper:
         login = await self._caller.drive(flow, CALL_SECONDS, priority=LOGIN_PRIORITY)
         if self._broker.login_kind is LoginKind.ASSISTED and not other_account:
             live = None if self._live is None else self._live.login
-            refuse_other_account(self._broker.code, live or await self._load(), login)
-        await self._keep(login)
+            refuse_other_account(self._broker.code, live or await self._last(), login)
+        await self._keep(login, asked_for=True)
         self._offered = login
         self._wake()
         return login
@@ -379,15 +354,24 @@ class LoginKeeper:
 
     async def _load(self) -> Login | None:
         try:
-            body = await self._store.get(keys.broker_login(self._broker.code))
+            return await self._logins.read(self._broker.code)
         except StoreError:
             return None
-        return decode_login(body) if body is not None else None
 
-    async def _keep(self, login: Login) -> None:
-        """Store a login before it is used, so that a kill right after cannot lose it. If the store is away, the write is queued."""
+    async def _last(self) -> Login | None:
+        try:
+            return await self._logins.last(self._broker.code)
+        except StoreError:
+            return None
+
+    async def _keep(self, login: Login, *, asked_for: bool = False) -> None:
+        """Store a login before it is used, so that a kill right after cannot lose it. If the store is away, the write is queued.
+
+        A login that nobody asked for does not take the place of a stored login that cannot be opened: it lives as long as the process."""
         self._morning_trouble = None
-        op = Set(keys.broker_login(self._broker.code), encode_login(login))
+        if self._logins.is_locked(self._broker.code) and not asked_for:
+            return
+        op = self._logins.written(self._broker.code, login)
         try:
             await self._store.write(op)
         except StoreError:

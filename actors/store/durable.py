@@ -328,6 +328,7 @@ class SqliteDurable:
         try:
             _write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")  # a replaced token leaves no trace in the file
             self._migrate(connection)
         except BaseException:
             connection.close()

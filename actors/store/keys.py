@@ -2,8 +2,8 @@
 
 | Key | Owner | Content | Life |
 |---|---|---|---|
-| session:token | token actor | JSON {token, last_login, expires_at} | until replaced |
-| broker:login:<code> | session actor | JSON Login | until replaced |
+| session:token | token actor | JSON {token, last_login, expires_at}, sealed (`sealing`) | until replaced |
+| broker:login:<code> | session actor | JSON Login, sealed (`sealing`) | until replaced |
 | broker:profile:<code> | session actor | JSON, the broker's own profile body | until replaced |
 | broker:rows:<code>:<resource> | session actor | hash: row id -> JSON row; `:received_at`, `:status` | until replaced |
 | broker:acknowledged:<code> | session actor | hash: order id -> JSON of what was accepted and is not shown yet | until replaced |

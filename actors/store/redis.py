@@ -121,6 +121,12 @@ class RedisStore:
         entries = answer if isinstance(answer, list) else []
         return [(number.decode(), _fields(fields)) for number, fields in reversed(entries)]
 
+    async def drop_overwritten(self) -> None:
+        """Let the server write its append-only file anew, without the values that were overwritten. Returns when the server has begun.
+
+        Raises StoreError, also when the server does not allow it."""
+        await self._reads.ask(("BGREWRITEAOF",))
+
     async def commit(
         self, *ops: Op, fence: Fence | None = None, absent: str | None = None, count: str | None = None
     ) -> None:

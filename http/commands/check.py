@@ -30,11 +30,10 @@ from onebroker.actors.sessions.check import (
     timed,
 )
 from onebroker.actors.sessions.counted_calls import Caller
-from onebroker.actors.sessions.login_keeper import decode_login, encode_login, why_refused
-from onebroker.actors.store import keys
+from onebroker.actors.sessions.login_keeper import why_refused
+from onebroker.actors.sessions.stored_logins import StoredLogins
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.durable import SqliteDurable
-from onebroker.actors.store.interface import Set, Store
 from onebroker.brokers.broker import Access, LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BrokerError
@@ -49,7 +48,7 @@ from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
 from onebroker.http.commands.screen import Block, Table, write, write_json
-from onebroker.http.commands.service_process import DURABLE_FILE, document_calendar, open_store
+from onebroker.http.commands.service_process import DURABLE_FILE, document_calendar, open_store, seal_of
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SOME_FAILED = 1
@@ -104,6 +103,7 @@ async def _without_service(settings: Settings, wanted: Sequence[str]) -> tuple[R
     with DataDirectory(settings.service.data_dir) as directory:
         calendar = await stored_calendar(settings, directory.path)
         store, child = open_store(settings, directory.path)
+        logins = StoredLogins(store, seal_of(settings))
         egresses = {code: service.egress for code, service in services.items()}
         async with (
             open_transports(clock, egresses, opened_by=settings.service.transport) as transports,
@@ -112,7 +112,7 @@ async def _without_service(settings: Settings, wanted: Sequence[str]) -> tuple[R
             await supervisor.start(child)
 
             async def check_one(code: str) -> None:
-                results[code] = await _try_out(services[code], transports[code], store, clock, calendar)
+                results[code] = await _try_out(services[code], transports[code], logins, clock, calendar)
 
             async with trio.open_nursery() as nursery:
                 for code in results:
@@ -133,7 +133,7 @@ async def stored_calendar(settings: Settings, data_dir: Path) -> Calendar:
 
 
 async def _try_out(
-    service: InService, transport: Transport, store: Store, clock: Clock, calendar: Calendar
+    service: InService, transport: Transport, logins: StoredLogins, clock: Clock, calendar: Calendar
 ) -> list[Step]:
     caller = Caller(transport, BudgetGate(service.budget(), clock, most_waiting=MOST_WAITING), clock)
     context = CheckContext(broker=service.broker, caller=caller, transport=transport, clock=clock)
@@ -141,7 +141,7 @@ async def _try_out(
 
     async def log_in() -> str:
         nonlocal access
-        access = await _logged_in(service, caller, store, clock)
+        access = await _logged_in(service, caller, logins, clock)
         return access.login.user_id if access.login is not None else ""
 
     address = await check_address(context, service.access)
@@ -155,15 +155,14 @@ async def _try_out(
     return [*address, login, *reads, instruments, await check_stream(context, access, share, market_open=market_open)]
 
 
-async def _logged_in(service: InService, caller: Caller, store: Store, clock: Clock) -> Access:
+async def _logged_in(service: InService, caller: Caller, logins: StoredLogins, clock: Clock) -> Access:
     """Return the access with the stored login while it is valid. Otherwise log in again, where the broker logs in by
     itself.
 
     Raises BrokerError, ValueError.
     """
     code = service.broker.code
-    body = await store.get(keys.broker_login(code))
-    stored = decode_login(body) if body is not None else None
+    stored = await logins.read(code)
     if stored is not None and stored.expires_at > clock.epoch():
         return attrs.evolve(service.access, login=stored)
     if service.broker.login_kind is not LoginKind.UNATTENDED:
@@ -172,7 +171,8 @@ async def _logged_in(service: InService, caller: Caller, store: Store, clock: Cl
         login = await caller.drive(service.broker.login.log_in(service.access, "", clock.now()), LOGIN_SECONDS)
     except (BrokerError, ValueError) as error:
         raise BrokerError(why_refused(error)) from error
-    await store.write(Set(keys.broker_login(code), encode_login(login)))
+    if not logins.is_locked(code):
+        await logins.store.write(logins.written(code, login))
     return attrs.evolve(service.access, login=login)
 
 

@@ -1,4 +1,5 @@
-"""`onebroker config init|check|show`: writes a settings file, reads it as `serve` does, shows what differs from the defaults.
+"""`onebroker config init|check|show|key`: writes a settings file, reads it as `serve` does, shows what differs from the defaults, makes a key
+file.
 
 Exit code 0 when it is done, 2 for settings with which `serve` would not start or a file that is there already, 4 for TLS files that
 cannot be used, as for `serve`.
@@ -11,15 +12,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from onebroker.actors.alerts.start import alert_inputs
 from onebroker.actors.sessions.brokers_in_service import require_credentials
 from onebroker.actors.store.embedded import find_server_binary
+from onebroker.actors.store.sealing import new_key
 from onebroker.actors.store.server_address import read_address
 from onebroker.brokers.broker import LoginKind, Registry
 from onebroker.brokers.registry import build_registry
 from onebroker.config.charges.load import load_charges
 from onebroker.config.charges.rows import Charges
+from onebroker.config.converters import WrongValueError
 from onebroker.config.network_exposure import exposures
+from onebroker.config.secret_files import read_secret
 from onebroker.config.settings import Settings, SettingsError
 from onebroker.config.settings_file import settings_file
 from onebroker.config.shown_settings import shown_settings
@@ -60,6 +66,42 @@ def _create(path: Path, text: str) -> None:
         raise CommandFailed(f"{path} cannot be written: {error.strerror}", WRONG_USE) from None
     with os.fdopen(handle, "w", encoding="utf-8") as opened:
         opened.write(text)
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def run_key(parsed: argparse.Namespace) -> int:
+    path: Path = parsed.path
+    key = f"{new_key()}\n"
+    if parsed.add:
+        _replace(path, key)
+        write(sys.stdout, [f"{path} has a new first key; the service uses it after its next start"])
+    else:
+        _create(path, key)
+        write(
+            sys.stdout,
+            [
+                f"{path} is written; only you can read it",
+                f"next: keep a copy in a safe place, and set [secrets] key_file = {msgspec.json.encode(str(path)).decode()}",
+            ],
+        )
+    return DONE
+
+
+def _replace(path: Path, key: str) -> None:
+    """Put a key in front of those of a key file, which keeps its owner and its mode. Raises CommandFailed, and leaves the file then."""
+    try:
+        keys = key + read_secret(path) + "\n"
+        before = path.stat()
+        beside = path.with_name(f".{path.name}.new")
+        _create(beside, keys)
+        os.chown(beside, before.st_uid, before.st_gid)
+        beside.chmod(before.st_mode & 0o777)
+        beside.replace(path)
+    except WrongValueError as error:
+        raise CommandFailed(f"{path} {error}", WRONG_USE) from None
+    except OSError as error:
+        raise CommandFailed(f"{path} cannot be changed: {error.strerror}", WRONG_USE) from None
 
 
 def run_check(parsed: argparse.Namespace) -> int:
@@ -101,6 +143,8 @@ def _facts(settings: Settings) -> Sequence[str]:
         f"  data         {settings.service.data_dir}",
         f"  brokers      {', '.join(codes) or 'no broker is set: docs/brokers.md lists the settings of each broker'}",
     ]
+    stored = "encrypted" if settings.secrets.keys else "not encrypted (docs/operations/secrets.md)"
+    lines.append(f"  logins       stored {stored}")
     if settings.secret_files:
         lines.append(f"  secret files {', '.join(settings.secret_files)}")
     if by_person:

@@ -14,10 +14,9 @@ import trio
 from onebroker.actors.kernel.supervisor import CrashLog, open_supervisor
 from onebroker.actors.sessions.brokers_in_service import InService, brokers_in_service
 from onebroker.actors.sessions.counted_calls import Caller
-from onebroker.actors.sessions.login_keeper import decode_login, encode_login, refuse_other_account
-from onebroker.actors.store import keys
+from onebroker.actors.sessions.stored_logins import StoredLogins, refuse_other_account
 from onebroker.actors.store.data_directory import DataDirectory
-from onebroker.actors.store.interface import Set, StoreError
+from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BrokerError
@@ -28,7 +27,7 @@ from onebroker.config.settings import Settings
 from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
-from onebroker.http.commands.service_process import open_store
+from onebroker.http.commands.service_process import open_store, seal_of
 from onebroker.http.commands.start_facts import NO_FILE
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
 from onebroker.http.login_windows import carries, new_state
@@ -156,10 +155,10 @@ async def _without_service(
                 flow = service.broker.login.log_in(service.access, redirect, clock.now())
                 login = await caller.drive(flow, CALL_SECONDS)
                 code = service.broker.code
+                logins = StoredLogins(store, seal_of(settings))
                 if service.broker.login_kind is LoginKind.ASSISTED and not other_account:
-                    body = await store.get(keys.broker_login(code))
-                    refuse_other_account(code, None if body is None else decode_login(body), login)
-                await store.write(Set(keys.broker_login(code), encode_login(login)))
+                    refuse_other_account(code, await logins.last(code), login)
+                await store.write(logins.written(code, login))
             except (BrokerError, ValueError, StoreError) as error:
                 raise CommandFailed(str(error), NOTHING_REACHABLE) from error
             return shown_login(login)

@@ -27,6 +27,7 @@ from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
+from onebroker.actors.store.sealing import Seal
 from onebroker.actors.store.server_address import read_address
 from onebroker.actors.tree import Tree, TreeInputs, open_tree
 from onebroker.brokers.broker import Registry
@@ -150,7 +151,8 @@ async def _run(options: ServiceOptions, events: Events, metrics: Metrics, audit:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_wait_for_signal, shutdown, listening, nursery.cancel_scope)
         nursery.start_soon(warn_of_old_charges, options.charges, options.clock)
-        async with _running_tree(options, events) as (tree, store), trio.open_nursery() as serving:
+        seal = seal_of(options.settings)
+        async with _running_tree(options, seal, events) as (tree, store), trio.open_nursery() as serving:
             live = await start_live(tree, options.clock, store, options.settings.chain)
             tree.problems.add(lambda: connection_problems(connections))
             tree.problems.add(lambda: audit_problems(audit.figures()))
@@ -208,6 +210,7 @@ async def _run(options: ServiceOptions, events: Events, metrics: Metrics, audit:
             serving.start_soon(flush_held, refused_clients.log, connections.no_room)
             serving.start_soon(tell_calendar_ends, tree.calendar, options.clock, events)
             serving.start_soon(_tell_start, options, tree, addresses[0], store, events)
+            serving.start_soon(_drop_plain, tree, store, seal)
             if options.on_ready is not None:
                 serving.start_soon(options.on_ready, addresses[0], tree)
         nursery.cancel_scope.cancel()
@@ -223,6 +226,20 @@ async def _tell_start(options: ServiceOptions, tree: Tree, address: str, store: 
         event = started(tree, address, options.settings.service, store.durability)
         events.tell(event)
         options.on_start(event, address, tree)
+
+
+async def _drop_plain(tree: Tree, store: RedisStore, seal: Seal) -> None:
+    """Once the stored logins were read, remove the texts of those that were stored before there was a key from the store's files."""
+    await wait_for_stored_logins(tree)
+    if not seal.found_plain:
+        return
+    try:
+        await store.drop_overwritten()
+        _log.info("logins or the access token were stored in plain text: they are encrypted now")
+    except StoreError as error:
+        _log.warning(
+            "the files of Redis may still hold logins in plain text, because it did not write them anew: %s", error
+        )
 
 
 async def warn_of_old_charges(charges: Charges, clock: Clock) -> None:
@@ -246,7 +263,7 @@ async def _wait_for_signal(shutdown: trio.Event, listening: trio.Event, everythi
 
 
 @asynccontextmanager
-async def _running_tree(options: ServiceOptions, events: Events) -> AsyncIterator[tuple[Tree, RedisStore]]:
+async def _running_tree(options: ServiceOptions, seal: Seal, events: Events) -> AsyncIterator[tuple[Tree, RedisStore]]:
     settings, data_dir = options.settings, options.data_directory.path
     store, store_child = open_store(settings, data_dir)
     documented = document_calendar(settings)
@@ -278,6 +295,7 @@ async def _running_tree(options: ServiceOptions, events: Events) -> AsyncIterato
             transports=transports,
             store=store,
             durable=SqliteDurable(data_dir / DURABLE_FILE),
+            seal=seal,
             history=history,
             record_ticks=True,
             data_dir=data_dir,
@@ -308,6 +326,11 @@ async def _check_server(store: RedisStore) -> None:
         await store.check()
     except StoreError as error:
         raise StoreError(f"Redis could not be reached: {error}") from error
+
+
+def seal_of(settings: Settings) -> Seal:
+    """Return the encryption of stored secrets that the settings ask for."""
+    return Seal(settings.secrets.keys)
 
 
 def open_store(settings: Settings, data_dir: Path) -> tuple[RedisStore, Child]:

@@ -21,13 +21,15 @@ import msgspec
 import trio
 
 from onebroker.actors.store.durable import MIGRATIONS
+from onebroker.actors.store.sealing import Seal, SealLocked
+from onebroker.actors.token.actor import DURABLE_TOKEN
 from onebroker.config.clock import Clock
 from onebroker.config.settings import Settings
 from onebroker.config.shown_settings import HIDDEN, secret_texts, shown_settings
 from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
 from onebroker.http.commands.screen import write
-from onebroker.http.commands.service_process import DURABLE_FILE
+from onebroker.http.commands.service_process import DURABLE_FILE, seal_of
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 from onebroker.http.control.reading_commands import HEALTH
 
@@ -48,7 +50,7 @@ def run(parsed: argparse.Namespace) -> int:
         "store.txt": _durable_version(data_dir / DURABLE_FILE),
         "files.txt": _sizes(data_dir),
     }
-    secrets = [*secret_texts(settings), *_access_token(data_dir / DURABLE_FILE)]
+    secrets = [*secret_texts(settings), *_access_token(data_dir / DURABLE_FILE, seal_of(settings))]
     _pack(parsed.file, {name: without(secrets, text) for name, text in parts.items()})
     write(sys.stdout, [f"{parsed.file} is written: {', '.join(parts)}", "read it before you send it"])
     return DONE
@@ -111,12 +113,13 @@ def _durable_version(file: Path) -> str:
     return f"{file.name}: version {version}; {known}\n"
 
 
-def _access_token(file: Path) -> list[str]:
-    """Return the access token, so that it can be left out; nothing where there is none."""
+def _access_token(file: Path, seal: Seal) -> list[str]:
+    """Return the access token, so that it can be left out; nothing where there is none, or where no key opens it."""
     try:
         with closing(_open(file)) as connection:
-            return [row[0] for row in connection.execute("SELECT token FROM access_token") if row[0]]
-    except sqlite3.Error:  # there is no store, or it has never been written
+            stored = [row[0] for row in connection.execute("SELECT token FROM access_token") if row[0]]
+            return [seal.open(DURABLE_TOKEN, token.encode()).decode() for token in stored]
+    except (sqlite3.Error, SealLocked):  # there is no store, or it has never been written
         return []
 
 

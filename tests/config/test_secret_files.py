@@ -15,12 +15,14 @@ from tests.support.every_case import every_case
 
 KNOWN = {"alpha": frozenset({"api_key", "api_secret"}), "beta": frozenset({"client_id", "pin", "totp_secret"})}
 HIDDEN = "hunter2-hunter2"
+FERNET_KEY = "hunter2hunter2hunter2hunter2hunter2hunter2h="
 RECEIVERS = ("tgram://hunter2/1", "json://127.0.0.1:1/hunter2,x")
 
 SECRETS = {
     ("service", "api_key"): "s.service.api_key.reveal()",
     ("service", "api_secret"): "s.service.api_secret.reveal()",
     ("service", "metrics_token"): "s.service.metrics_token.reveal()",
+    ("secrets", "key"): "s.secrets.key.reveal()",
     ("redis", "url"): "s.redis.url.reveal()",
     ("brokers", "alpha", "api_secret"): "s.brokers['alpha'].credentials['api_secret']",
     ("brokers", "beta", "pin"): "s.brokers['beta'].credentials['pin']",
@@ -80,19 +82,20 @@ def test_the_cases_below_name_every_secret_setting_of_the_sections() -> None:
 def test_a_secret_is_read_from_its_file_by_setting_by_variable_and_by_credential(
     tmp_path: Path, place: tuple[str, ...]
 ) -> None:
-    file = secret(tmp_path, f"{HIDDEN}\n")
+    text = FERNET_KEY if place == ("secrets", "key") else HIDDEN
+    file = secret(tmp_path, f"{text}\n")
     by_setting = load(toml(tmp_path, line((*place[:-1], place[-1] + "_file"), file)))
     by_variable = load(None, {variable(place) + "_FILE": str(file)})
     folder = tmp_path / ".".join(place)
     folder.mkdir()
-    credential = secret(folder, HIDDEN, ".".join(place))
+    credential = secret(folder, text, ".".join(place))
     by_credential = load(None, {"CREDENTIALS_DIRECTORY": str(folder)})
-    assert [value_of(found, place) for found in (by_setting, by_variable, by_credential)] == [HIDDEN] * 3
+    assert [value_of(found, place) for found in (by_setting, by_variable, by_credential)] == [text] * 3
     name = ".".join(place)
     assert dict(by_setting.secret_files) == dict(by_variable.secret_files) == {name: file}
     assert dict(by_credential.secret_files) == {name: credential}
     assert dict(shown_settings(by_setting))[f"{name}_file"] == str(file)
-    assert HIDDEN not in f"{shown_settings(by_setting)} {by_setting!r}"
+    assert "hunter2" not in f"{shown_settings(by_setting)} {by_setting!r}"
 
 
 def test_a_list_of_receivers_is_read_from_a_file_one_a_line(tmp_path: Path) -> None:
@@ -196,9 +199,9 @@ def test_an_empty_variable_of_a_file_counts_as_not_set(tmp_path: Path) -> None:
         (None, 0o600, "names a file that cannot be read: No such file or directory"),
         ("", 0o600, "names a file that is empty"),
         ("\n", 0o600, "names a file that is empty"),
-        (HIDDEN, 0o644, "names a file that others can open (mode 0644): run chmod 600 on the file"),
-        (HIDDEN, 0o640, "names a file that others can open (mode 0640): run chmod 600 on the file"),
-        (HIDDEN, 0o602, "names a file that others can open (mode 0602): run chmod 600 on the file"),
+        (HIDDEN, 0o644, "names a file that can be opened by others (mode 0644): run chmod 600 on the file"),
+        (HIDDEN, 0o640, "names a file that can be opened by others (mode 0640): run chmod 600 on the file"),
+        (HIDDEN, 0o602, "names a file that can be opened by others (mode 0602): run chmod 600 on the file"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_by_the_name_of_its_setting(
@@ -233,7 +236,7 @@ def test_a_folder_a_number_and_bytes_are_no_files_of_a_secret(tmp_path: Path) ->
 def test_a_group_may_read_a_file_of_another_owner_only(tmp_path: Path, monkeypatch: Any) -> None:
     """systemd gives credentials to a user by an access list, whose mask stands at the place of the group's rights."""
     file = secret(tmp_path, mode=0o440)
-    assert "others can open (mode 0440)" in refused(toml(tmp_path, f"[service]\napi_key_file = '{file}'\n"))
+    assert "can be opened by others (mode 0440)" in refused(toml(tmp_path, f"[service]\napi_key_file = '{file}'\n"))
     own = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     assert read_secret(file) == HIDDEN
@@ -278,3 +281,41 @@ def test_a_file_with_the_names_of_secret_files_only_may_be_open_to_all(tmp_path:
     path = toml(tmp_path, f"[service]\napi_key_file = '{secret(tmp_path)}'\n")
     path.chmod(0o644)
     assert value_of(load(path), ("service", "api_key")) == HIDDEN
+
+
+# --- the keys that encrypt what is stored -------------------------------------------------------------------------------
+
+
+@every_case(
+    ("text", "keys"),
+    [
+        (FERNET_KEY, (FERNET_KEY,)),
+        (f"# of today\n{FERNET_KEY}\n\n  {FERNET_KEY.swapcase()}\n", (FERNET_KEY, FERNET_KEY.swapcase())),
+    ],
+)
+def test_a_key_file_holds_keys_one_a_line_the_newest_first(tmp_path: Path, text: str, keys: tuple[str, ...]) -> None:
+    file = secret(tmp_path, text)
+    assert load(None, {"ONEBROKER_SECRETS_KEY_FILE": str(file)}).secrets.keys == keys
+    assert load(None).secrets.keys == ()
+
+
+@every_case("text", [HIDDEN, "# nothing", FERNET_KEY[:-4], f"{FERNET_KEY}\n{HIDDEN}", FERNET_KEY.replace("h", "!")])
+def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, text: str) -> None:
+    said = refused(None, {"ONEBROKER_SECRETS_KEY_FILE": str(secret(tmp_path, text))})
+    assert said == "secrets.key must be keys, one a line, as `onebroker config key` writes them"
+
+
+def test_a_key_in_the_data_directory_is_refused(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    (data / "inner").mkdir(parents=True)
+    inside, outside = secret(data / "inner", FERNET_KEY), secret(tmp_path, FERNET_KEY)
+    (tmp_path / "link").symlink_to(data)
+    sentence = (
+        "secrets.key is in a file of service.data_dir, beside the values that it encrypts: move it to another folder"
+    )
+    base = {"ONEBROKER_SERVICE_DATA_DIR": str(data)}
+    for file in (inside, tmp_path / "link" / "inner" / "secret", data / ".." / "data" / "inner" / "secret"):
+        assert refused(None, {**base, "ONEBROKER_SECRETS_KEY_FILE": str(file)}) == sentence
+    assert refused(toml(data, f"[secrets]\nkey = '{FERNET_KEY}'\n"), base) == sentence
+    assert load(None, {**base, "ONEBROKER_SECRETS_KEY_FILE": str(outside)}).secrets.keys == (FERNET_KEY,)
+    assert load(toml(data, f"[secrets]\nkey_file = '{outside}'\n"), base).secrets.keys == (FERNET_KEY,)

@@ -22,6 +22,7 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, Supervisor, open_supervisor
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.actors.store.memory import MemoryStore
+from onebroker.actors.store.sealing import Seal
 from onebroker.actors.token.actor import TokenActor
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken
@@ -111,6 +112,7 @@ async def house() -> AsyncIterator[House]:
             mailbox,
             store=store,
             durable=durable,
+            seal=Seal(),
             clock=clock,
             token_seconds=settings.token_seconds,
             published=published,

@@ -1,4 +1,4 @@
-"""Parsers of `config init|check|show`, of `alerts test` and of `completion`."""
+"""Parsers of `config init|check|show|key`, of `alerts test` and of `completion`."""
 
 import argparse
 from pathlib import Path
@@ -12,9 +12,9 @@ def add_parsers(commands: "Commands[argparse.ArgumentParser]") -> None:
     verbs = add_group(
         commands,
         "config",
-        summary="write, check and show the settings",
-        about="Write a settings file with every setting explained, check a settings file without starting the service, or show what differs from "
-        "the defaults.",
+        summary="write, check and show the settings; make a key file",
+        about="Write a settings file with every setting explained, check a settings file without starting the service, show what differs from the "
+        "defaults, or make a key file.",
         example="onebroker config init onebroker.toml",
     )
     _add_verbs(verbs)
@@ -74,6 +74,18 @@ def _add_verbs(verbs: "Commands[argparse.ArgumentParser]") -> None:
     )
     add_config(show)
     add_json(show, "print the settings as a JSON object")
+    key = add_command(
+        verbs,
+        "key",
+        summary="write a new key file, which encrypts stored logins",
+        about="Write a file with a new key that only its owner can read (mode 0600). With [secrets] key_file the service encrypts the logins and the "
+        "access token that it stores. An existing file is not changed, unless --add puts a new key in front of its keys: the new key encrypts, and all "
+        "keys decrypt.",
+        example="onebroker config key new.key",
+        runs="config:run_key",
+    )
+    key.add_argument("path", type=Path, metavar="FILE", help="the file to write, outside of the data directory")
+    key.add_argument("--add", action="store_true", help="put a new key in front of the keys of an existing file")
 
 
 def _add_path(parser: argparse.ArgumentParser, what: str) -> None:

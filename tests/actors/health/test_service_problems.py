@@ -15,6 +15,7 @@ from onebroker.actors.health.service_problems import (
     crashes_lately,
     disk_short,
     store_away,
+    values_locked,
 )
 from onebroker.actors.history.disk_room import MEGABYTE, Room
 from onebroker.actors.kernel.supervisor import CrashRecord
@@ -66,3 +67,13 @@ def test_clocks_that_differ_and_old_charges() -> None:
     charges = built_in_charges()
     assert list(charges_old(charges, charges.checked)) == []
     assert kinds(list(charges_old(charges, charges.checked + timedelta(days=400)))) == [("charges", "")]
+
+
+def test_a_stored_secret_without_its_key_is_named_with_what_to_do() -> None:
+    found = list(values_locked({"broker:login:dhan": "there is no key in the settings"}))
+    assert kinds(found) == [("secrets", "broker:login:dhan")]
+    assert found[0].what == (
+        "broker:login:dhan is stored encrypted, and there is no key in the settings: it counts as not there"
+    )
+    assert "secrets.key_file" in found[0].do
+    assert list(values_locked({})) == []

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import attrs
 import pytest
 
-from onebroker.actors.sessions.login_keeper import encode_login
 from onebroker.actors.sessions.messages import AskRoom, SendOrder, Watch
+from onebroker.actors.sessions.stored_logins import encode_login
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.broker import OrderTicket

@@ -5,9 +5,9 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.sessions.login_keeper import decode_login, encode_login, refuse_other_account
 from onebroker.actors.sessions.messages import ExchangeRedirect, FetchQuotes, LoginNeeded, LoginStored
 from onebroker.actors.sessions.session_view import LoginState
+from onebroker.actors.sessions.stored_logins import decode_login, encode_login, refuse_other_account
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.broker import Login

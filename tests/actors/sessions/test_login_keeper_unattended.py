@@ -12,7 +12,10 @@ from onebroker.actors.kernel.events import Events
 from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.login_keeper import LoginKeeper
 from onebroker.actors.sessions.session_view import LoginState
+from onebroker.actors.sessions.stored_logins import StoredLogins
+from onebroker.actors.store.keys import broker_login
 from onebroker.actors.store.memory import MemoryStore
+from onebroker.actors.store.sealing import Seal, new_key
 from onebroker.brokers.broker import Access, Endpoints, Login, LoginKind, Windows
 from onebroker.brokers.requests import BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 from onebroker.brokers.transport.budget import Budget, Moment
@@ -73,19 +76,29 @@ class Answering:
         return WireResponse(status=200)
 
 
-def make_keeper(nursery, *, call_windows=UNLIMITED, before=(), **codec_options):
+def make_keeper(
+    nursery,
+    *,
+    call_windows=UNLIMITED,
+    before=(),
+    seal=None,
+    store=None,
+    login_kind=LoginKind.UNATTENDED,
+    **codec_options,
+):
     """`before` are the priorities of the reads that its budget has let through just now."""
     clock = Clock.following_trio(START)
-    codec, store, shown, heard = Codec(clock, **codec_options), MemoryStore(clock), [], []
+    codec, store, shown, heard = Codec(clock, **codec_options), store or MemoryStore(clock), [], []
     budget = Budget(UNLIMITED, call_windows)
     for priority in before:
         budget.take(CallKind.READ, priority, Moment.of(clock))
     gate = BudgetGate(budget, clock, most_waiting=10)
     kept = LoginKeeper(
-        broker=SimpleNamespace(code="b", login=codec, login_kind=LoginKind.UNATTENDED),
+        broker=SimpleNamespace(code="b", login=codec, login_kind=login_kind),
         access=Access(endpoints=ENDPOINTS, credentials={}, login=None),
         caller=Caller(Answering(), gate, clock),
         store=store,
+        seal=seal or Seal(),
         clock=clock,
         on_change=lambda state, access, trouble: shown.append((state, trouble)),
         events=Events(heard.append),
@@ -305,3 +318,67 @@ async def test_a_morning_without_a_new_login_is_told_while_the_old_login_lives(n
     assert [type(event) for event in kept.heard] == [LoginDone, LoginRefused]
     await trio.sleep(8 * 3600)
     assert [type(event) for event in kept.heard[2:]] == [LoginNeeded]
+
+
+# --- the stored login is encrypted ---------------------------------------------------------------------------------------
+
+KEY, OTHER_KEY = new_key(), new_key()
+
+
+async def stored_with(key, clock):
+    """A store with a living login of the broker, sealed with `key`."""
+    store, now = MemoryStore(clock), clock.epoch()
+    login = Login(tokens={"t": "of before"}, user_id="U", logged_in_at=now, expires_at=now + 80_000.0)
+    await store.write(StoredLogins(store, Seal([key])).written("b", login))
+    return store
+
+
+async def test_a_login_that_its_key_opens_is_used(nursery, autojump_clock):
+    store = await stored_with(KEY, Clock.following_trio(START))
+    made = make_keeper(nursery, seal=Seal([OTHER_KEY, KEY]), store=store)
+    with trio.fail_after(5):
+        access = await made.keeper.wait_live()
+    assert access.login.tokens == {"t": "of before"}
+    assert made.codec.logins == []
+    await trio.testing.wait_all_tasks_blocked()
+    assert Seal([OTHER_KEY]).open("", await store.get(broker_login("b"))), "it is written anew with the first key"
+
+
+@pytest.mark.parametrize("keys", [(), (OTHER_KEY,)], ids=["no key", "another key"])
+async def test_a_login_that_no_key_opens_is_kept_and_the_new_one_lives_in_memory(nursery, autojump_clock, keys):
+    store = await stored_with(KEY, Clock.following_trio(START))
+    before, seal = await store.get(broker_login("b")), Seal(keys)
+    made = make_keeper(nursery, seal=seal, store=store)
+    with trio.fail_after(5):
+        access = await made.keeper.wait_live()
+    assert access.login.tokens == {"t": "token1"}
+    assert list(seal.locked) == [broker_login("b")]
+    await trio.sleep(3 * 86_400)  # new logins of the mornings too
+    assert len(made.codec.logins) > 3
+    assert await store.get(broker_login("b")) == before
+
+
+async def test_a_person_who_asks_for_a_login_gives_the_locked_one_up(nursery, autojump_clock):
+    store = await stored_with(KEY, Clock.following_trio(START))
+    seal = Seal([OTHER_KEY])
+    made = make_keeper(nursery, seal=seal, store=store)
+    with trio.fail_after(5):
+        await made.keeper.wait_live()
+    login = await made.keeper.exchange("")
+    assert seal.locked == {}
+    assert await StoredLogins(store, Seal([OTHER_KEY])).read("b") == login
+
+
+async def test_an_assisted_login_over_a_locked_one_must_be_meant(nursery, autojump_clock):
+    """Its account is not known, so a stranger's code could take its place."""
+    store = await stored_with(KEY, Clock.following_trio(START))
+    before, seal = await store.get(broker_login("b")), Seal([OTHER_KEY])
+    made = make_keeper(nursery, seal=seal, store=store, login_kind=LoginKind.ASSISTED)
+    await trio.testing.wait_all_tasks_blocked()
+    assert made.shown[-1][0] is LoginState.NEEDED
+    with pytest.raises(ValueError, match="is encrypted and cannot be opened"):
+        await made.keeper.exchange("https://a.example/?code=1")
+    assert await store.get(broker_login("b")) == before
+    login = await made.keeper.exchange("https://a.example/?code=1", other_account=True)
+    assert await StoredLogins(store, Seal([OTHER_KEY])).read("b") == login
+    assert seal.locked == {}

@@ -19,6 +19,7 @@ from onebroker.actors.store.durable import AccessToken, Durable, DurableError, M
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.actors.store.keys import SESSION_TOKEN
 from onebroker.actors.store.memory import MemoryStore
+from onebroker.actors.store.sealing import Seal
 from onebroker.actors.token.actor import FAST_COPY_SECONDS, TokenActor, random_token
 from onebroker.actors.token.messages import Connect, Disconnect, TokenMessage
 from onebroker.actors.token.state import HeldToken, refuse_reason
@@ -77,6 +78,7 @@ async def running(
             mailbox,
             store=store,
             durable=durable,
+            seal=Seal(),
             clock=clock,
             token_seconds=token_seconds,
             published=published,

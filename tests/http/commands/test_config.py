@@ -197,4 +197,49 @@ totp_secret = "totp-of-dhan"
     assert [secret for secret in SECRETS if secret in said] == []
     (keys / "secret").chmod(0o644)
     assert main(["config", "check", str(file)]) == 2
-    assert capsys.readouterr().err.startswith("service.api_secret_file names a file that others can open (mode 0644)")
+    assert capsys.readouterr().err.startswith(
+        "service.api_secret_file names a file that can be opened by others (mode 0644)"
+    )
+
+
+def test_a_key_file_is_its_owners_alone_and_can_be_used(folder, capsys):
+    file = folder / "one.key"
+    assert main(["config", "key", str(file)]) == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    key = file.read_text().strip()
+    assert key not in capsys.readouterr().out
+    settings_text = folder / "onebroker.toml"
+    settings_text.write_text('[secrets]\nkey_file = "one.key"\n')
+    assert load(settings_text).secrets.keys == (key,)
+    assert main(["config", "check"]) == 0
+    assert "  logins       stored encrypted\n" in capsys.readouterr().out
+    assert main(["config", "key", str(file)]) == 2
+    assert capsys.readouterr().err == f"{file} is there already and was not changed\n"
+    assert file.read_text().strip() == key
+
+
+def test_a_new_key_is_put_in_front_and_the_file_stays_its_owners(folder, capsys):
+    file = folder / "one.key"
+    assert main(["config", "key", str(file)]) == 0
+    file.write_text(f"# of 2026\n{file.read_text()}")
+    file.chmod(0o400)
+    before = file.read_text()
+    assert main(["config", "key", "--add", str(file)]) == 0
+    first, _, rest = file.read_text().partition("\n")
+    assert rest == before
+    assert len(first) == 44
+    assert first not in before
+    assert stat.S_IMODE(file.stat().st_mode) == 0o400
+    assert [found.name for found in folder.iterdir()] == ["one.key"]
+    assert first not in capsys.readouterr().out
+
+
+def test_no_key_is_added_to_a_file_that_is_not_there_or_is_open(folder, capsys):
+    file = folder / "one.key"
+    assert main(["config", "key", "--add", str(file)]) == 2
+    assert capsys.readouterr().err == f"{file} cannot be read: No such file or directory\n"
+    file.write_text("x")
+    file.chmod(0o644)
+    assert main(["config", "key", "--add", str(file)]) == 2
+    assert "can be opened by others (mode 0644)" in capsys.readouterr().err
+    assert file.read_text() == "x"

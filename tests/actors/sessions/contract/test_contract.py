@@ -71,6 +71,9 @@ async def test_login_and_reads(at, slices, autojump_clock):
         with at.proves("the profile is kept"):
             body = await at.day.store.get(keys.broker_profile(at.code))
             assert json.loads(body)
+            # It is stored as it is, also with a key file.
+            tokens = [token for token in at.view.access.login.tokens.values() if len(token) > 8 and "://" not in token]
+            assert [token for token in tokens if token.encode() in body] == []
         await at.day.until(
             lambda: all(told.told[at.code, name] for name in ("orders", "trades", "positions", "holdings", "funds")),
             200,
