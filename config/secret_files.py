@@ -17,7 +17,7 @@ CREDENTIALS_DIRECTORY = "CREDENTIALS_DIRECTORY"
 """Variable in which systemd names the folder with the unit's credentials (systemd.exec(5), Credentials)."""
 
 SettingPath = tuple[str, ...]
-"""A setting's place in the tree, such as ("service", "api_key") or ("brokers", "dhan", "pin")."""
+"""A setting's place in the tree, such as ("service", "api_key") or ("brokers", code, "pin")."""
 
 
 def is_secret(kind: Any) -> bool:

@@ -503,3 +503,21 @@ class Settings:
     secrets: SecretsSettings = SecretsSettings()
     secret_files: Mapping[str, Path] = attrs.field(factory=dict)
     """Name of a setting, such as `service.api_secret` -> the file from which its secret was read."""
+
+
+SECTIONS: dict[str, type] = {
+    "service": ServiceSettings,
+    "redis": RedisSettings,
+    "history": HistorySettings,
+    "engine": EngineSettings,
+    "charges": ChargesSettings,
+    "audit": AuditSettings,
+    "alerts": AlertsSettings,
+    "chain": ChainSettings,
+    "secrets": SecretsSettings,
+}
+"""Section of the file -> its class; `brokers` is beside them."""
+BROKER_SECTION_FIELDS = tuple(
+    field.name for field in attrs.fields(BrokerSettings) if field.name not in ("others", "credentials")
+)
+"""Settings that every broker's section may hold, besides its own keys and second hosts."""

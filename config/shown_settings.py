@@ -43,7 +43,7 @@ def _secret_texts(value: object) -> Iterator[str]:
             parts = urlsplit(value.reveal())
             yield from (parts.password or "", parts.query)
         case Secret():
-            yield value.reveal()
+            yield from {value.reveal(), *value.reveal().splitlines()}  # a key file holds several
         case Credentials():
             yield from value.values()
         case Mapping():
