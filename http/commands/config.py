@@ -82,7 +82,7 @@ def run_key(parsed: argparse.Namespace) -> int:
             sys.stdout,
             [
                 f"{path} is written; only you can read it",
-                f"next: keep a copy in a safe place, and set [secrets] key_file = {msgspec.json.encode(str(path)).decode()}",
+                f"next: keep a copy in a safe place, and set [secrets] key_file = {msgspec.json.encode(str(path.absolute())).decode()}",
             ],
         )
     return DONE

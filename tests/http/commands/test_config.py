@@ -204,10 +204,12 @@ totp_secret = "totp-of-dhan"
 
 def test_a_key_file_is_its_owners_alone_and_can_be_used(folder, capsys):
     file = folder / "one.key"
-    assert main(["config", "key", str(file)]) == 0
+    assert main(["config", "key", "one.key"]) == 0
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     key = file.read_text().strip()
-    assert key not in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert key not in said
+    assert f'[secrets] key_file = "{file}"' in said
     settings_text = folder / "onebroker.toml"
     settings_text.write_text('[secrets]\nkey_file = "one.key"\n')
     assert load(settings_text).secrets.keys == (key,)
