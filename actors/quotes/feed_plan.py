@@ -86,6 +86,7 @@ def plan_steps(
         yield from table.double()
         if not served:  # a doubled instrument may now give one of its places to an instrument without any
             break
+    yield from table.give_up_third()
     table.probe(before)
     return {code: frozenset(table.carried[code]) for code in feeders}
 
@@ -161,6 +162,18 @@ class _Table:
                     for other in self._live:
                         if instrument_id in self.carried[other]:
                             self._doubled[other].append(instrument_id)
+
+    def give_up_third(self) -> Steps:
+        """Take an instrument that has a new live broker from a waiting one, where both of its brokers wait: so the same plan made again stays."""
+        if not self._waiting:
+            return
+        for pause, instrument_id in self._each():
+            if pause:
+                yield
+            for code in reversed(self._waiting):
+                if self._copies(instrument_id) > COPIES and instrument_id in self.carried[code]:
+                    self.carried[code].discard(instrument_id)
+                    self._waiting_copies[instrument_id] -= 1
 
     def probe(self, before: Plan) -> None:
         """Give each lost broker one instrument, whose ticks show the broker's return."""
