@@ -3,12 +3,14 @@
 FROM python:3.12-slim AS build
 
 WORKDIR /source
-COPY pyproject.toml setup.py constraints.txt README.md LICENSE ./
+COPY pyproject.toml setup.py requirements.lock README.md LICENSE ./
 COPY config config
 COPY brokers brokers
 COPY actors actors
 COPY http http
-RUN python -m venv /opt/onebroker && /opt/onebroker/bin/pip install --no-cache-dir -c constraints.txt '.[alerts]'
+RUN python -m venv /opt/onebroker \
+    && /opt/onebroker/bin/pip install --no-cache-dir --require-hashes -r requirements.lock \
+    && /opt/onebroker/bin/pip install --no-cache-dir --no-deps .
 
 FROM python:3.12-slim
 

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup check unit test further coverage coverage-changed docs demo
+.PHONY: setup check unit test further coverage coverage-changed docs demo lock licences audit lowest
 
 setup:
 	rm -rf build && $(PYTHON) -m venv .venv && $(BIN)/pip install -q -c constraints.txt -e '.[test]' && $(BIN)/python tests/sdk/install.py
@@ -35,6 +35,25 @@ docs:
 	PYTHONPATH=. $(BIN)/python tests/support/order_type_pages.py
 	PYTHONPATH=. $(BIN)/python tests/support/event_page.py
 	PYTHONPATH=. $(BIN)/python tests/support/monitoring_page.py
+
+lock: $(BIN)/uv
+	$(BIN)/uv pip compile pyproject.toml -c constraints.txt --extra alerts --extra completion --generate-hashes --universal --no-header --no-annotate --python-version 3.11 -o requirements.lock -q
+
+licences:
+	PYTHONPATH=. $(BIN)/python tests/support/licences.py
+
+audit: $(BIN)/pip-audit
+	$(BIN)/pip-audit -r requirements.lock --require-hashes --disable-pip
+
+# The tests with the lowest versions that pyproject.toml allows, in an environment of their own.
+lowest: $(BIN)/uv
+	rm -rf .lowest && $(PYTHON) -m venv .lowest
+	$(BIN)/uv pip compile pyproject.toml --extra test --resolution lowest-direct --no-header --no-annotate --python-version 3.11 -o .lowest/requirements.txt -q
+	.lowest/bin/pip install -q -r .lowest/requirements.txt && .lowest/bin/pip install -q --no-deps -e .
+	.lowest/bin/python -m pytest -n 2 $(or $(TESTS),tests/config tests/brokers/transport tests/http/routes tests/actors/store tests/actors/quotes tests/actors/history tests/actors/catalogue)
+
+$(BIN)/uv $(BIN)/pip-audit:
+	$(BIN)/pip install -q -c constraints.txt -e '.[upkeep]'
 
 demo:
 	$(BIN)/onebroker demo --port 8000

@@ -136,10 +136,10 @@ def run_of_the_build() -> str:
     return build.only("RUN")
 
 
-def test_the_build_installs_by_the_constraints() -> None:
-    words = shlex.split(run_of_the_build())
-    assert words[words.index("-c") + 1] == "constraints.txt"
-    assert words[-1] == ".[alerts]"
+def test_the_build_installs_what_the_lock_names_and_nothing_else() -> None:
+    _, packages, own = run_of_the_build().split(" && ")
+    assert shlex.split(packages)[-3:] == ["--require-hashes", "-r", "requirements.lock"]
+    assert shlex.split(own)[-2:] == ["--no-deps", "."]
 
 
 @pytest.mark.long
