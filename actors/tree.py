@@ -61,6 +61,7 @@ from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.history.messages import CollectorMessage, HistoryMessage, LastLoad
 from onebroker.actors.history.selection import Choosing
+from onebroker.actors.history.tick_archive import TickKeeping
 from onebroker.actors.history.tick_buffer import TickBuffer
 from onebroker.actors.kernel.conflation import Changes
 from onebroker.actors.kernel.events import Events
@@ -509,6 +510,9 @@ class _Planting:
             staging=incoming_folder(inputs.data_dir),
             last_load=self._last_load,
             room=DiskRoom(folder=inputs.data_dir, published=self._room),
+            keeping=TickKeeping(
+                archive=inputs.settings.history.tick_archive, days=inputs.settings.history.keep_ticks_days
+            ),
         )
 
     def _session(self, code: str) -> Child:

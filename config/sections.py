@@ -176,6 +176,10 @@ class HistorySettings:
     """The most memory of the history store while it reads, such as 1GB or 512MB; at rest it keeps at most 64 MB."""
     record: RecordedInstruments = RecordedInstruments(scope="held")
     """Whose ticks are recorded: held (held instruments), all, or a list of instrument ids."""
+    keep_ticks_days: int | None = attrs.field(default=None, validator=attrs.validators.optional(_positive))
+    """Days for which ticks are kept, the present day not counted; None = they are never removed."""
+    tick_archive: Path | None = None
+    """Folder into which the ticks of each day that is over are written as Parquet, a file a day; None = none are written."""
     disk_reserve_mb: int = attrs.field(default=1000, validator=_positive)
     """Megabytes that candles and ticks leave free on the disk of the data directory. With less free space none are written."""
 

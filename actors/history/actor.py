@@ -42,6 +42,7 @@ from onebroker.actors.history.messages import (
 )
 from onebroker.actors.history.resampling import with_made
 from onebroker.actors.history.store_check import check_store
+from onebroker.actors.history.tick_archive import TickArchive, TickKeeping, days_of
 from onebroker.actors.history.tick_buffer import PUT_SECONDS, TickBuffer, write_ticks
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
@@ -83,10 +84,12 @@ class HistoryActor:
         staging: Path | None = None,
         last_load: Published[LastLoad | None] | None = None,
         room: DiskRoom | None = None,
+        keeping: TickKeeping | None = None,
     ) -> None:
         """`recorded` ticks are staged in the folder `staging` and put into the store every few seconds; recording needs both arguments.
 
-        Nothing is written while `room` reports too little free space; None = no check, write until the disk refuses.
+        Nothing is written while `room` reports too little free space; None = no check, write until the disk refuses. `keeping`: what becomes of the
+        ticks of days that are over; None = they are kept.
         """
         self._mailbox = mailbox
         self._store = store
@@ -98,6 +101,7 @@ class HistoryActor:
         self._staging = staging
         self._last_load = last_load
         self._room = room
+        self._archive = TickArchive(store, keeping, clock) if keeping is not None and keeping.is_wanted else None
         self._cache = CandleCache()
         self._loads = 0
 
@@ -108,6 +112,8 @@ class HistoryActor:
                 nursery.start_soon(self._keep_looking)
             if self._recorded is not None and self._staging is not None:
                 nursery.start_soon(self._keep_recording, self._recorded, self._staging / RECORDED_FILE)
+            if self._archive is not None:
+                nursery.start_soon(self._archive.keep)
             nursery.start_soon(self._open)
             nursery.start_soon(self._keep_releasing)
             task_status.started()
@@ -204,6 +210,8 @@ class HistoryActor:
         put = self._store.put_candles if message.kind == "candles" else self._store.put_ticks
         try:
             merged = await put(message.file)
+            if message.kind == "ticks" and self._archive is not None:
+                self._archive.loaded(await trio.to_thread.run_sync(days_of, message.file))
         except HistoryError as error:
             message.reply.refuse(error)
             return

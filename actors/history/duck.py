@@ -29,6 +29,8 @@ from onebroker.actors.history.interface import (
     LAST_DAY_SCHEMA,
     MOST_TICKS,
     SERIES_SCHEMA,
+    TICK_DAYS_SCHEMA,
+    TICK_VALUES,
     HistoryError,
 )
 from onebroker.actors.history.late_duckdb import duckdb
@@ -168,6 +170,26 @@ class DuckHistory:
         finally:
             with trio.CancelScope(shield=True):  # an open cursor would keep the file's old states for ever
                 await trio.to_thread.run_sync(self._end, cursor, limiter=self._limiter)
+
+    async def tick_days(self) -> pl.DataFrame:
+        query = (
+            f"SELECT ((time + {INDIA_OFFSET}) // {INDIA_DAY})::INTEGER AS day, count(*) AS rows FROM ticks"
+            " GROUP BY 1 ORDER BY 1"
+        )
+        days = await self._call(lambda cursor: frame_of(cursor, query, {"day": pl.Int32(), "rows": pl.Int64()}))
+        return days.cast(pl.Schema(TICK_DAYS_SCHEMA))
+
+    async def copy_ticks(self, start: int, end: int, file: Path) -> None:
+        rows = (
+            f"SELECT instrument::VARCHAR AS instrument_id, sequence, {columns(TICK_VALUES)} FROM ticks"
+            f" WHERE {within(start, end)} ORDER BY instrument, time, broker, sequence"
+        )
+        copy = f"COPY ({rows}) TO {sql_text(str(file))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP_ROWS})"
+        await self._call(lambda cursor: cursor.execute(copy))
+
+    async def drop_ticks(self, before: int) -> int:
+        async with self._writing:
+            return await self._call(lambda cursor: _changed(cursor, f"DELETE FROM ticks WHERE time < {int(before)}"))
 
     async def series(self) -> pl.DataFrame:
         query = (
@@ -314,6 +336,12 @@ def open_history(data_dir: Path, settings: HistorySettings) -> DuckHistory:
     return DuckHistory(
         history_file(data_dir), memory_limit=settings.memory_limit, spill_limit=spill_limit(settings.disk_reserve_mb)
     )
+
+
+def _changed(cursor: duckdb.DuckDBPyConnection, statement: str) -> int:
+    """Return how many rows a statement changed."""
+    (rows,) = cursor.execute(statement).fetchone() or (0,)
+    return int(rows)
 
 
 def _by_time(candles: pl.DataFrame) -> pl.DataFrame:

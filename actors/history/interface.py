@@ -1,4 +1,4 @@
-"""The interface of the history store: eight calls (architecture 4, 8), and the frames that go in and come out.
+"""The interface of the history store: eleven calls (architecture 4, 8), and the frames that go in and come out.
 
 Times are whole microseconds since the epoch (UTC); prices are rupees as traded, unadjusted; quantities are units.
 """
@@ -89,6 +89,10 @@ SERIES_SCHEMA = LateSchema(
 """The stored series, one per row; `minutes` is null for ticks."""
 
 
+TICK_DAYS_SCHEMA = LateSchema(lambda: {"day": pl.Date(), "rows": pl.Int64()})
+"""The days in India of which ticks are stored, and their ticks."""
+
+
 class HistoryError(Exception):
     """The history store cannot be read or written now; nothing of the call was written."""
 
@@ -127,6 +131,16 @@ class HistoryStore(Protocol):
 
         All frames come from one state of the store. Closing the generator ends the query.
         """
+
+    async def tick_days(self) -> pl.DataFrame:
+        """Return the days of which ticks are stored as TICK_DAYS_SCHEMA, oldest first."""
+
+    async def copy_ticks(self, start: int, end: int, file: Path) -> None:
+        """Write the ticks with start <= time < end into a new Parquet file of TICK_SCHEMA, by instrument, time, broker and sequence. `put_ticks`
+        takes it back."""
+
+    async def drop_ticks(self, before: int) -> int:
+        """Remove the ticks with time < `before`, and return their number."""
 
     async def series(self) -> pl.DataFrame:
         """Return the stored series as SERIES_SCHEMA, by instrument and interval."""

@@ -89,6 +89,27 @@ class MemoryHistory:
                 raise HistoryError("the history store was closed")
             yield found.slice(place, MOST_TICKS)
 
+    async def tick_days(self) -> pl.DataFrame:
+        await self._contact()
+        midnight = (pl.col("time") + INDIA_OFFSET) // INDIA_DAY
+        days = self._ticks.group_by(midnight.cast(pl.Int32).cast(pl.Date).alias("day")).agg(
+            rows=pl.len().cast(pl.Int64)
+        )
+        return days.sort("day")
+
+    async def copy_ticks(self, start: int, end: int, file: Path) -> None:
+        await self._contact()
+        try:
+            self._ticks.filter(_within(start, end)).sort(*TICK_KEY).select(*TICK_SCHEMA).write_parquet(file)
+        except OSError as error:
+            raise HistoryError(str(error)) from error
+
+    async def drop_ticks(self, before: int) -> int:
+        await self._contact()
+        kept = self._ticks.filter(pl.col("time") >= before)
+        dropped, self._ticks = self._ticks.height - kept.height, kept
+        return dropped
+
     async def series(self) -> pl.DataFrame:
         await self._contact()
         parts = [
