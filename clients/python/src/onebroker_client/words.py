@@ -223,6 +223,7 @@ if TYPE_CHECKING:
         "login",
         "loss",
         "order_unknown",
+        "secrets",
         "store",
         "stranger",
         "trouble",
@@ -245,6 +246,10 @@ if TYPE_CHECKING:
     `store`: The store does not answer.
 
     Do: look at the store's process, its disk and its log.
+
+    `secrets`: A broker's login or the access token is stored encrypted, and no key of the settings opens it. It counts as not there. A login that the service makes by itself is not stored then.
+
+    Subject: the name of the stored value. Do: give the key file of before (docs/operations/secrets.md).
 
     `disk`: The disk of the data directory has less free than `history.disk_reserve_mb`, or ticks were not recorded in the last minute.
 
