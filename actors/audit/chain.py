@@ -13,6 +13,8 @@ import msgspec
 from onebroker.config.clock import from_epoch
 from onebroker.config.events import AuditDay, AuditTorn, Event, as_json
 
+FORMAT = 1
+"""Raised with every change of the files that an older release cannot read (`http.commands.stored_formats`)."""
 NOTHING_BEFORE = "0" * 64
 """`previous` of the first line of all."""
 RESERVED = ("n", "at", "previous", "event", "hash")

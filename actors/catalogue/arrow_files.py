@@ -11,6 +11,9 @@ from typing import BinaryIO
 
 from onebroker.config.late_modules import pl
 
+FORMAT = 1
+"""Raised with every change of the files that an older release cannot read (`http.commands.stored_formats`)."""
+
 
 def file_name(mapping_date: date) -> str:
     """Return the name of a date's file inside the catalogue folder."""

@@ -4,6 +4,9 @@ import attrs
 
 _LEVELS = "STRUCT(price DOUBLE, quantity BIGINT, orders BIGINT)[]"
 
+FORMAT = 1
+"""Raised with every change of the file that an older release cannot read (`http.commands.stored_formats`)."""
+
 SCHEMA = (
     """
     CREATE TABLE IF NOT EXISTS candles (

@@ -60,8 +60,22 @@ class DataDirectory:
         if path.exists() and (owner := path.read_text(encoding="ascii").strip()):
             return owner
         owner = uuid.uuid4().hex
-        _write_whole(path, f"{owner}\n".encode())
+        write_whole(path, f"{owner}\n".encode())
         return owner
+
+
+def refuse_held(path: Path) -> None:
+    """Raise DataDirectoryBusy when a process holds this directory. Nothing is created, and the directory is not held afterwards. Raises OSError."""
+    try:
+        lock = os.open(path / _LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise DataDirectoryBusy(path, _read_holder(lock)) from None
+    finally:
+        os.close(lock)
 
 
 def _read_holder(lock: int) -> int | None:
@@ -69,7 +83,7 @@ def _read_holder(lock: int) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that after a power loss it is either complete or absent."""
     draft = path.with_name(f"{path.name}.new")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

@@ -178,6 +178,9 @@ class Durable(Protocol):
         """Add or replace messages (id -> body), and remove others, in one transaction."""
 
 
+DURABLE_FILE = "durable.sqlite"
+"""Name of the durable store's file inside the data directory."""
+
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE access_token (
@@ -211,6 +214,33 @@ MIGRATIONS: tuple[str, ...] = (
     durable_alerts.TABLES,
 )
 """The scripts that take the file from version n to n + 1 (`PRAGMA user_version`), applied in order. New ones are only appended."""
+
+
+def stored_version(path: Path) -> int | None:
+    """Return the version of a durable store's file; None when there is no file. Blocks; nothing is created or migrated. Raises DurableError."""
+    if not path.exists():
+        return None
+    with _reading(path) as connection:
+        return _version(connection)
+
+
+def copy_durable(path: Path, target: Path) -> None:
+    """Write the durable store of one moment to a new file, also while others write the store. Blocks. Raises DurableError."""
+    with _reading(path) as connection:
+        connection.execute("VACUUM INTO ?", (str(target),))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(
+            sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
+            )
+        ) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise DurableError(f"{path.name}: {error}") from error
 
 
 class SqliteDurable:

@@ -30,7 +30,7 @@ _ON_PATH = ("redis-server", "valkey-server")
 _LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
 """Most bytes in a unix socket's path: with the closing zero 108 on Linux and 104 on macOS."""
 _SOCKET_NAME = "redis.sock"
-_PARTS_FOLDER = "appendonlydir"
+PARTS_FOLDER = "appendonlydir"
 """Folder where servers since Redis 7 keep the append-only file in parts."""
 _READY_SECONDS = 10.0
 _READY_STEP_SECONDS = 0.005
@@ -252,9 +252,9 @@ def _settings(directory: Path, socket: Path) -> str:
         "maxmemory-policy": "noeviction",
         "auto-aof-rewrite-min-size": "64mb",
     }
-    if (directory / _PARTS_FOLDER).is_dir():
+    if (directory / PARTS_FOLDER).is_dir():
         # A server before Redis 7 would not look in this folder, and would start empty. It does not know this setting, so it ends.
-        lines["appenddirname"] = _PARTS_FOLDER
+        lines["appenddirname"] = PARTS_FOLDER
     return "".join(f"{name} {value}\n" for name, value in lines.items())
 
 

@@ -32,8 +32,7 @@ from onebroker.actors.sessions.check import (
 from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.login_keeper import why_refused
 from onebroker.actors.sessions.stored_logins import StoredLogins
-from onebroker.actors.store.data_directory import DataDirectory
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
 from onebroker.brokers.broker import Access, LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BrokerError
@@ -48,7 +47,8 @@ from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.printable import printable
 from onebroker.http.commands.screen import Block, Table, write, write_json
-from onebroker.http.commands.service_process import DURABLE_FILE, document_calendar, open_store, seal_of
+from onebroker.http.commands.service_process import document_calendar, open_store, seal_of
+from onebroker.http.commands.stored_formats import open_data_directory
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SOME_FAILED = 1
@@ -100,7 +100,7 @@ async def _without_service(settings: Settings, wanted: Sequence[str]) -> tuple[R
         raise CommandFailed(f"{unknown[0]} is not one of the settings' brokers: {', '.join(services)}", WRONG_USE)
     clock = Clock()
     results: dict[str, Sequence[Step]] = dict.fromkeys(wanted or services, ())
-    with DataDirectory(settings.service.data_dir) as directory:
+    with open_data_directory(settings.service.data_dir) as directory:
         calendar = await stored_calendar(settings, directory.path)
         store, child = open_store(settings, directory.path)
         logins = StoredLogins(store, seal_of(settings))

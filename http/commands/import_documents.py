@@ -15,7 +15,7 @@ import msgspec
 import trio
 
 from onebroker.actors.reference.import_checks import MOST_FILE_BYTES, Document, encode, prepare
-from onebroker.actors.store.durable import Collection, DurableBusy, DurableError, SqliteDurable
+from onebroker.actors.store.durable import DURABLE_FILE, Collection, DurableBusy, DurableError, SqliteDurable
 from onebroker.brokers.codec.display_names import display_names
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock
@@ -23,7 +23,6 @@ from onebroker.config.converters import StructureError
 from onebroker.config.timetables import CALENDARS_OF_EXCHANGE
 from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, STORE_BUSY, WRONG_USE, CommandFailed
-from onebroker.http.commands.service_process import DURABLE_FILE
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SERVICE_SECONDS = 30.0

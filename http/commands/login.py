@@ -15,7 +15,6 @@ from onebroker.actors.kernel.supervisor import CrashLog, open_supervisor
 from onebroker.actors.sessions.brokers_in_service import InService, brokers_in_service
 from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.stored_logins import StoredLogins, refuse_other_account
-from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
@@ -29,6 +28,7 @@ from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_US
 from onebroker.http.commands.printable import printable
 from onebroker.http.commands.service_process import open_store, seal_of
 from onebroker.http.commands.start_facts import NO_FILE
+from onebroker.http.commands.stored_formats import open_data_directory
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
 from onebroker.http.login_windows import carries, new_state
 
@@ -140,7 +140,7 @@ async def _without_service(
 ) -> dict[str, str]:
     """Exchange the redirect and write the store; no service may run on the data directory."""
     clock = Clock()
-    with DataDirectory(settings.service.data_dir) as directory:
+    with open_data_directory(settings.service.data_dir) as directory:
         store, child = open_store(settings, directory.path)
         egress = service.egress
         async with (

@@ -21,6 +21,7 @@ from onebroker.http.commands.config import settings_to_serve
 from onebroker.http.commands.exit_codes import DONE
 from onebroker.http.commands.service_process import ServiceOptions, run_service
 from onebroker.http.commands.start_facts import login_kinds, no_file_lines, start_lines
+from onebroker.http.commands.stored_formats import open_data_directory
 from onebroker.http.listener.gc_pauses import imports_put_aside
 
 
@@ -29,7 +30,7 @@ def run(parsed: argparse.Namespace) -> int:
     with imports_put_aside():  # the codecs of the brokers in service
         settings, charges = settings_to_serve(parsed.config, registry)
     alerts = alert_inputs(settings.alerts)
-    with DataDirectory(settings.service.data_dir) as directory:
+    with open_data_directory(settings.service.data_dir) as directory:
         trio.run(
             partial(_serve, settings, charges, alerts, registry, directory, has_file=parsed.config is not None),
             strict_exception_groups=True,

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 import trio
 
-from onebroker.actors.store.durable import MIGRATIONS
+from onebroker.actors.store.durable import DURABLE_FILE, MIGRATIONS
 from onebroker.actors.store.sealing import Seal, SealLocked
 from onebroker.actors.token.actor import DURABLE_TOKEN
 from onebroker.config.clock import Clock
@@ -29,7 +29,7 @@ from onebroker.config.shown_settings import HIDDEN, secret_texts, shown_settings
 from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
 from onebroker.http.commands.screen import write
-from onebroker.http.commands.service_process import DURABLE_FILE, seal_of
+from onebroker.http.commands.service_process import seal_of
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 from onebroker.http.control.reading_commands import HEALTH
 

@@ -14,7 +14,7 @@ from onebroker.actors.alerts.actor import AlertInputs
 from onebroker.actors.alerts.start import alert_inputs
 from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.store.data_directory import DataDirectory
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
 from onebroker.actors.tree import Tree
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.world.universe import SMALLEST
@@ -29,12 +29,12 @@ from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
 from onebroker.http.commands.log_lines import write_events_from
 from onebroker.http.commands.parsers.words import DEMO_SECRET
 from onebroker.http.commands.service_process import (
-    DURABLE_FILE,
     ServiceOptions,
     known_brokers,
     run_service,
     second_hosts,
 )
+from onebroker.http.commands.stored_formats import open_data_directory
 
 SIMULATOR_FOLDER = "simulator"
 SETTLE_SECONDS = 15.0
@@ -85,7 +85,7 @@ def run(parsed: argparse.Namespace) -> int:
         )  # until the demo has logged in, its brokers need logins that nobody should make
     if options.alerts is not None:
         options.alerts.inbox.is_open = False  # for the same reason
-    with DataDirectory(options.data_dir) as directory:
+    with open_data_directory(options.data_dir) as directory:
         trio.run(_demo, options, directory, strict_exception_groups=True)
     return DONE
 

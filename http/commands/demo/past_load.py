@@ -18,7 +18,7 @@ import trio
 from onebroker.actors.history.history_paths import incoming_folder
 from onebroker.actors.history.interface import MICROSECONDS
 from onebroker.actors.history.row_rules import Rules
-from onebroker.actors.store.durable import DurableError, SqliteDurable
+from onebroker.actors.store.durable import DURABLE_FILE, DurableError, SqliteDurable
 from onebroker.brokers.simulator.__main__ import calendar_of_hours
 from onebroker.brokers.simulator.world.past_files import PastFiles, Recipe, write_past
 from onebroker.config.calendars import JoinedCalendar, always_open
@@ -30,7 +30,6 @@ from onebroker.http.commands.history.file_load import Load, Progress
 from onebroker.http.commands.history.row_instruments import Instruments
 from onebroker.http.commands.history.store_access import ServiceTaker
 from onebroker.http.commands.history.text_tables import open_table
-from onebroker.http.commands.service_process import DURABLE_FILE
 from onebroker.http.control.control_socket import SOCKET_NAME
 
 FOLDER = "past"

@@ -13,7 +13,7 @@ from onebroker.actors.history import row_checks
 from onebroker.actors.history.interface import MICROSECONDS
 from onebroker.actors.history.row_rules import Rules
 from onebroker.actors.history.tick_sequence import FileNumbers
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock
 from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed
@@ -26,7 +26,6 @@ from onebroker.http.commands.history.row_calendar import stored_calendar
 from onebroker.http.commands.history.row_instruments import NAMES, Instruments
 from onebroker.http.commands.history.store_access import Taker, open_taker
 from onebroker.http.commands.history.text_tables import TextTable, digest, open_table, require
-from onebroker.http.commands.service_process import DURABLE_FILE
 from onebroker.http.control.history_commands import Kind
 
 FORM = 2

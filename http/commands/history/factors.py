@@ -10,7 +10,7 @@ import polars as pl
 import trio
 
 from onebroker.actors.history.row_checks import REASON, ROW
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
 from onebroker.actors.store.durable_history import KINDS, Factor
 from onebroker.config.messages import history as sentences
 from onebroker.config.messages import shared
@@ -20,7 +20,6 @@ from onebroker.http.commands.history.load_report import Loaded, places_of
 from onebroker.http.commands.history.row_instruments import Instruments
 from onebroker.http.commands.history.store_access import Taker, open_taker
 from onebroker.http.commands.history.text_tables import TextTable, digest, open_table, refusals, require
-from onebroker.http.commands.service_process import DURABLE_FILE
 from onebroker.http.control.history_commands import write_factors
 
 NEEDS = ("ex_date", "kind", "price_factor", "volume_factor", "source")

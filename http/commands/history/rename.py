@@ -10,7 +10,7 @@ from pathlib import Path
 
 import trio
 
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
 from onebroker.actors.store.durable_history import Rename
 from onebroker.config.instruments import Identity
 from onebroker.config.refusal import Refusal
@@ -18,7 +18,6 @@ from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
 from onebroker.http.commands.history.load_report import places_of
 from onebroker.http.commands.history.row_instruments import Identities
 from onebroker.http.commands.history.store_access import open_taker
-from onebroker.http.commands.service_process import DURABLE_FILE
 from onebroker.http.instruments import instrument_names
 
 SOURCE = "history rename"

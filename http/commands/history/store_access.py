@@ -17,14 +17,14 @@ from onebroker.actors.history.history_paths import incoming_folder
 from onebroker.actors.history.interface import HistoryError
 from onebroker.actors.history.store_check import check_store
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.store.data_directory import DataDirectory, DataDirectoryBusy
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.data_directory import DataDirectoryBusy
+from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
 from onebroker.actors.store.durable_history import Rename
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.sections import HistorySettings
 from onebroker.http.commands.exit_codes import NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.history.row_instruments import Identities
-from onebroker.http.commands.service_process import DURABLE_FILE
+from onebroker.http.commands.stored_formats import open_data_directory
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 from onebroker.http.control.history_commands import (
     CHECK,
@@ -126,9 +126,9 @@ class OwnTaker:
 
 @asynccontextmanager
 async def open_taker(data_dir: Path, settings: HistorySettings) -> AsyncIterator[Taker]:
-    """Yield the taker of files. Raises DataDirectoryBusy if something other than a service holds the data directory."""
+    """Yield the taker of files. Raises DataDirectoryBusy if something other than a service holds the data directory, CommandFailed if a newer release has written it."""
     try:
-        directory = DataDirectory(data_dir)
+        directory = open_data_directory(data_dir)
     except DataDirectoryBusy:
         if not await _answers(data_dir / SOCKET_NAME):
             raise
