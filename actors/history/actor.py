@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Literal, assert_never
 
+import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
@@ -35,7 +36,9 @@ from onebroker.actors.history.messages import (
     CheckStore,
     GetCandles,
     HistoryMessage,
+    HoldStore,
     LastLoad,
+    ReleaseStore,
     TakeFactors,
     TakeFile,
     TakeRename,
@@ -66,6 +69,14 @@ RELEASE_SECONDS = 30.0
 NOBODY = str(uuid.UUID(int=0))
 
 _log = logging.getLogger("onebroker.history")
+
+
+@attrs.define
+class _Hold:
+    """A time in which nothing is written to the store."""
+
+    released: trio.Event = attrs.field(factory=trio.Event)
+    is_still: bool = False
 
 
 class HistoryActor:
@@ -104,6 +115,7 @@ class HistoryActor:
         self._archive = TickArchive(store, keeping, clock) if keeping is not None and keeping.is_wanted else None
         self._cache = CandleCache()
         self._loads = 0
+        self._holds: dict[str, _Hold] = {}
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         async with trio.open_nursery() as nursery:
@@ -129,6 +141,11 @@ class HistoryActor:
                         nursery.start_soon(self._take_rename, message)
                     case CheckStore():
                         nursery.start_soon(self._check, message)
+                    case HoldStore():
+                        hold = self._holds[message.hold] = _Hold()
+                        nursery.start_soon(self._hold, message, hold)
+                    case ReleaseStore():
+                        self._release_hold(message)
                     case _:
                         assert_never(message)
 
@@ -271,6 +288,29 @@ class HistoryActor:
                 "%s recorded ticks have figures that cannot be stored and are dropped, the first one of %s from %s: %r",
                 len(left_out), first.instrument_id, first.quote.broker, first.quote.tick,
             )  # fmt: skip
+
+    # Holding
+
+    async def _hold(self, message: HoldStore, hold: _Hold) -> None:
+        """Keep writes waiting. Recorded ticks wait in memory meanwhile, as they do when the disk is slow."""
+        try:
+            async with self._store.still():
+                with trio.move_on_after(message.seconds):
+                    hold.is_still = True
+                    message.reply.answer(None)
+                    await hold.released.wait()
+        except HistoryError as error:
+            message.reply.refuse(error)
+        finally:
+            hold.is_still = False
+            self._holds.pop(message.hold, None)
+
+    def _release_hold(self, message: ReleaseStore) -> None:
+        """End a hold, also one that has not begun yet."""
+        hold = self._holds.pop(message.hold, None)
+        message.reply.answer(hold is not None and hold.is_still)
+        if hold is not None:
+            hold.released.set()
 
     # Checking
 

@@ -11,7 +11,7 @@ it in memory and delay the first byte. All these queries see the state of the st
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -199,6 +199,15 @@ class DuckHistory:
             " ORDER BY 1, 2 NULLS LAST"
         )
         return await self._call(lambda cursor: frame_of(cursor, query, SERIES_SCHEMA))
+
+    @asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """Without a checkpoint: the file and its write-ahead log, which every opening reads, are the store. A checkpoint that fails, on a full
+        disk, would close the file to everyone."""
+        async with self._writing:
+            # An opening would merge the log into the file, so the file is opened before.
+            await self._call(lambda cursor: cursor.execute("SELECT 1").fetchall())
+            yield
 
     async def release(self) -> None:
         reads, self._reads = self._reads, 0

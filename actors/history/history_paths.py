@@ -10,6 +10,11 @@ def history_file(data_dir: Path) -> Path:
     return data_dir / HISTORY_FOLDER / "history.duckdb"
 
 
+def history_log(data_dir: Path) -> Path:
+    """Return DuckDB's write-ahead log of the file; it is there only while it holds something."""
+    return data_dir / HISTORY_FOLDER / "history.duckdb.wal"
+
+
 def incoming_folder(data_dir: Path) -> Path:
     """Return the folder where files wait to be loaded."""
     return (data_dir / HISTORY_FOLDER / "incoming").resolve()

@@ -1,4 +1,4 @@
-"""The interface of the history store: eleven calls (architecture 4, 8), and the frames that go in and come out.
+"""The interface of the history store: twelve calls (architecture 4, 8), and the frames that go in and come out.
 
 Times are whole microseconds since the epoch (UTC); prices are rupees as traded, unadjusted; quantities are units.
 """
@@ -6,6 +6,7 @@ Times are whole microseconds since the epoch (UTC); prices are rupees as traded,
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -144,6 +145,10 @@ class HistoryStore(Protocol):
 
     async def series(self) -> pl.DataFrame:
         """Return the stored series as SERIES_SCHEMA, by instrument and interval."""
+
+    def still(self) -> AbstractAsyncContextManager[None]:
+        """Let nothing be written while the block runs: the files on disk stay as they are, and hold everything that was put. Reads go on, and
+        writes wait."""
 
     async def release(self) -> None:
         """Give back memory that only makes reading fast, if nothing was read since the last call and nothing is being read."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import trio
@@ -34,6 +35,7 @@ class MemoryHistory:
         self._candles = pl.DataFrame(schema=CANDLE_SCHEMA)
         self._ticks = pl.DataFrame(schema=TICK_SCHEMA)
         self._away: HistoryError | None = None
+        self._writing = trio.Lock()
         self._closed = 0
         """How often the store was closed; a query that began before a close ends."""
 
@@ -44,14 +46,16 @@ class MemoryHistory:
         self._away = None
 
     async def put_candles(self, file: Path) -> Merged:
-        await self._contact()
-        self._candles, merged = merge(self._candles, _read(file), CANDLE_KEY)
-        return merged
+        async with self._writing:
+            await self._contact()
+            self._candles, merged = merge(self._candles, _read(file), CANDLE_KEY)
+            return merged
 
     async def put_ticks(self, file: Path) -> Merged:
-        await self._contact()
-        self._ticks, merged = merge(self._ticks, _read(file), TICK_KEY)
-        return merged
+        async with self._writing:
+            await self._contact()
+            self._ticks, merged = merge(self._ticks, _read(file), TICK_KEY)
+            return merged
 
     async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         await self._contact()
@@ -119,6 +123,12 @@ class MemoryHistory:
             for frame in (self._candles, self._ticks.with_columns(minutes=pl.lit(None, pl.Int32)))
         ]
         return pl.concat(parts).select(*SERIES_SCHEMA).sort("instrument_id", "minutes", nulls_last=True)
+
+    @asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        async with self._writing:
+            await self._contact()
+            yield
 
     async def release(self) -> None:
         await trio.lowlevel.checkpoint()

@@ -94,6 +94,27 @@ class CheckStore:
     reply: Reply[Checked]
 
 
+@attrs.frozen
+class HoldStore:
+    """Write nothing more to the store, so that another process can copy its files, until `ReleaseStore` or for `seconds` at most.
+
+    The answer comes when nothing is being written. Refused with HistoryError.
+    """
+
+    hold: str
+    """Name of the hold, chosen by the asker."""
+    seconds: float
+    reply: Reply[None]
+
+
+@attrs.frozen
+class ReleaseStore:
+    """End a hold. The answer tells whether nothing was written from the answer to `HoldStore` until now."""
+
+    hold: str
+    reply: Reply[bool]
+
+
 # What is published.
 
 
@@ -107,7 +128,7 @@ class LastLoad:
     merged: Merged
 
 
-HistoryMessage: TypeAlias = GetCandles | TakeFile | TakeFactors | TakeRename | CheckStore
+HistoryMessage: TypeAlias = GetCandles | TakeFile | TakeFactors | TakeRename | CheckStore | HoldStore | ReleaseStore
 
 
 # To the candle collector, from commands.

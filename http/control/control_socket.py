@@ -6,8 +6,8 @@ Each request and each answer is one JSON object on one line. The requests are:
 - `{"command": "check", "brokers": "CODE,CODE"}` (all brokers for ""), whose `done` maps each code to its steps;
 - `{"command": "calendar"}`, whose `done` holds what is known of the trading calendar as `line`;
 - `{"command": "instruments"}`, which builds the catalogue now;
-- `{"command": "take", ...}` for a staged file of history, `{"command": "check_history"}` and
-  `{"command": "rename_history", "rename": JSON}` (`history_commands`);
+- `{"command": "take", ...}` for a staged file of history, `{"command": "check_history"}`,
+  `{"command": "rename_history", "rename": JSON}` and `{"command": "hold_history"}` (`history_commands`);
 - `{"command": "backfill", "order": JSON}` (`backfill_commands`);
 - `{"command": "halt", ...}`, `{"command": "resume"}` and `{"command": "flatten", ...}`, which need no access token (`desk_commands`);
 - `{"command": "health"}`, `{"command": "orders", ...}` and `{"command": "token"}`, which need no access token either (`reading_commands`);
@@ -21,7 +21,8 @@ access token, to `token`.
 import os
 import socket
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,7 @@ BUILD_SECONDS = 1800.0
 _LONG = {
     "instruments": BUILD_SECONDS,
     history_commands.CHECK: BUILD_SECONDS,
+    history_commands.HOLD: history_commands.HOLD_SECONDS + CHECK_SECONDS,
     backfill_commands.COMMAND: backfill_commands.BACKFILL_SECONDS,
     **desk_commands.SECONDS,
 }
@@ -192,12 +194,10 @@ async def _work(request: Mapping[str, str], context: ControlContext, stream: tri
             return await _check(request, context.sessions)
         case "instruments":
             return await _build_instruments(context, stream)
-        case history_commands.COMMAND:
-            return await history_commands.answer_take(request, context.data_dir, context.history)
-        case history_commands.CHECK:
-            return await history_commands.answer_check(context.data_dir, context.history)
-        case history_commands.RENAME:
-            return await history_commands.answer_rename(request, context.history)
+        case command if command in history_commands.COMMANDS:
+            return await history_commands.answer(
+                request, context.data_dir, context.history, stream, partial(_send, stream)
+            )
         case backfill_commands.COMMAND:
             return await backfill_commands.answer(
                 request, context.collector, context.backfill, stream, partial(_send, stream)
@@ -210,8 +210,8 @@ async def _work(request: Mapping[str, str], context: ControlContext, stream: tri
             return await _reload(context.reference)
         case _:
             return {
-                "error": "the commands are login, check, calendar, instruments, take, check_history, rename_history, backfill, halt, "
-                "resume, flatten, health, orders, token and reload"
+                "error": "the commands are login, check, calendar, instruments, take, check_history, rename_history, hold_history, "
+                "backfill, halt, resume, flatten, health, orders, token and reload"
             }
 
 
@@ -311,10 +311,33 @@ async def ask_service(
         while "progress" in (answer := await lines.next_answer()):
             if on_progress is not None:
                 on_progress(answer["progress"])
-    if "error" in answer:
-        raise ControlFailed(answer["error"])
+    _refuse(answer)
     done: dict[str, Any] = answer["done"]
     return done
+
+
+@asynccontextmanager
+async def history_held(path: Path) -> AsyncIterator[None]:
+    """Let the running service write nothing to its history store while the block runs.
+
+    Raises NoService, ControlFailed; at the end of the block too, when the service has written meanwhile.
+    """
+    try:
+        stream = await trio.open_unix_socket(str(path))
+    except OSError as error:
+        raise NoService(f"no service answers at {path}") from error
+    async with stream:
+        lines = _Lines(stream)
+        await stream.send_all(msgspec.json.encode({"command": history_commands.HOLD}) + b"\n")
+        _refuse(await lines.next_answer())
+        yield
+        await stream.send_eof()
+        _refuse(await lines.next_answer())
+
+
+def _refuse(answer: Mapping[str, Any]) -> None:
+    if "error" in answer:
+        raise ControlFailed(answer["error"])
 
 
 async def _read_line(stream: trio.abc.ReceiveStream) -> bytes:

@@ -7,7 +7,9 @@ them in itself. In both cases the file is complete before it is named, and may b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -20,7 +22,15 @@ import trio
 
 from onebroker.actors.history.history_paths import checked_file, incoming_folder
 from onebroker.actors.history.interface import HistoryError
-from onebroker.actors.history.messages import CheckStore, HistoryMessage, TakeFactors, TakeFile, TakeRename
+from onebroker.actors.history.messages import (
+    CheckStore,
+    HistoryMessage,
+    HoldStore,
+    ReleaseStore,
+    TakeFactors,
+    TakeFile,
+    TakeRename,
+)
 from onebroker.actors.history.store_check import Finding
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut
 from onebroker.actors.store.durable import DurableError
@@ -32,9 +42,37 @@ Kind = Literal["candles", "ticks", "factors"]
 COMMAND = "take"
 CHECK = "check_history"
 RENAME = "rename_history"
+HOLD = "hold_history"
+COMMANDS = frozenset({COMMAND, CHECK, RENAME, HOLD})
 TAKE_SECONDS = 120.0
 """For one staged file."""
 CHECK_SECONDS = 1800.0
+HOLD_SECONDS = 1200.0
+"""How long the store's files may be held still for a copy."""
+_BEFORE_HOLD_SECONDS = 120.0
+"""For the writes that are under way."""
+_RELEASE_SECONDS = 5.0
+
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+
+async def answer(
+    request: Mapping[str, str],
+    data_dir: Path,
+    history: Address[HistoryMessage],
+    stream: trio.abc.ReceiveStream,
+    send: Send,
+) -> dict[str, Any]:
+    """Answer one of COMMANDS. `stream` and `send` reach the client."""
+    match request["command"]:
+        case "check_history":
+            return await answer_check(data_dir, history)
+        case "rename_history":
+            return await answer_rename(request, history)
+        case "hold_history":
+            return await answer_hold(history, stream, send)
+        case _:
+            return await answer_take(request, data_dir, history)
 
 
 async def answer_check(data_dir: Path, history: Address[HistoryMessage]) -> dict[str, Any]:
@@ -45,6 +83,30 @@ async def answer_check(data_dir: Path, history: Address[HistoryMessage]) -> dict
     except (HistoryError, DurableError, ActorNotRunning, AskTimedOut, OSError) as error:
         return {"error": str(error)}
     return {"done": {"findings": len(checked.findings), "file": str(file), "renames": list(checked.renames)}}
+
+
+async def answer_hold(history: Address[HistoryMessage], stream: trio.abc.ReceiveStream, send: Send) -> dict[str, Any]:
+    """Answer one `{"command": "hold_history"}`: hold the store's files still, so that the client can copy them.
+
+    `{"progress": {"held": true}}` says that nothing is written from now on. The client closes its sending side when it has copied the files. `done`
+    says that nothing was written until then. A client that disconnects ends the hold.
+    """
+    hold, held = uuid.uuid4().hex, False
+    try:
+        await history.ask(partial(HoldStore, hold, HOLD_SECONDS), _BEFORE_HOLD_SECONDS)
+        await send({"progress": {"held": True}})
+        while await stream.receive_some(1024):
+            pass
+    except (HistoryError, ActorNotRunning, AskTimedOut) as error:
+        return {"error": str(error)}
+    finally:
+        with trio.move_on_after(_RELEASE_SECONDS, shield=True), suppress(ActorNotRunning, AskTimedOut):
+            held = await history.ask(partial(ReleaseStore, hold), _RELEASE_SECONDS)
+    return (
+        {"done": {}}
+        if held
+        else {"error": f"the history was not held still until the end ({HOLD_SECONDS:g} s at most)"}
+    )
 
 
 async def answer_rename(request: Mapping[str, str], history: Address[HistoryMessage]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -345,3 +346,27 @@ def test_a_limit_below_that_of_rest_stays():
     with duckdb.connect(config={"memory_limit": "20MB"}) as connection:
         memory_release.shrink_to_rest(connection, "20MB")
         assert connection.execute("SELECT current_setting('memory_limit')").fetchone() == ("19.0 MiB",)
+
+
+async def test_the_files_of_a_store_that_is_held_still_are_a_whole_store(tmp_path, duck, staged, rows):
+    """Also where rows are still in the write-ahead log, and while the files are read on."""
+    path = tmp_path / "history" / "history.duckdb"
+    await duck.put_candles(staged.candles(*(rows.candle(number * DAY) for number in range(1, 2001))))
+    await duck.put_ticks(staged.ticks(rows.tick(5), rows.tick(9)))
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    async with duck.still():
+        before = [
+            (file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(path.parent.glob("history*"))
+        ]
+        assert [name for name, *_ in before] == ["history.duckdb", "history.duckdb.wal"]
+        await duck.candles(rows.SHARE, 1440, *ALL)
+        await trio.to_thread.run_sync(lambda: [shutil.copy(file, copy) for file in path.parent.glob("history*")])
+        assert before == [
+            (file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(path.parent.glob("history*"))
+        ]
+    await duck.put_candles(staged.candles(rows.candle(3000 * DAY)))
+    copied = DuckHistory(copy / "history.duckdb", memory_limit="64MB")
+    assert (await copied.candles(rows.SHARE, 1440, *ALL)).height == 2000
+    assert (await all_ticks(copied, rows.SHARE, *ALL)).height == 2
+    await copied.close()

@@ -273,3 +273,20 @@ async def test_closing_waits_for_the_threads_that_are_at_work(duck, staged, rows
             await trio.sleep(0.002)
     assert (await duck.candles(rows.SHARE, 1440, *ALL)).height == 500
     await duck.close()
+
+
+async def test_while_the_store_is_held_still_reads_go_on_and_writes_wait(store, staged, rows, nursery):
+    await store.put_candles(staged.candles(rows.candle(DAY)))
+    put = trio.Event()
+
+    async def write():
+        await store.put_candles(staged.candles(rows.candle(2 * DAY)))
+        put.set()
+
+    async with store.still():
+        nursery.start_soon(write)
+        for _ in range(20):
+            assert (await store.candles(rows.SHARE, 1440, *ALL)).height == 1
+        assert not put.is_set()
+    await put.wait()
+    assert (await store.candles(rows.SHARE, 1440, *ALL)).height == 2

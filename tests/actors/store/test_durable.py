@@ -24,6 +24,8 @@ from onebroker.actors.store.durable import (
     HaltMode,
     MemoryDurable,
     SqliteDurable,
+    copy_durable,
+    stored_version,
 )
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -237,3 +239,35 @@ async def test_the_one_in_memory_can_be_away() -> None:
     durable.come_back()
     assert await durable.halt() is None
     assert await durable.access_token() is None
+
+
+async def test_a_copy_holds_the_store_of_one_moment_while_it_is_written(path: Path) -> None:
+    store = SqliteDurable(path)
+    await store.put_access_token(TOKEN)
+    await store.put_engine_count(EngineCount(run=1, writes=0))
+    done = trio.Event()
+
+    async def write() -> None:
+        writes = 0
+        while not done.is_set():
+            writes += 1
+            await store.put_engine_count(EngineCount(run=1, writes=writes))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(write)
+        await trio.to_thread.run_sync(copy_durable, path, path.with_name("copy.sqlite"))
+        done.set()
+    copy = SqliteDurable(path.with_name("copy.sqlite"))
+    assert await copy.access_token() == TOKEN
+    assert await copy.engine_count() is not None
+    assert stored_version(path.with_name("copy.sqlite")) == len(MIGRATIONS)
+
+
+def test_a_copy_of_a_file_that_is_none_is_an_error_and_nothing_is_made(tmp_path: Path) -> None:
+    assert stored_version(tmp_path / "none.sqlite") is None
+    with pytest.raises(DurableError, match=r"none\.sqlite"):
+        copy_durable(tmp_path / "none.sqlite", tmp_path / "copy.sqlite")
+    (tmp_path / "text.sqlite").write_text("no database" * 100)
+    with pytest.raises(DurableError, match=r"text\.sqlite"):
+        stored_version(tmp_path / "text.sqlite")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["text.sqlite"]
