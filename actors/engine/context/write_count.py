@@ -7,6 +7,7 @@ tokens: no token that may have been handed out is made again.
 """
 
 import logging
+from collections.abc import Sequence
 
 import trio
 
@@ -25,14 +26,34 @@ RETRY_SECONDS = 1.0
 RUNS_BACK = 32
 """The books are searched for the tokens of this many runs before the present one."""
 RUNS_ASKED = 4
-"""Brokers are asked by token for orders of at most this many runs; each run costs them as many calls again. A store that lost more is an old copy,
-whose orders have long been in the books."""
+"""Brokers are asked by token for orders of at most this many runs; each run costs them as many calls again. Of more runs the first and the last are
+asked for: the first ones sent what was lost first, and of an old copy most orders have long been in the books."""
 
 _log = logging.getLogger("onebroker.engine")
 
 
 class StoreLostWrites(Exception):
     """Redis has come back with fewer writes than it had acknowledged: the engine must restart."""
+
+
+def runs_asked(whole: int, run: int) -> Sequence[int]:
+    """Return the runs whose lost orders brokers are asked for, newest first: of those from `whole` on, the last run that had missed nothing, and
+    before `run`, the present one."""
+    lost = range(run - 1, max(0, whole - 1), -1)
+    if len(lost) <= RUNS_ASKED:
+        return lost
+    return (*lost[: RUNS_ASKED // 2], *lost[-(RUNS_ASKED // 2) :])
+
+
+def count_after_restore(stored: EngineCount | None) -> EngineCount:
+    """Return the count with which a store that comes from a backup begins; `stored` is the count in the backup.
+
+    A backup is an old copy: after it, the service may have sent orders, and may have been started again, and nothing in the backup shows that. So the
+    store counts as one that has lost writes. Its runs go on `RUNS_BACK` further, so that no token of a run after the backup is made again, and so that
+    the books are searched for the tokens of the backup's run and of all these runs.
+    """
+    before = stored or EngineCount(run=1, writes=0)
+    return EngineCount(run=before.run + RUNS_BACK - 1, writes=before.writes, lost=True)
 
 
 class WriteCount:
@@ -44,7 +65,7 @@ class WriteCount:
         self._run = 1
         self._acknowledged = 0
         self._lost = False
-        self._lost_runs = range(0)
+        self._lost_runs: Sequence[int] = ()
         self._kept: EngineCount | None = None
         self._news = trio.Event()
         self.books_known = trio.Event()
@@ -66,7 +87,7 @@ class WriteCount:
         return self._lost
 
     @property
-    def lost_runs(self) -> range:
+    def lost_runs(self) -> Sequence[int]:
         """The runs before this one whose orders the store had lost when this run began, newest first; empty when it lost nothing."""
         return self._lost_runs
 
@@ -85,7 +106,7 @@ class WriteCount:
                 "Redis came back without its last writes: no open order acts until all brokers' books are read"
             )
             whole = int(await self._store.get(keys.ENGINE_WHOLE) or 0)
-            self._lost_runs = range(self._run - 1, max(0, whole - 1, self._run - 1 - RUNS_ASKED), -1)
+            self._lost_runs = runs_asked(whole, self._run)
         else:
             self.books_known.set()
         self._acknowledged = there
