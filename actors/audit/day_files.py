@@ -55,12 +55,3 @@ def file_of(folder: Path, day: str) -> Path:
     """Return the day's file as it is now."""
     path = plain(folder, day)
     return path if path.exists() else packed(folder, day)
-
-
-def sync_folder(folder: Path) -> None:
-    """Put the names of the folder on disk."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

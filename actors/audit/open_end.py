@@ -15,8 +15,9 @@ import attrs
 
 from onebroker.actors.audit import chain
 from onebroker.actors.audit.chain import End, Line
-from onebroker.actors.audit.day_files import days_of, open_day, plain, sync_folder
+from onebroker.actors.audit.day_files import days_of, open_day, plain
 from onebroker.actors.audit.waiting_events import Told
+from onebroker.actors.store.data_directory import sync_folder
 from onebroker.config.clock import from_epoch
 from onebroker.config.events import AuditDay, AuditLost, AuditTorn, Event
 

@@ -8,7 +8,8 @@ import shutil
 from datetime import date, timedelta
 from pathlib import Path
 
-from onebroker.actors.audit.day_files import days_of, packed, plain, sync_folder
+from onebroker.actors.audit.day_files import days_of, packed, plain
+from onebroker.actors.store.data_directory import sync_folder
 
 _log = logging.getLogger("onebroker.audit")
 

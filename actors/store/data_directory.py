@@ -93,8 +93,13 @@ def write_whole(path: Path, data: bytes) -> None:
     finally:
         os.close(file)
     draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(folder)
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)

@@ -317,8 +317,8 @@ async def ask_service(
 
 
 @asynccontextmanager
-async def history_held(path: Path) -> AsyncIterator[None]:
-    """Let the running service write nothing to its history store while the block runs.
+async def history_held(path: Path, reason: str) -> AsyncIterator[None]:
+    """Let the running service write nothing to its history store while the block runs. `reason` is a word for the audit.
 
     Raises NoService, ControlFailed; at the end of the block too, when the service has written meanwhile.
     """
@@ -328,7 +328,7 @@ async def history_held(path: Path) -> AsyncIterator[None]:
         raise NoService(f"no service answers at {path}") from error
     async with stream:
         lines = _Lines(stream)
-        await stream.send_all(msgspec.json.encode({"command": history_commands.HOLD}) + b"\n")
+        await stream.send_all(msgspec.json.encode({"command": history_commands.HOLD, "reason": reason}) + b"\n")
         _refuse(await lines.next_answer())
         yield
         await stream.send_eof()

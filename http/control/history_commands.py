@@ -86,7 +86,7 @@ async def answer_check(data_dir: Path, history: Address[HistoryMessage]) -> dict
 
 
 async def answer_hold(history: Address[HistoryMessage], stream: trio.abc.ReceiveStream, send: Send) -> dict[str, Any]:
-    """Answer one `{"command": "hold_history"}`: hold the store's files still, so that the client can copy them.
+    """Answer one `{"command": "hold_history", "reason": TEXT}`: hold the store's files still, so that the client can copy them.
 
     `{"progress": {"held": true}}` says that nothing is written from now on. The client closes its sending side when it has copied the files. `done`
     says that nothing was written until then. A client that disconnects ends the hold.

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
+from onebroker.http.__main__ import main
 from onebroker.http.commands.parsers.all_commands import build_parser
 
 
@@ -46,3 +47,8 @@ def _below(name: str, parser: argparse.ArgumentParser) -> Iterator[Command]:
         if isinstance(action, argparse._SubParsersAction):
             for word, inner in action.choices.items():
                 yield from _below(f"{name} {word}".strip(), inner)
+
+
+def run_line(*arguments: object) -> int:
+    """Run a command line in this process, and return its exit code."""
+    return main([str(argument) for argument in arguments])

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from onebroker.http.commands.parsers import market_data, services, setup, trading, words
+from onebroker.http.commands.parsers import keeping, market_data, services, setup, trading, words
 from onebroker.http.commands.parsers.form import Help
 
 
@@ -44,5 +44,6 @@ def build_parser() -> argparse.ArgumentParser:
     trading.add_parsers(commands)
     market_data.add_parsers(commands)
     setup.add_parsers(commands)
+    keeping.add_parsers(commands)
     trading.add_support_bundle(commands)
     return parser
