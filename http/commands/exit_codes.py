@@ -9,6 +9,8 @@ DONE = 0
 WRONG_USE = 2
 STORE_BUSY = 3
 NOTHING_REACHABLE = 4
+INTERRUPTED = 130
+"""The exit code that a shell gives to a command that Ctrl-C ended."""
 
 
 class CommandFailed(Exception):

@@ -15,14 +15,12 @@ import trio
 
 from onebroker.actors.catalogue.report import BrokerReport, BuildReport
 from onebroker.http.commands.command_settings import data_dir_of
-from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, CommandFailed
+from onebroker.http.commands.exit_codes import DONE, INTERRUPTED, NOTHING_REACHABLE, CommandFailed
 from onebroker.http.commands.screen import Bar, Block, Table, write, write_json
 from onebroker.http.commands.sync_display import Display
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SOMETHING_MISSING = 1
-INTERRUPTED = 130
-"""The exit code that a shell gives to a command that Ctrl-C ended."""
 MOST_EXAMPLES = 2
 
 

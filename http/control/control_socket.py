@@ -22,7 +22,7 @@ import os
 import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -328,10 +328,12 @@ async def history_held(path: Path, reason: str) -> AsyncIterator[None]:
         raise NoService(f"no service answers at {path}") from error
     async with stream:
         lines = _Lines(stream)
-        await stream.send_all(msgspec.json.encode({"command": history_commands.HOLD, "reason": reason}) + b"\n")
+        with suppress(trio.BrokenResourceError):  # it has ended: then there is no answer either
+            await stream.send_all(msgspec.json.encode({"command": history_commands.HOLD, "reason": reason}) + b"\n")
         _refuse(await lines.next_answer())
         yield
-        await stream.send_eof()
+        with suppress(trio.BrokenResourceError):
+            await stream.send_eof()
         _refuse(await lines.next_answer())
 
 

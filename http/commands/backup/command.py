@@ -57,7 +57,7 @@ from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable, copy_dur
 from onebroker.actors.store.embedded import PARTS_FOLDER
 from onebroker.http.commands.backup.archive import BackupWriter, Manifest, megabytes
 from onebroker.http.commands.command_settings import read_settings
-from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.exit_codes import DONE, INTERRUPTED, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.screen import write
 from onebroker.http.commands.stored_formats import FORMATS, open_data_directory, refuse_newer, stored_formats
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, history_held
@@ -88,9 +88,9 @@ def run(parsed: argparse.Namespace) -> int:
         raise CommandFailed(f"{source.data_dir} holds nothing of onebroker", WRONG_USE)
     try:
         manifest, lacking = trio.run(_back_up, source, file, strict_exception_groups=True)
-    except (ControlFailed, NoService, FilesChanging) as error:
-        raise CommandFailed(f"no backup was made: {error}", NOTHING_REACHABLE) from None
-    except OSError as error:
+    except KeyboardInterrupt:
+        raise CommandFailed("no backup was made: it was interrupted", INTERRUPTED) from None
+    except (ControlFailed, NoService, FilesChanging, OSError) as error:
         raise CommandFailed(f"no backup was made: {error}", NOTHING_REACHABLE) from None
     write(sys.stdout, list(_said(file, manifest, lacking)))
     return DONE

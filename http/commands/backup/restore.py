@@ -22,7 +22,7 @@ from onebroker.actors.engine.context.write_count import count_after_restore
 from onebroker.actors.store.data_directory import refuse_held, sync_folder
 from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
 from onebroker.http.commands.backup.archive import Manifest, megabytes, open_backup
-from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.exit_codes import DONE, INTERRUPTED, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.screen import write
 from onebroker.http.commands.stored_formats import refuse_newer, write_formats
 
@@ -32,6 +32,8 @@ def run(parsed: argparse.Namespace) -> int:
     try:
         _refuse_used(target)
         manifest = _restore(file, target)
+    except KeyboardInterrupt:
+        raise CommandFailed("nothing was restored: it was interrupted", INTERRUPTED) from None
     except OSError as error:
         raise CommandFailed(f"nothing was restored: {error}", NOTHING_REACHABLE) from None
     write(sys.stdout, list(_said(target, manifest)))

@@ -17,13 +17,12 @@ import trio
 from onebroker.actors.history.backfill_job import BackfillOrder, Summary
 from onebroker.actors.history.selection import Selection
 from onebroker.config.instruments import SEGMENTS, bare_segment
-from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.exit_codes import DONE, INTERRUPTED, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.history.backfill_display import BackfillDisplay
 from onebroker.http.commands.history.load_report import SOME_REFUSED, places_of
 from onebroker.http.control import backfill_commands
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
-INTERRUPTED = 130
 AGAIN = "run the same command again: it goes on where it stopped"
 
 

@@ -12,6 +12,7 @@ import trio
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.http.commands.backup import command
+from onebroker.http.commands.backup.archive import BackupWriter
 from onebroker.http.commands.stored_formats import FORMATS, FORMATS_FILE
 from tests.support.command_lines import run_line
 from tests.support.small_directory import TOKEN, found
@@ -78,6 +79,32 @@ def test_a_part_that_cannot_be_copied_leaves_no_file_and_no_draft(tmp_path, data
     assert capsys.readouterr().err.startswith("no backup was made: ")
     assert [entry.name for entry in tmp_path.iterdir()] == ["data"]
     DataDirectory(data_dir).close()
+
+
+def test_an_interrupted_backup_leaves_no_file_and_no_draft(tmp_path, data_dir, capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "open_days", interrupted)
+    assert run_line("backup", tmp_path / "backup.tar", "--data-dir", data_dir) == 130
+    assert capsys.readouterr().err == "no backup was made: it was interrupted\n"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_history_that_is_written_while_it_is_copied_makes_no_backup(tmp_path, data_dir, capsys, monkeypatch):
+    """Nobody should do it; a backup with such a file would be found out only when it is needed."""
+    file, add = data_dir / "history" / "history.duckdb", BackupWriter.add
+
+    def add_while_it_is_written(self, name, source, size):
+        add(self, name, source, size)
+        if name == "history/history.duckdb":
+            with file.open("r+b") as other:
+                other.write(file.read_bytes()[:1])
+
+    monkeypatch.setattr(BackupWriter, "add", add_while_it_is_written)
+    assert run_line("backup", tmp_path / "backup.tar", "--data-dir", data_dir) == 4
+    assert "history/history.duckdb was written while it was copied" in capsys.readouterr().err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data"]
 
 
 def test_a_directory_of_a_newer_release_is_refused(tmp_path, data_dir, capsys):
