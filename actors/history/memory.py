@@ -109,10 +109,11 @@ class MemoryHistory:
             raise HistoryError(str(error)) from error
 
     async def drop_ticks(self, before: int) -> int:
-        await self._contact()
-        kept = self._ticks.filter(pl.col("time") >= before)
-        dropped, self._ticks = self._ticks.height - kept.height, kept
-        return dropped
+        async with self._writing:
+            await self._contact()
+            kept = self._ticks.filter(pl.col("time") >= before)
+            dropped, self._ticks = self._ticks.height - kept.height, kept
+            return dropped
 
     async def series(self) -> pl.DataFrame:
         await self._contact()
