@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup check unit test further coverage coverage-changed docs demo lock licences audit lowest
+.PHONY: setup check unit test further coverage coverage-changed docs site demo lock licences audit lowest
 
 setup:
 	rm -rf build && $(PYTHON) -m venv .venv && $(BIN)/pip install -q -c constraints.txt -e '.[test]' && $(BIN)/python tests/sdk/install.py
@@ -54,6 +54,12 @@ lowest: $(BIN)/uv
 
 $(BIN)/uv $(BIN)/pip-audit:
 	$(BIN)/pip install -q -c constraints.txt -e '.[upkeep]'
+
+site: $(BIN)/mkdocs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+$(BIN)/mkdocs:
+	$(BIN)/pip install -q -c constraints.txt -e '.[docs]'
 
 demo:
 	$(BIN)/onebroker demo --port 8000
