@@ -35,6 +35,7 @@ docs:
 	PYTHONPATH=. $(BIN)/python tests/support/order_type_pages.py
 	PYTHONPATH=. $(BIN)/python tests/support/event_page.py
 	PYTHONPATH=. $(BIN)/python tests/support/monitoring_page.py
+	PYTHONPATH=. $(BIN)/python tests/support/concept_pictures.py
 
 lock: $(BIN)/uv
 	$(BIN)/uv pip compile pyproject.toml -c constraints.txt --extra alerts --extra completion --generate-hashes --universal --no-header --no-annotate --python-version 3.11 -o requirements.lock -q

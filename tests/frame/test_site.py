@@ -1,5 +1,7 @@
 """The documentation site: its navigation has every page, its examples are read as the service reads them, and it asks no other host."""
 
+import base64
+import hashlib
 import importlib.util
 import os
 import re
@@ -21,8 +23,10 @@ from onebroker.brokers.registry import build_registry
 from onebroker.config.settings import build_settings
 from onebroker.http.commands.parsers.all_commands import build_parser
 from onebroker.http.commands.service_process import known_brokers, second_hosts
+from tests.support.concept_pictures import FOLDER, PICTURES
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.site_pages import OUTSIDE, site_place, site_text
+from tests.support.svg_drawing import Drawing, OutsideError
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -36,7 +40,7 @@ HEADINGS = [
     "Quirks",
 ]
 REGISTRY = build_registry()
-NEW_PAGES = [DOCS / "index.md", *sorted(FIRST_BROKER.glob("*.md"))]
+NEW_PAGES = [DOCS / "index.md", DOCS / "concepts.md", *sorted(FIRST_BROKER.glob("*.md"))]
 LONGEST_LINE = 150
 BLOCK = re.compile(r"(<!--[^>]*-->\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TEXTS = ("", "text")
@@ -169,6 +173,43 @@ def test_a_page_says_who_logs_in_and_whether_an_address_is_registered(page: Path
     )
     known = REGISTRY[page.stem].address_rule != ""
     assert parts[HEADINGS[2]].strip().startswith("Whether") == (not known)
+
+
+# Pictures
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_of_the_concepts_is_what_its_code_draws(name: str) -> None:
+    written = (FOLDER / f"{name}.svg").read_text()
+    assert written == PICTURES[name]().text(), "run `PYTHONPATH=. python tests/support/concept_pictures.py`"
+    assert f"](pictures/concepts/{name}.svg)" in (DOCS / "concepts.md").read_text()
+
+
+def test_no_picture_is_left_that_nothing_draws() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == {f"{name}.svg" for name in PICTURES}
+
+
+def test_nothing_of_a_drawing_lies_outside_its_frame() -> None:
+    drawing = Drawing(100, 50, "small")
+    drawing.words(0, 20, "short")
+    for draw in (
+        lambda: drawing.words(0, 20, "too long for a hundred"), lambda: drawing.words(99, 20, "it", anchor="middle"),
+        lambda: drawing.words(0, 5, "high"), lambda: drawing.line([(0, 0), (0, 51)]),
+        lambda: drawing.box(90, 0, 11, 10), lambda: drawing.dot(2, 20),
+    ):  # fmt: skip
+        with pytest.raises(OutsideError):
+            draw()
+
+
+def test_the_vendored_script_is_the_one_of_its_package() -> None:
+    folder = DOCS / "assets" / "iframe-worker"
+    files = msgspec.json.decode((folder / "VERSIONS.json").read_bytes())["files"]
+    hashes = {
+        name: "sha512-" + base64.b64encode(hashlib.sha512((folder / name).read_bytes()).digest()).decode()
+        for name in files
+    }
+    assert hashes == files
+    assert {path.name for path in folder.iterdir()} == {*files, "VERSIONS.json"}
 
 
 # Examples
