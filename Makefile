@@ -33,6 +33,7 @@ $(BIN)/coverage:
 
 docs:
 	PYTHONPATH=. $(BIN)/python tests/support/order_type_pages.py
+	PYTHONPATH=. $(BIN)/python tests/support/order_type_drawings.py
 	PYTHONPATH=. $(BIN)/python tests/support/event_page.py
 	PYTHONPATH=. $(BIN)/python tests/support/monitoring_page.py
 	PYTHONPATH=. $(BIN)/python tests/support/concept_pictures.py

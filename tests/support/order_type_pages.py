@@ -112,16 +112,22 @@ def _body_types(preset: Preset[Any]) -> str:
 
 def page(preset: Preset[Any]) -> str:
     """The text of one type's page."""
-    example = _examples(preset.name)[preset.name]
+    example = example_of(preset.name)
     parts = [
         f"# {preset.name}",
         f"{preset.title[0].upper()}{preset.title[1:]}. [All types](../order-types.md)",
+        f"![A course of the market, and what the orders of {preset.name} do in it](drawings/{preset.name}.svg)",
         "## Settings", _settings(preset, example),
         f"Body `order_type`: {_body_types(preset)}. `hold_limits` by default: {_HELD[preset.hold]}. References: {_REFERENCES[preset.references]}.",
         "## Example", _example(preset, example),
         "## What happens to it", "\n".join(f"- {line}" for line in _life(preset, example)),
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
+
+
+def example_of(name: str) -> Example:
+    """The example of one type, with the instruments and prices of its page."""
+    return _examples(name)[name]
 
 
 def _examples(name: str) -> dict[str, Example]:
@@ -160,7 +166,7 @@ class _Noted(Fields):
 
 def _settings(preset: Preset[Any], example: Example) -> str:
     _Noted.noted = {}
-    order = _order(preset, example)
+    order = order_of(preset, example)
     own = {name: value for name, value in example.settings.items() if name != "hold_limits"}
     fields = _Noted.of(own, path="", owner=f"{preset.name} order")
     with contextlib.suppress(Refusal):
@@ -186,7 +192,7 @@ def _default(name: str) -> str:
     return f"`{str(shown).lower() if isinstance(shown, bool) else shown}`"
 
 
-def _order(preset: Preset[Any], example: Example) -> PlaceBody:
+def order_of(preset: Preset[Any], example: Example) -> PlaceBody:
     of = OPTION if example.instrument == "option" else SHARE
     body: dict[str, Any] = {"order_type": "MARKET", "price": None, **example.body}
     if of is OPTION:
@@ -197,7 +203,7 @@ def _order(preset: Preset[Any], example: Example) -> PlaceBody:
 
 
 def _example(preset: Preset[Any], example: Example) -> str:
-    order = _order(preset, example)
+    order = order_of(preset, example)
     assert order.plan is not None
     sent = {
         "instrument_id": "…",
@@ -298,7 +304,7 @@ _NOTES = {
 def _life(preset: Preset[Any], example: Example) -> Iterator[str]:
     if preset.name in _NOTES:
         yield _NOTES[preset.name]
-    root = _order(preset, example).plan
+    root = order_of(preset, example).plan
     assert root is not None
     orders = list(orders_of(root))
     yield "`completed` when what it was to do has filled; a cancel of the parent cancels what rests, and what has filled stays."
