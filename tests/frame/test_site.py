@@ -2,12 +2,8 @@
 
 import base64
 import hashlib
-import importlib.util
-import os
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
@@ -24,7 +20,7 @@ from onebroker.config.settings import build_settings
 from onebroker.http.commands.parsers.all_commands import build_parser
 from onebroker.http.commands.service_process import known_brokers, second_hosts
 from tests.support.concept_pictures import FOLDER, PICTURES
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.site_build import build_site
 from tests.support.site_pages import OUTSIDE, site_place, site_text
 from tests.support.svg_drawing import Drawing, OutsideError
 
@@ -300,21 +296,7 @@ def test_an_address_at_another_host_is_found() -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built once; every warning of mkdocs is an error."""
-    if importlib.util.find_spec("material") is None:
-        pytest.skip("mkdocs-material is not installed: pip install -c constraints.txt -e '.[docs]'")
-    folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    return build_site(tmp_path_factory.mktemp("site"))
 
 
 def test_the_site_has_every_page_and_asks_no_other_host(site: Path) -> None:

@@ -174,7 +174,7 @@ def _settings(preset: Preset[Any], example: Example) -> str:
     if not _names(preset):
         return "It has none of its own."
     rows = [f"| `{name}` | {_what(name)} | {_default(name)} |" for name in _names(preset)]
-    return "\n".join(["| | | Default |", "|---|---|---|", *rows])
+    return "\n".join(["| Setting | What it may be | Default |", "|---|---|---|", *rows])
 
 
 def _what(name: str) -> str:

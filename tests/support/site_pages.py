@@ -77,6 +77,10 @@ def site_place(path: str) -> str | None:
     return path.removeprefix(f"{FOLDER}/") if path.startswith(f"{FOLDER}/") else None
 
 
+_SEARCH = 'data-md-component="search" role="dialog"'
+"""The dialog of the theme, which has no name for those who hear the page."""
+
+
 # What mkdocs calls
 
 
@@ -93,3 +97,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
     """Bring a page's links and lists into the form that the site needs."""
     place = page.file.src_uri
     return site_text(_REPOSITORY.get(place, f"{FOLDER}/{place}"), markdown)
+
+
+def on_post_page(output: str, *, page: Any, config: Any) -> str:
+    """Give the search a name."""
+    return output.replace(_SEARCH, f'{_SEARCH} aria-label="Search"')
