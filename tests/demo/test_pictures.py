@@ -68,4 +68,4 @@ def test_a_page_makes_a_picture(browser, own, tmp_path, name):
 
 
 def test_every_picture_of_the_docs_is_one_that_this_file_makes():
-    assert {path.stem for path in PICTURES.iterdir()} == set(NAMES)
+    assert {path.stem for path in PICTURES.glob("*.png")} == set(NAMES)
