@@ -253,7 +253,7 @@ def test_the_python_of_the_first_order_calls_what_the_client_has() -> None:
     (text,) = [text for _, _, language, text in blocks() if language == "python"]
     methods = (ROOT / "clients" / "python" / "src" / "onebroker_client" / "sync_methods.py").read_text()
     called = set(re.findall(r"\bclient\.(\w+)\(", text))
-    assert called == {"find_instruments", "place_order"}
+    assert called == {"get_details", "get_ltp", "place_order"}
     assert [name for name in called if f"def {name}(" not in methods] == []
 
 

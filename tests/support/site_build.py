@@ -1,4 +1,7 @@
-"""The documentation site, built for a test as `make site` builds it: every warning of mkdocs is an error."""
+"""The documentation site, built for a test as `make site` builds it: every warning of mkdocs is an error.
+
+Not with `--quiet`: it hides the warnings from `--strict` too.
+"""
 
 import importlib.util
 import os
@@ -18,7 +21,7 @@ def build_site(folder: Path) -> Path:
     if importlib.util.find_spec("material") is None:
         pytest.skip("mkdocs-material is not installed: pip install -c constraints.txt -e '.[docs]'")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
