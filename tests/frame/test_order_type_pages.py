@@ -4,7 +4,8 @@ from onebroker.actors.engine.presets.registry import PRESETS
 from tests.support.every_case import every_case
 from tests.support.order_type_drawings import FOLDER, drawing_of
 from tests.support.order_type_pages import BEGIN, DOCS, END, page, table
-from tests.support.type_plays import COURSES, play
+from tests.support.type_courses import COURSES
+from tests.support.type_plays import play
 
 WRITE = "run `PYTHONPATH=. python tests/support/order_type_pages.py`"
 DRAW = "run `PYTHONPATH=. python tests/support/order_type_drawings.py`"

@@ -16,7 +16,8 @@ from onebroker.config.clock import IST
 from tests.actors.engine.plan.world import MORNING
 from tests.support.order_type_pages import DOCS
 from tests.support.svg_drawing import LETTER, Anchor, Drawing, Point
-from tests.support.type_plays import Course, Played, Rested, Waited, at, play
+from tests.support.type_courses import Course, at
+from tests.support.type_plays import Played, Rested, Waited, play
 
 FOLDER = DOCS / "order-types" / "drawings"
 WIDTH = 640
