@@ -103,7 +103,8 @@ class Route:
     """Name -> a body that is accepted."""
     answers: tuple[Answer, ...]
     counted_as: str = ""
-    """The path under which the metrics count its requests, where that is another than its own: the files of a page count as their page."""
+    """The path under which the metrics count its requests, where that is another than its own: the files of a page count as their page, and what is
+    rarely asked as the route beside it, because each path costs a dozen samples of a scrape."""
 
     @property
     def is_audited(self) -> bool:

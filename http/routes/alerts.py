@@ -35,6 +35,7 @@ ROUTES = (
         tag="health",
         operation_id="try_alerts",
         summary="Send a test message to every receiver of alerts",
+        counted_as="/api/health",
         answers=(
             Answer(
                 status=200,
