@@ -65,7 +65,7 @@ def live_services(sources: FeedSources) -> tuple[LiveServices, Child]:
         quotes=QuoteBoard(ReaderSource(sources.quotes, sources.clock)),
         orders=EventBoard("orders"),
         parents=EventBoard("parents"),
-        documents=DocumentBoard(),
+        documents=DocumentBoard(sources.clock.epoch),
         chains=ChainBoard(),
     )
     streams = Streams(boards)

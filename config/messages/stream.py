@@ -9,6 +9,7 @@ MESSAGE_KIND = "a message must hold exactly one of subscribe, unsubscribe, resum
 TOKEN_ALREADY_TAKEN = "the access token was taken already"
 RESUME_FIRST = "resume comes before any subscription"
 RESUME_FORM = "resume must be the seq of the last message received, with stream, the id that this stream began with"
+AGES_FORM = "ages must be true or false"
 ID_FORM = "id must be text or a number"
 
 

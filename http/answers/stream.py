@@ -55,6 +55,8 @@ class SubscribeDocuments(_Request, kw_only=True):
 
     subscribe: Literal["documents"]
     documents: Annotated[list[Resource], msgspec.Meta(min_length=1)]
+    ages: bool | Unset = UNSET
+    """Whether the ages of the client's documents are sent too, once a second. Left out: no."""
 
 
 class SubscribeChain(_Request, kw_only=True):
@@ -151,6 +153,8 @@ class Subscriptions(msgspec.Struct, kw_only=True):
     orders: bool
     parents: bool
     documents: list[Resource]
+    ages: Literal[True] | Unset = UNSET
+    """Left out: the ages of the documents are not sent."""
     chain: list[ChainFields]
 
 
@@ -244,6 +248,25 @@ class StreamedDocument(_Message, kw_only=True):
     ]
 
 
+class DocumentAge(msgspec.Struct, kw_only=True):
+    """How old a document is. Its route has the same `as_of` and `brokers` at this moment."""
+
+    as_of: str
+    as_of_epoch: float
+    """`as_of` in epoch seconds."""
+    brokers: list[Annotated[msgspec.Raw, schema_of("FundsRead", "BrokerRead")]]
+
+
+class DocumentAges(_Message, kw_only=True):
+    """The ages of the subscribed documents, once a second. A document is left out while the client does not have its newest version, or while its
+    route would not serve it."""
+
+    type: Literal["ages"]
+    now: float
+    """The service's time in epoch seconds."""
+    documents: dict[Resource, DocumentAge]
+
+
 class StreamedChain(Chain, frozen=True, kw_only=True):
     """An option chain, as its route answers it. Without `snapshot`, `rows` has the strikes that changed."""
 
@@ -304,6 +327,7 @@ class Subscribed(_Message, kw_only=True):
     results: list[StreamEntry] | Unset = UNSET
     """Of quotes: an entry for each item."""
     documents: list[Resource] | Unset = UNSET
+    ages: Literal[True] | Unset = UNSET
 
 
 class SubscribedChain(ChainFields, kw_only=True):
@@ -337,7 +361,7 @@ class StreamError(_Message, kw_only=True):
 
 
 MESSAGES = (
-    Started, Resumed, StreamedQuotes, OrdersSnapshot, OrderEvents, ParentsSnapshot, ParentEvents, StreamedDocument, StreamedChain, Unavailable,
-    ChainUnavailable, Lagged, Subscribed, SubscribedChain, Unsubscribed, StreamError,
+    Started, Resumed, StreamedQuotes, OrdersSnapshot, OrderEvents, ParentsSnapshot, ParentEvents, StreamedDocument, DocumentAges, StreamedChain,
+    Unavailable, ChainUnavailable, Lagged, Subscribed, SubscribedChain, Unsubscribed, StreamError,
 )  # fmt: skip
 QUOTES: tuple[Any, ...] = (StreamedLtp, BareQuote, StreamedStale)

@@ -73,6 +73,20 @@ EXAMPLES: dict[str, tuple[dict[str, Any], ...]] = {
         },
     ),
     "StreamedDocument": ({"seq": 9, "type": "document", "document": "funds", "data": portfolio.FUNDS_EXAMPLE},),
+    "DocumentAges": (
+        {
+            "seq": 18,
+            "type": "ages",
+            "now": 1795775400.5,
+            "documents": {
+                "funds": {
+                    "as_of": "2026-11-27T12:00:00",
+                    "as_of_epoch": 1795775400.25,
+                    "brokers": portfolio.BROKERS_EXAMPLE,
+                }
+            },
+        },
+    ),
     "StreamedChain": (
         {
             **chain.EXAMPLE,

@@ -206,6 +206,7 @@ class StreamFeeds:
             self._boards.documents.put(resource, lambda: frames.joined(b"document", name, b'"data":' + served.body))
             if resource == "orders":
                 await self._tell_orders(served)
+        self._boards.documents.put_age(resource, frames.age(served.as_of, served.as_of_epoch, served.brokers))
 
     def _refuse(self, resource: Resource, refused: Refusal) -> None:
         shown = (refused.status, refused.sentence)
@@ -213,6 +214,7 @@ class StreamFeeds:
             return
         self._shown[resource] = shown
         self._boards.documents.put(resource, lambda: frames.refusal("document", refused, {"document": resource}))
+        self._boards.documents.put_age(resource, None)
         if resource == "orders":
             self._orders = None
             self._boards.orders.replace(lambda: frames.refusal("orders", refused, {"snapshot": True}))

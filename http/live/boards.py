@@ -4,6 +4,7 @@ Pure.
 Only the feeds write a board. A board wakes its watchers, and encodes only what somebody takes.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -115,10 +116,13 @@ class EventBoard:
 class DocumentBoard:
     """The newest version of each document, or the reason why there is none."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        """`now` returns the service's time in epoch seconds."""
         self.watchers = Watchers()
+        self.now = now
         self._versions: dict[str, int] = {}
         self._made: dict[str, bytes | Make] = {}
+        self._ages: dict[str, bytes] = {}
 
     def version(self, name: str) -> int:
         """Return a number that changes with the document; 0 = nothing is known about it yet."""
@@ -129,6 +133,17 @@ class DocumentBoard:
         if not isinstance(made, bytes):
             made = self._made[name] = made()
         return made
+
+    def age(self, name: str) -> bytes | None:
+        """Return `as_of`, `as_of_epoch` and `brokers` of the newest version as a JSON object; None if the document cannot be served."""
+        return self._ages.get(name)
+
+    def put_age(self, name: str, age: bytes | None) -> None:
+        """Note that the newest version is still the document, and how old its parts are. This wakes nobody."""
+        if age is None:
+            self._ages.pop(name, None)
+        else:
+            self._ages[name] = age
 
     def put(self, name: str, make: Make) -> None:
         self._versions[name] = self.version(name) + 1

@@ -24,6 +24,8 @@ MOST_ENCODED = 16
 DOCUMENT_SECONDS = 0.5
 DOCUMENT_BYTES_PER_SECOND = 1024 * 1024
 """Limits how often one document is sent to one client: a long document is sent less often."""
+AGES_SECONDS = 1.0
+"""The time between two messages with the ages of documents."""
 NEVER = float("inf")
 
 
@@ -191,14 +193,19 @@ class DocumentChannel:
         self._wake = wake
         self._sent: dict[str, _Sent] = {}
 
+        self.with_ages = False
+        """Whether the client also gets the ages of its documents, once in AGES_SECONDS."""
+        self._ages_at = 0.0
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self._sent)
 
-    def subscribe(self, names: Iterable[str]) -> None:
-        """Begin the subscriptions, or begin them again."""
+    def subscribe(self, names: Iterable[str], *, ages: bool = False) -> None:
+        """Begin the subscriptions, or begin them again. `ages` holds for all documents of the client."""
         for name in names:
             self._sent[name] = _Sent()
+        self.with_ages = ages
         self._board.watchers.add(self._wake)
         self._wake()
 
@@ -206,6 +213,7 @@ class DocumentChannel:
         """End the given subscriptions that exist, and return their names."""
         ended = [name for name in names if self._sent.pop(name, None) is not None]
         if not self._sent:
+            self.with_ages = False
             self._board.watchers.remove(self._wake)
         return ended
 
@@ -215,19 +223,28 @@ class DocumentChannel:
     def next_body(self, seq: int, now: float) -> bytes | None:
         name = next((name for name, sent in self._sent.items() if self._is_due(name, sent, now)), None)
         if name is None:
-            return None
+            return self._ages(now) if self.with_ages and now >= self._ages_at else None
         body = self._board.body(name)
         pause = max(DOCUMENT_SECONDS, len(body) / DOCUMENT_BYTES_PER_SECOND)
         del self._sent[name]  # the document sent longest ago comes first
         self._sent[name] = _Sent(self._board.version(name), seq, now + pause)
         return body
 
+    def _ages(self, now: float) -> bytes:
+        """Return the ages of the documents that the client has in their newest version. An age never belongs to content that is still to be
+        sent."""
+        self._ages_at = now + AGES_SECONDS
+        current = (name for name, sent in self._sent.items() if self._board.version(name) == sent.version)
+        return frames.ages(
+            self._board.now(), {name: age for name in current if (age := self._board.age(name)) is not None}
+        )
+
     def _is_due(self, name: str, sent: _Sent, now: float) -> bool:
         return self._board.version(name) != sent.version and now >= sent.not_before
 
     def due_at(self, now: float) -> float:
         waiting = (sent.not_before for name, sent in self._sent.items() if self._board.version(name) != sent.version)
-        return max(now, min(waiting, default=NEVER))
+        return max(now, min((*waiting, *([self._ages_at] if self.with_ages else [])), default=NEVER))
 
     def rewind(self, seq: int) -> None:
         for sent in self._sent.values():

@@ -27,6 +27,8 @@ class Subscribe:
     instruments: Sequence[object] = ()
     """For quotes: items as they were sent; each is resolved separately (rules 1.4.4)."""
     documents: tuple[str, ...] = ()
+    ages: bool = False
+    """For documents: whether their ages are sent too."""
     chain: Mapping[str, object] = attrs.field(factory=dict)
     """For chain: the fields as they were sent, named as the parameters of the REST route."""
 
@@ -106,8 +108,10 @@ def _subscribe(given: Mapping[str, Any]) -> Subscribe:
         _only(given, "subscribe", "mode", "instruments")
         return Subscribe(channel=channel, mode=_mode(given.get("mode", Mode.LTP)), instruments=_instruments(given))
     if channel == "documents":
-        _only(given, "subscribe", "documents")
-        return Subscribe(channel=channel, documents=_documents(given.get("documents")))
+        _only(given, "subscribe", "documents", "ages")
+        return Subscribe(
+            channel=channel, documents=_documents(given.get("documents")), ages=_ages(given.get("ages", False))
+        )
     if channel == "chain":
         _only(given, "subscribe", *CHAIN_FIELDS)
         return Subscribe(channel=channel, chain=_chain(given))
@@ -160,6 +164,12 @@ def _mode(value: object) -> Mode:
         return Mode(value)  # type: ignore[arg-type]  # whatever it is, it is one of them or a ValueError
     except ValueError:
         raise Refusal(400, sentences.mode_unknown(tuple(Mode))) from None
+
+
+def _ages(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Refusal(400, sentences.AGES_FORM)
+    return value
 
 
 def _instruments(given: Mapping[str, Any]) -> Sequence[object]:

@@ -133,6 +133,7 @@ class ClientStream:
             "quotes": dict(self.quotes.modes),
             **{name: channel.subscribed for name, channel in self.events.items()},
             "documents": list(self.documents.names),
+            **({"ages": True} if self.documents.with_ages else {}),
             "chain": [name_fields(name) for name in self.chains.names],
         }
 

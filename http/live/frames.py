@@ -29,6 +29,17 @@ def array(kind: bytes, name: bytes, elements: Iterable[bytes], *, snapshot: bool
     return first + b",".join(elements) + b"]}"
 
 
+def age(as_of: str, as_of_epoch: float, brokers: bytes) -> bytes:
+    """Return the age of a document for `ages`. `brokers` is JSON."""
+    return b'{"as_of":"%b","as_of_epoch":%b,"brokers":%b}' % (as_of.encode(), render.encode(as_of_epoch), brokers)
+
+
+def ages(now: float, named: Mapping[str, bytes]) -> bytes:
+    """Return a message with the ages of documents, each already JSON. `now`: the service's time in epoch seconds."""
+    members = b",".join(b'"%b":%b' % (name.encode(), one) for name, one in named.items())
+    return joined(b"ages", b'"now":' + render.encode(now), b'"documents":{%b}' % members)
+
+
 def joined(kind: bytes, *members: bytes) -> bytes:
     """Return a message of members that are already JSON (`"data":{...}`)."""
     return b'{"type":"%b",' % kind + b",".join(members) + b"}"

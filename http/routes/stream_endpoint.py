@@ -254,8 +254,8 @@ class _Connection:
 
             return {"mode": command.mode, "results": await self._each(command.instruments, begin)}
         if command.channel == "documents":
-            self._stream.documents.subscribe(command.documents)
-            return {"documents": command.documents}
+            self._stream.documents.subscribe(command.documents, ages=command.ages)
+            return {"documents": command.documents, **({"ages": True} if command.ages else {})}
         if command.channel == "chain":
             name = read_chain(batch.texts(command.chain))
             self._services.required_instruments().required_chains().check(name)

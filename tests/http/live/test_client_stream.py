@@ -293,6 +293,36 @@ def test_a_document_is_sent_at_most_twice_a_second_and_a_long_one_less_often():
     assert 3.9 < stream.due_at(1.0) < 4.1
 
 
+def test_ages_come_once_a_second_and_only_of_documents_that_the_client_has():
+    server = Server()
+    server.boards.documents.now = lambda: 1000.5
+    stream = ClientStream("one", server.boards)
+    stream.documents.subscribe(("funds", "positions"), ages=True)
+    age = frames.age("noon", 1000.25, b"[]")
+    server.boards.documents.put_age("funds", age)
+    told = drain(stream, 0.0)
+    assert [message["type"] for message in told] == ["document", "document", "ages"]
+    shown = {"as_of": "noon", "as_of_epoch": 1000.25, "brokers": []}
+    assert (told[2]["now"], told[2]["documents"]) == (1000.5, {"funds": shown})
+    assert drain(stream, 0.9) == []
+    assert stream.due_at(0.9) == 1.0
+    stream.documents.subscribe(("funds",), ages=True)
+    drain(stream, 1.0)
+    server.put_document("funds")
+    server.boards.documents.put_age("funds", age)
+    server.boards.documents.put(
+        "funds", lambda: frames.message("document", {"document": "funds", "data": "x" * 3 * 1024**2})
+    )
+    assert [message["type"] for message in drain(stream, 2.0)] == ["document", "ages"]
+    server.put_document("funds")  # the client waits for this version: the long document before it is not old yet
+    [late] = drain(stream, 3.1)
+    assert (late["type"], late["documents"]) == ("ages", {})
+    server.boards.documents.put_age("funds", None)
+    assert [message["type"] for message in drain(stream, 9.0)] == ["document", "ages"]
+    stream.documents.unsubscribe(("funds", "positions"))
+    assert drain(stream, 20.0) == []
+
+
 def test_one_change_is_encoded_once_for_all_clients():
     server = Server()
     streams = [ClientStream(str(number), server.boards) for number in range(3)]

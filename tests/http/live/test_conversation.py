@@ -33,6 +33,7 @@ BAD = [
     ({"subscribe": "quotes", "instruments": [{}], "mode": []}, "mode must be one of ltp, quote, depth"),
     ({"subscribe": "documents"}, "documents must be a non-empty list of orders, trades, positions, holdings, funds"),
     ({"subscribe": "documents", "documents": [["funds"]]}, "documents must be a non-empty list of"),
+    ({"subscribe": "documents", "documents": ["funds"], "ages": 1}, "ages must be true or false"),
     ({"unsubscribe": "documents", "documents": "funds"}, "documents must be a non-empty list of"),
     ({"resume": "1", "stream": "x"}, "resume must be the seq of the last message received, with stream"),
     ({"resume": 1}, "resume must be the seq of the last message received, with stream"),
@@ -340,6 +341,26 @@ async def test_a_document_is_sent_when_it_says_something_else_not_at_every_beat(
         assert (told["document"], told["data"]["summary"]) == ("funds", {"total": 2})
         late = await wire.hear()
         assert late["error"].startswith("Funds are out of date: ")
+
+
+async def test_the_ages_of_documents_are_those_of_their_routes(live, autojump_clock):
+    live.publish("funds", {"summary": {"total": 1}})
+    await trio.sleep(1)
+    async with live.talk() as wire:
+        asked = {"subscribe": "documents", "documents": ["funds", "trades"], "ages": True}
+        assert (await wire.ask(asked, "subscribed"))["ages"] is True
+        told = [await wire.hear() for _ in range(3)]
+        assert [one["type"] for one in told] == ["document", "document", "ages"]
+        for _ in range(3):
+            live.publish("funds", {"summary": {"total": 1}})
+            await wait_all_tasks_blocked()
+            served = live.sources.documents["funds"].value
+            ages = await wire.hear()
+            assert list(ages["documents"]) == ["funds"], "trades are not served"
+            assert ages["documents"]["funds"]["as_of_epoch"] == served.as_of_epoch
+            assert ages["documents"]["funds"]["as_of"] == served.as_of
+            assert ages["now"] == live.clock.epoch()
+        assert (await wire.ask({"subscribe": "documents", "documents": ["funds"]}, "subscribed")).get("ages") is None
 
 
 async def test_parents_come_as_the_unfinished_ones_then_as_events(live, autojump_clock):

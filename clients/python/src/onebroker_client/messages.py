@@ -110,6 +110,26 @@ class ChainUnavailable(Struct, frozen=True, kw_only=True):
     error: str
 
 
+class DocumentAge(Struct, Generic[N], frozen=True, kw_only=True):
+    """How old a document is. Its route has the same `as_of` and `brokers` at this moment."""
+
+    as_of: str
+    as_of_epoch: Moment
+    """`as_of` in epoch seconds."""
+    brokers: list[DocumentAgeBrokers[N]]
+
+
+class DocumentAges(Struct, Generic[N], frozen=True, kw_only=True):
+    """The ages of the subscribed documents, once a second. A document is left out while the client does not have its newest version, or while its route would not serve it."""
+
+    seq: int
+    """Counts all messages of a stream from 1, without a gap."""
+    type: Literal["ages"]
+    now: Moment
+    """The service's time in epoch seconds."""
+    documents: dict[str, DocumentAge[N]]
+
+
 class Lagged(Struct, frozen=True, kw_only=True):
     """Events that were not sent, because the client was too slow. A snapshot follows."""
 
@@ -332,6 +352,7 @@ class Subscribed(Struct, frozen=True, kw_only=True):
     results: list[StreamEntry] | None = None
     """Of quotes: an entry for each item."""
     documents: list[Document] | None = None
+    ages: bool | None = None
 
 
 class SubscribedChain(Struct, frozen=True, kw_only=True):
@@ -357,6 +378,8 @@ class Subscriptions(Struct, frozen=True, kw_only=True):
     orders: bool
     parents: bool
     documents: list[Document]
+    ages: bool | None = None
+    """Left out: the ages of the documents are not sent."""
     chain: list[ChainFields]
 
 
@@ -389,6 +412,7 @@ class Unsubscribed(Struct, frozen=True, kw_only=True):
 
 
 if TYPE_CHECKING:
+    DocumentAgeBrokers: TypeAlias = answers.FundsRead[N] | answers.BrokerRead
     StreamedDocumentData: TypeAlias = (
         answers.FundsDocument[N]
         | answers.HoldingsDocument[N]
@@ -399,6 +423,12 @@ if TYPE_CHECKING:
     StreamedQuotesQuotes: TypeAlias = StreamedLtp[N] | BareQuote[N] | answers.Quote[N] | StreamedStale[N]
 
 else:
+
+    class DocumentAgeBrokers(Choice):
+        structs = (
+            answers.FundsRead,
+            answers.BrokerRead,
+        )
 
     class StreamedDocumentData(Choice):
         structs = (

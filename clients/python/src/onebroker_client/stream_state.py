@@ -57,8 +57,8 @@ class Gap:
 Event: TypeAlias = (
     "Gap"
     " | messages.StreamedQuotes[N] | messages.OrdersSnapshot[N] | messages.OrderEvents[N] | messages.ParentsSnapshot[N]"
-    " | messages.ParentEvents[N] | messages.StreamedDocument[N] | messages.StreamedChain[N] | messages.Unavailable"
-    " | messages.ChainUnavailable | messages.Lagged | messages.Subscribed | messages.SubscribedChain | messages.StreamError"
+    " | messages.ParentEvents[N] | messages.StreamedDocument[N] | messages.DocumentAges | messages.StreamedChain[N]"
+    " | messages.Unavailable | messages.ChainUnavailable | messages.Lagged | messages.Subscribed | messages.SubscribedChain | messages.StreamError"
 )
 """What a stream gives."""
 
@@ -69,6 +69,7 @@ STRUCTS: dict[str, tuple[Any, ...]] = {
     "orders": (messages.OrdersSnapshot, messages.OrderEvents, messages.Unavailable),
     "parents": (messages.ParentsSnapshot, messages.ParentEvents, messages.Unavailable),
     "document": (messages.StreamedDocument, messages.Unavailable),
+    "ages": (messages.DocumentAges,),
     "chain": (messages.StreamedChain, messages.ChainUnavailable),
     "lagged": (messages.Lagged,),
     "subscribed": (messages.Subscribed, messages.SubscribedChain),

@@ -52,6 +52,8 @@ class SubscribeDocuments(Struct, kw_only=True, omit_defaults=True, tag_field="su
     id: str | Number | None = None
     """Comes back in the answer."""
     documents: list[Document]
+    ages: bool | None = None
+    """Whether the ages of the client's documents are sent too, once a second. Left out: no."""
 
 
 class SubscribeEvents(Struct, kw_only=True, omit_defaults=True):
