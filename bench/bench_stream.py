@@ -45,7 +45,7 @@ from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
 from onebroker.http.composition import live_services
 from onebroker.http.listener.accept_loop import serve
-from onebroker.http.live.board_writer import FeedSources
+from onebroker.http.live.board_writer import FeedSources, StoredParents
 from onebroker.http.services import InstrumentServices, Services
 
 TOKEN = "bench-token"
@@ -132,7 +132,11 @@ async def _serve(count: int, ticks_per_second: int) -> None:
     quotes = Quotes(book=Published(book), address=address, catalogue=catalogue, calendar=always_open(), clock=clock)
     live, feeds = live_services(
         FeedSources(
-            quotes=quotes, catalogue=catalogue, documents={}, parents=Changes(), store=MemoryStore(clock), clock=clock
+            quotes=quotes,
+            catalogue=catalogue,
+            documents={},
+            parents=StoredParents(changes=Changes(), store=MemoryStore(clock)),
+            clock=clock,
         )
     )
     row = connected(AccessToken(token=None, last_login=None, expires_at=None), clock.now(), 86_400, lambda: TOKEN)

@@ -1,10 +1,15 @@
 """Makes the application's `Services` from a running tree: what routes may read and ask, and what health shows."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import trio
 
 from onebroker.actors.audit.open_audit import Audit
+from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.chain.chains import Chains
 from onebroker.actors.kernel.events import Events
+from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.redis import RedisStore
@@ -13,9 +18,10 @@ from onebroker.config.clock import Clock
 from onebroker.config.sections import ChainSettings
 from onebroker.config.settings import Settings
 from onebroker.http.health_parts import health_sources
+from onebroker.http.instruments import instrument_names
 from onebroker.http.listener.connection_limits import Connections
 from onebroker.http.listener.refused_clients import RefusedClients
-from onebroker.http.live.board_writer import FeedSources, ReaderSource, StreamFeeds
+from onebroker.http.live.board_writer import FeedSources, ReaderSource, StoredParents, StreamFeeds
 from onebroker.http.live.boards import DocumentBoard, EventBoard
 from onebroker.http.live.chain_board import ChainBoard
 from onebroker.http.live.client_stream import Boards
@@ -25,10 +31,12 @@ from onebroker.http.metrics.registry import Metrics
 from onebroker.http.metrics.sources import add_own_sources, add_sources
 from onebroker.http.services import (
     AuditServices,
+    Find,
     HistoryServices,
     InstrumentServices,
     LiveServices,
     LoginServices,
+    Lookup,
     OrderServices,
     Services,
 )
@@ -49,8 +57,7 @@ async def start_live(tree: Tree, clock: Clock, store: Store, settings: ChainSett
             quotes=tree.quotes,
             catalogue=tree.catalogue,
             documents=tree.documents,
-            parents=tree.parents,
-            store=store,
+            parents=StoredParents(changes=tree.parents, store=store),
             clock=clock,
             chains=chains,
         )
@@ -59,8 +66,20 @@ async def start_live(tree: Tree, clock: Clock, store: Store, settings: ChainSett
     return live
 
 
-def live_services(sources: FeedSources) -> tuple[LiveServices, Child]:
-    """Return the services of `/stream`, and the actor that feeds them; the actor must be supervised."""
+def in_catalogue(catalogue: Published[CatalogueState]) -> Lookup:
+    """Return what finds instruments in the newest mapping. It raises Refusal 503 if no instruments have ever been mapped."""
+
+    async def look_up(_items: Sequence[object]) -> Find:
+        return partial(instrument_names.find, snapshot=instrument_names.mapped(catalogue.value.latest))
+
+    return look_up
+
+
+def live_services(
+    sources: FeedSources, look_up: Lookup | None = None, *, open_streams: Callable[[Boards], Streams] = Streams
+) -> tuple[LiveServices, Child]:
+    """Return the services of `/stream`, and the actor that feeds them; the actor must be supervised. Without `look_up`, instruments are found in
+    the catalogue."""
     boards = Boards(
         quotes=QuoteBoard(ReaderSource(sources.quotes, sources.clock)),
         orders=EventBoard("orders"),
@@ -68,9 +87,15 @@ def live_services(sources: FeedSources) -> tuple[LiveServices, Child]:
         documents=DocumentBoard(sources.clock.epoch),
         chains=ChainBoard(),
     )
-    streams = Streams(boards)
+    streams = open_streams(boards)
     feeds = Child(name="streams", build=lambda: StreamFeeds(streams, sources), policy=FOREVER)
-    return LiveServices(streams=streams, stopping=trio.Event(), chains=sources.chains), feeds
+    live = LiveServices(
+        streams=streams,
+        stopping=trio.Event(),
+        chains=sources.chains,
+        look_up=look_up or in_catalogue(sources.catalogue),
+    )
+    return live, feeds
 
 
 def build_services(

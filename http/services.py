@@ -6,14 +6,15 @@ to ask, a callable for a figure. Describe it under the field. Tests take the `se
 and `attrs.evolve` it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import attrs
 import trio
 
 from onebroker.actors.alerts.receiver import Receiver
-from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.catalogue.messages import CatalogueMessage
 from onebroker.actors.chain.chains import Chains
 from onebroker.actors.engine.context.engine_context import SessionHandle
@@ -38,6 +39,7 @@ from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
+from onebroker.config.instruments import InstrumentName
 from onebroker.config.sections import EngineSettings, ServiceSettings
 from onebroker.http.listener.connect_guard import ConnectGuard, metrics_guard
 from onebroker.http.listener.refused_clients import RefusedClients
@@ -108,11 +110,19 @@ class AuditServices:
     """At most so many are read at the same time."""
 
 
+Find: TypeAlias = Callable[[InstrumentName], Instrument]
+"""Returns the instrument; raises Refusal for a name that is not an instrument's."""
+Lookup: TypeAlias = Callable[[Sequence[object]], Awaitable[Find]]
+"""Gets ready for the instruments of a list, whose items are as a client sent them, and returns what finds each of them."""
+
+
 @attrs.frozen(kw_only=True)
 class LiveServices:
     """The stream of live data (`/stream`)."""
 
     streams: Streams
+    look_up: Lookup
+    """Finds the instruments that a client names."""
     stopping: trio.Event
     """Set when the service stops: every stream is closed."""
     chains: Chains | None = None

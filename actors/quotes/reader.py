@@ -6,7 +6,7 @@ from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import QuoteBook
-from onebroker.actors.quotes.followers import Follower, Listener
+from onebroker.actors.quotes.followers import Follower, Followers, Listener
 from onebroker.actors.quotes.known_instruments import KnownInstruments
 from onebroker.actors.quotes.messages import QuoteMessage, Touched
 from onebroker.actors.quotes.tick_fold import Quote
@@ -47,6 +47,19 @@ class Quotes:
     def book(self) -> Published[QuoteBook]:
         """The book itself, for callers that follow its changes."""
         return self._book
+
+    @property
+    def followers(self) -> Followers:
+        """The followers of quotes. They outlive a restart of the quote book's actor."""
+        return self._book.value.followers
+
+    def newest(self, instrument_id: str) -> Quote | None:
+        """Return the newest quote, usable or not."""
+        return self._book.value.newest(instrument_id)
+
+    async def replaced(self) -> None:
+        """Wait until a restarted actor has replaced the whole book."""
+        await self._book.wait_newer(self._book.version)
 
     def stored(self, instrument: Instrument) -> Quote | None:
         """Return the stored quote when it may be served (rules 1.4.7-1, 1.4.7-2)."""

@@ -5,6 +5,7 @@ A crash ends no client's stream: the restarted actor fills every board again, an
 """
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import attrs
 import trio
@@ -17,8 +18,7 @@ from onebroker.actors.kernel.conflation import Changes
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembler import DocumentState, run_steps
 from onebroker.actors.portfolio.document_age import READ_RULES, servable
-from onebroker.actors.quotes.followers import Follower
-from onebroker.actors.quotes.reader import Quotes
+from onebroker.actors.quotes.followers import Follower, Followers
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.store.interface import Store, StoreError
 from onebroker.actors.store.keys import Resource
@@ -43,15 +43,39 @@ WORK_SECONDS = 0.001
 """After this much work the loop goes to other tasks."""
 
 
+class StreamedQuotes(Protocol):
+    """Stored quotes, as `actors.quotes.reader.Quotes` gives them."""
+
+    @property
+    def followers(self) -> Followers: ...
+
+    def stored(self, instrument: Instrument) -> Quote | None:
+        """Return the quote if it may be served."""
+
+    def newest(self, instrument_id: str) -> Quote | None:
+        """Return the newest quote, usable or not."""
+
+    async def replaced(self) -> None:
+        """Wait until all quotes were replaced at once."""
+
+
+@attrs.frozen(kw_only=True)
+class StoredParents:
+    """The engine's parents: those in the store, and the changes since."""
+
+    changes: Changes[str, ParentRecord]
+    store: Store
+
+
 @attrs.frozen(kw_only=True)
 class FeedSources:
     """The sources of everything that is streamed."""
 
-    quotes: Quotes
+    quotes: StreamedQuotes
     catalogue: Published[CatalogueState]
     documents: Mapping[Resource, Published[DocumentState | None]]
-    parents: Changes[str, ParentRecord]
-    store: Store
+    parents: StoredParents | None
+    """None: somebody else writes the board of parents (a replica)."""
     clock: Clock
     chains: Chains | None = None
     """None: no option chains are streamed (tests of other channels)."""
@@ -60,7 +84,7 @@ class FeedSources:
 class ReaderSource:
     """Quotes for the quote board, from the same reader that routes use."""
 
-    def __init__(self, quotes: Quotes, clock: Clock) -> None:
+    def __init__(self, quotes: StreamedQuotes, clock: Clock) -> None:
         self._quotes = quotes
         self._clock = clock
 
@@ -68,11 +92,11 @@ class ReaderSource:
         return self._quotes.stored(instrument)
 
     def stale_since(self, instrument_id: str) -> float | None:
-        quote = self._quotes.book.value.newest(instrument_id)
+        quote = self._quotes.newest(instrument_id)
         return None if quote is None else quote.stale_since
 
     def known(self, instrument_id: str) -> bool:
-        return self._quotes.book.value.newest(instrument_id) is not None
+        return self._quotes.newest(instrument_id) is not None
 
     def now(self) -> float:
         return self._clock.epoch()
@@ -90,7 +114,7 @@ class StreamFeeds:
         """The orders that the order board's snapshot shows; None while it shows none."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        followers = self._sources.quotes.book.value.followers
+        followers = self._sources.quotes.followers
         with followers.open(()) as follower, followers.open(()) as chain_follower:
             await self._run(follower, chain_follower, task_status)
 
@@ -103,7 +127,8 @@ class StreamFeeds:
             nursery.start_soon(self._follow_book)
             nursery.start_soon(self._follow_catalogue)
             nursery.start_soon(self._sweep_quotes)
-            nursery.start_soon(self._follow_parents)
+            if self._sources.parents is not None:
+                nursery.start_soon(self._follow_parents, self._sources.parents)
             nursery.start_soon(self._expire_streams)
             if self._sources.chains is not None:
                 chains = ChainFeed(self._boards.chains, self._sources.chains, self._clock)
@@ -138,9 +163,8 @@ class StreamFeeds:
 
     async def _follow_book(self) -> None:
         """Refresh every instrument when a restarted actor replaces the quote book."""
-        published = self._sources.quotes.book
         while True:
-            await published.wait_newer(published.version)
+            await self._sources.quotes.replaced()
             await self._refresh(tuple(self._boards.quotes))
 
     async def _refresh(self, instrument_ids: tuple[str, ...]) -> None:
@@ -239,24 +263,24 @@ class StreamFeeds:
 
     # --- parents ----------------------------------------------------------------------------------------------------
 
-    async def _follow_parents(self) -> None:
+    async def _follow_parents(self, parents: StoredParents) -> None:
         """Follow the engine's parents, beginning with the stored ones; while the store is unreachable, try to read again."""
         while True:
-            self._sources.parents.take()  # the store's content is read now; changes that come meanwhile follow it
+            parents.changes.take()  # the store's content is read now; changes that come meanwhile follow it
             try:
-                table = ParentTable(await open_parents(self._sources.store))
+                table = ParentTable(await open_parents(parents.store))
             except StoreError as error:
                 self._refuse_parents(Refusal(503, shared.redis_unreadable(str(error))))
                 await trio.sleep(LOOK_SECONDS)
             else:
-                await self._follow_table(table)
+                await self._follow_table(table, parents.changes)
 
     def _refuse_parents(self, refused: Refusal) -> None:
         self._boards.parents.replace(lambda: frames.refusal("parents", refused, {"snapshot": True}))
 
-    async def _follow_table(self, table: ParentTable) -> None:
+    async def _follow_table(self, table: ParentTable, changes: Changes[str, ParentRecord]) -> None:
         """Publish the changes; return when some changes were lost."""
-        board, changes = self._boards.parents, self._sources.parents
+        board = self._boards.parents
 
         def snapshot() -> bytes:
             return frames.joined(b"parents", b'"snapshot":true', table.members())

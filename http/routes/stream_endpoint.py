@@ -6,13 +6,13 @@ when the token has ended. No task waits for another, so a client that does not r
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, assert_never
 
 import attrs
 import trio
 
-from onebroker.actors.catalogue.interface import Instrument, Snapshot
+from onebroker.actors.catalogue.interface import Instrument
 from onebroker.config.clock import Clock
 from onebroker.config.messages import instruments as instrument_sentences
 from onebroker.config.messages import stream as sentences
@@ -35,7 +35,7 @@ from onebroker.http.live.client_requests import (
 )
 from onebroker.http.live.client_stream import ClientStream
 from onebroker.http.live.open_streams import KEPT_SECONDS, CannotResume, Streams, TooMany
-from onebroker.http.services import Services
+from onebroker.http.services import Find, Services
 
 TOKEN_SECONDS = 5.0
 """Seconds that a client without the header has for its first message (architecture 10)."""
@@ -282,29 +282,28 @@ class _Connection:
         self._stream.events[command.channel].close()
         return {}
 
-    async def _each(self, items: object, do: Callable[[Instrument], None]) -> list[dict[str, object]]:
+    async def _each(self, items: Sequence[object], do: Callable[[Instrument], None]) -> list[dict[str, object]]:
         """Do something with each instrument of a list, and return the result for each, as the POST forms do (rules
         1.4.6).
 
         Raises Refusal 503 if no instruments have ever been mapped.
         """
-        snapshot = instrument_names.mapped(self._services.required_instruments().catalogue.value.latest)
+        find = await self._services.required_live().look_up(items)
         results: list[dict[str, object]] = []
         began = self._clock.monotonic()
-        assert isinstance(items, list | tuple)
         for index, item in enumerate(items):
-            results.append({"request_index": index, **_one(item, snapshot, do)})
+            results.append({"request_index": index, **_one(item, find, do)})
             if self._clock.monotonic() - began >= WORK_SECONDS:
                 await trio.lowlevel.checkpoint()
                 began = self._clock.monotonic()
         return results
 
 
-def _one(item: object, snapshot: Snapshot, do: Callable[[Instrument], None]) -> dict[str, object]:
+def _one(item: object, find: Find, do: Callable[[Instrument], None]) -> dict[str, object]:
     try:
         if not isinstance(item, dict):
             raise Refusal(400, instrument_sentences.ENTRY_FORM)
-        instrument = instrument_names.find(instrument_names.read_name(batch.texts(item)), snapshot)
+        instrument = find(instrument_names.read_name(batch.texts(item)))
         do(instrument)
     except Refusal as refused:
         return {"status": refused.status, **refused.body()}

@@ -36,7 +36,7 @@ from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.instruments import security
 from onebroker.http.app import build_app
 from onebroker.http.composition import live_services
-from onebroker.http.live.board_writer import FeedSources
+from onebroker.http.live.board_writer import FeedSources, StoredParents
 from onebroker.http.routes.stream_endpoint import Close, converse
 from onebroker.http.services import InstrumentServices, Services
 from tests.support.described import check_message
@@ -207,7 +207,7 @@ class Live:
         parent_id = record.parent_order_id
         change = SetRemove if record.state.final else SetAdd
         await self.store.write(Set(keys.parent(parent_id), encode_parent(record)), change(keys.OPEN_PARENTS, parent_id))
-        self.sources.parents.note(parent_id, record)
+        self.sources.parents.changes.note(parent_id, record)
 
     def parent(self, parent_id: str, state: ParentState, updated_at: float = 1.0) -> ParentRecord:
         return ParentRecord(
@@ -240,8 +240,7 @@ async def live(house, token: str) -> Live:
         quotes=quotes,
         catalogue=catalogue,
         documents={resource: Published(None) for resource in keys.RESOURCES},
-        parents=Changes(),
-        store=store,
+        parents=StoredParents(changes=Changes(), store=store),
         clock=clock,
     )
     served, feeds = live_services(sources)
