@@ -29,13 +29,25 @@ async def check_rule(rule: TokenRule, request: Request, services: Services) -> N
     if rule is TokenRule.CREDENTIALS:
         await check_credentials(request, services)
     else:
-        check_token(request, services)
+        with proving(request.scope):
+            await admit_client(header_bytes(request, TOKEN_HEADER), services, request.remote_addr or "")
 
 
-def check_token(request: Request, services: Services) -> None:
-    """Raise Refusal 401, checking in the order of rules 1.5.2; raise Refusal 503 while the stored token is not known."""
-    with proving(request.scope):
-        check_client(header_bytes(request, TOKEN_HEADER), services, request.remote_addr or "")
+async def admit_client(presented: bytes | None, services: Services, address: str) -> None:
+    """Raise Refusal 401, checking in the order of rules 1.5.2; raise Refusal 503 while the stored token is not known.
+
+    Where the token comes from elsewhere, ask there first; each question waits longer, the more wrong tokens came in the last minute.
+    """
+    source = services.token_source
+    if source is not None and presented is not None and not source.knows(presented):
+        await services.connects.wait()
+        try:
+            await source.learn(presented)
+        except Refusal as refused:
+            if refused.status == 401:
+                services.connects.refused(address)
+            raise
+    check_client(presented, services, address)
 
 
 def check_client(presented: bytes | None, services: Services, address: str) -> None:
@@ -50,7 +62,7 @@ def check_client(presented: bytes | None, services: Services, address: str) -> N
 
 
 def check_presented(presented: bytes | None, services: Services) -> None:
-    """Check a token that arrived in another way, as `check_token` does; None = no token came."""
+    """Check a token that arrived in another way, as `check_client` does; None = no token came."""
     if presented is None:
         raise Refusal(401, session.ACCESS_TOKEN_REQUIRED)
     held = services.token.value

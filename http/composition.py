@@ -76,14 +76,18 @@ def in_catalogue(catalogue: Published[CatalogueState]) -> Lookup:
 
 
 def live_services(
-    sources: FeedSources, look_up: Lookup | None = None, *, open_streams: Callable[[Boards], Streams] = Streams
+    sources: FeedSources,
+    look_up: Lookup | None = None,
+    *,
+    open_streams: Callable[[Boards], Streams] = Streams,
+    parents_board: EventBoard | None = None,
 ) -> tuple[LiveServices, Child]:
     """Return the services of `/stream`, and the actor that feeds them; the actor must be supervised. Without `look_up`, instruments are found in
     the catalogue."""
     boards = Boards(
         quotes=QuoteBoard(ReaderSource(sources.quotes, sources.clock)),
         orders=EventBoard("orders"),
-        parents=EventBoard("parents"),
+        parents=parents_board or EventBoard("parents"),
         documents=DocumentBoard(sources.clock.epoch),
         chains=ChainBoard(),
     )

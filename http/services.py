@@ -8,7 +8,7 @@ and `attrs.evolve` it.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import attrs
 import trio
@@ -142,6 +142,16 @@ class LoginServices:
     windows: LoginWindows = attrs.field(factory=LoginWindows)
 
 
+class TokenSource(Protocol):
+    """Where the token comes from, if the service does not keep it itself (a replica)."""
+
+    def knows(self, presented: bytes | None) -> bool:
+        """Tell whether the token can be checked without asking."""
+
+    async def learn(self, presented: bytes) -> None:
+        """Ask about the token, so that it can be checked. Raises Refusal 401 or 503."""
+
+
 def _connect_guard(services: "Services") -> ConnectGuard:
     return ConnectGuard(services.refused_clients)
 
@@ -157,6 +167,8 @@ class Services:
     token: Published[HeldToken | None]
     """None until the token actor has read the stored token."""
     token_actor: Address[TokenMessage]
+    token_source: TokenSource | None = None
+    """None: the token actor keeps the token."""
     events: Events = attrs.field(factory=Events)
     """Where requests that can change something are told; the default tells nobody (tests)."""
     refused_clients: RefusedClients = attrs.field(factory=RefusedClients)

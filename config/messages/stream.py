@@ -39,6 +39,9 @@ def too_many_chains(most: int) -> str:
     return f"a stream carries at most {most} option chains"
 
 
+NO_CHAINS = "a replica has no option chains: ask the service itself"
+"""403."""
+
 # Why a stream starts again (in `started`)
 
 STREAM_UNKNOWN = "this stream is not kept any more, so this is a new one: subscribe again for fresh snapshots"

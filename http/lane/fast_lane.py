@@ -80,6 +80,9 @@ class FastLane:
             return None
 
     def _answer(self, known: _Known, peer: Peer) -> bytes | None:
+        source = self._services.token_source
+        if source is not None and not source.knows(known.token):
+            return None  # to ask takes a wait
         began = time.perf_counter() if self._on_answer is not None else 0.0
         try:
             peer.proved = False

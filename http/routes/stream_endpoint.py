@@ -93,7 +93,7 @@ class _Connection:
         try:
             presented, resume = (header, None) if header is not None else await self._shown_token()
             with proving(self._upgrade):
-                auth.check_client(presented, self._services, _address(self._upgrade))
+                await auth.admit_client(presented, self._services, _address(self._upgrade))
             with self._streams.connection():
                 self._begin(resume)
                 return await self._serve(presented)
@@ -258,7 +258,10 @@ class _Connection:
             return {"documents": command.documents, **({"ages": True} if command.ages else {})}
         if command.channel == "chain":
             name = read_chain(batch.texts(command.chain))
-            self._services.required_instruments().required_chains().check(name)
+            chains = self._services.required_live().chains
+            if chains is None:
+                raise Refusal(403, sentences.NO_CHAINS)
+            chains.check(name)
             self._stream.subscribe_chain(name)
             return name_fields(name)
         self._stream.events[command.channel].subscribe()

@@ -10,6 +10,7 @@ from onebroker.http.commands.parsers.form import Commands, add_command, add_conf
 def add_parsers(commands: "Commands[argparse.ArgumentParser]") -> None:
     _add_serve(commands)
     _add_demo(commands)
+    _add_replica(commands)
     _add_simulator(commands)
 
 
@@ -64,6 +65,40 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
         help="send messages to people as [alerts] of this settings file says (default: none)",
     )
     parser.set_defaults(log_beside=True)
+
+
+def _add_replica(commands: "Commands[argparse.ArgumentParser]") -> None:
+    parser = add_command(
+        commands,
+        "replica",
+        summary="serve the documents and the stream of a running service to many readers",
+        about="""Run a process that reads the stream of a service and serves its documents, quotes and stream, read-only, on this or another machine.
+        It has no key of a broker, places nothing, and keeps nothing on disk. It takes the service's access token from its first client, or from
+        a file.
+
+        The settings file may have [service] with host, port, host_names and TLS files of the replica; all else in it is for serve. Exit code 2 for
+        wrong settings, 4 when the port is taken.""",
+        example="onebroker replica --of http://127.0.0.1:8000 --port 8100",
+        runs="replica:run",
+    )
+    parser.add_argument("--of", required=True, metavar="URL", help="address of the service: http:// or https://")
+    parser.add_argument(
+        "--port",
+        type=int,
+        metavar="PORT",
+        help="port to listen at; 0 takes a free port (default: that of the settings)",
+    )
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="file with the access token (default: wait for a client with it)",
+    )
+    parser.add_argument(
+        "--ca", type=Path, metavar="FILE", help="certificates (PEM) that vouch for the service (default: the system's)"
+    )
+    add_config(parser)
+    parser.set_defaults(usual_log_level="info", log_beside=True)
 
 
 def _add_simulator(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -1,0 +1,31 @@
+"""The service's wall clock, as a replica knows it from the stream. The age of a document is judged by this clock, so a wrong clock of the
+replica's machine makes nothing look fresh."""
+
+import time
+
+from onebroker.config.clock import Clock
+
+
+class ServiceClock(Clock):
+    """Wall time of the service. Before the service has told its time, it is that of this machine.
+
+    A message that was delayed on its way tells an earlier time than the time that it is now. So the latest of all told times counts: a delay can
+    make a document look older than it is, never fresher.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(wall=self._service_time)
+        self._ahead: float | None = None
+        """Seconds by which the service's clock is ahead of this process's monotonic clock."""
+
+    def told(self, service_epoch: float) -> None:
+        """Take the service's time (epoch seconds), which just came."""
+        ahead = service_epoch - self.monotonic()
+        self._ahead = ahead if self._ahead is None else max(self._ahead, ahead)
+
+    def forget(self) -> None:
+        """Begin anew: the next connection may reach another machine, or the service's clock may have been set back."""
+        self._ahead = None
+
+    def _service_time(self) -> float:
+        return time.time() if self._ahead is None else self.monotonic() + self._ahead
