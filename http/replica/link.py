@@ -27,6 +27,7 @@ from onebroker.config.refusal import Refusal
 from onebroker.http import render
 from onebroker.http.replica.mirror import Mirror
 
+READY_SECONDS = 3.0
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 10.0
 """The longest wait for the answer to a subscription."""
@@ -133,6 +134,8 @@ class Link:
             await shown.done.wait()
         if shown.refused is not None:
             raise shown.refused
+        with trio.move_on_after(READY_SECONDS):
+            await self._mirror.wait_ages()  # so that the first request already finds the documents
 
     # --- the connection -----------------------------------------------------------------------------------------------
 

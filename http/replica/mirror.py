@@ -5,6 +5,7 @@ from typing import Any
 
 import attrs
 import msgspec
+import trio
 
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembler import DocumentState
@@ -55,6 +56,7 @@ class Mirror:
     parents: MirroredParents = attrs.field(init=False)
     _without_broker: set[Resource] = attrs.field(factory=set)
     """The documents of which the service has no broker's part."""
+    _aged: trio.Event = attrs.field(factory=trio.Event)
     behind_seconds: float = 0.0
     """How long the last message with the service's time was on its way, beyond the fastest one."""
     heard_at: float | None = None
@@ -72,9 +74,14 @@ class Mirror:
             return False
         return self.clock.monotonic() - self.heard_at <= SILENCE_SECONDS and self.behind_seconds <= SILENCE_SECONDS
 
+    async def wait_ages(self) -> None:
+        """Wait until the connection has carried documents and their ages."""
+        await self._aged.wait()
+
     def connected(self) -> None:
         """A connection has begun."""
         self.clock.forget()
+        self._aged = trio.Event()
         self.heard_at, self.behind_seconds = self.clock.monotonic(), 0.0
 
     def lost(self) -> None:
@@ -101,6 +108,7 @@ class Mirror:
 
     def _age(self, message: Message) -> None:
         self.clock.told(message.now)
+        self._aged.set()
         self.behind_seconds = self.clock.epoch() - message.now
         for name, age in msgspec.json.decode(message.documents, type=dict[Resource, rebuilt.Age]).items():
             state = self.documents[name].value
