@@ -30,6 +30,7 @@ from onebroker.actors.kernel.supervisor import CrashRecord
 from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.quotes.messages import QuoteMessage
 from onebroker.actors.quotes.reader import Quotes
+from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.reference.state import ReferenceState
 from onebroker.actors.sessions.brokers_in_service import InService
 from onebroker.actors.store.durable import Durable, Halt
@@ -80,6 +81,13 @@ class InstrumentServices:
     """Asked when no stored quote may be served."""
     chains: Chains | None = None
     """Option chains; None without such routes (tests of other areas)."""
+
+    def stored_quote(self, instrument_id: str) -> tuple[Instrument, Quote] | None:
+        """Return an instrument with its stored quote, if the quote may be served."""
+        snapshot = self.catalogue.value.latest
+        instrument = None if snapshot is None else snapshot.instrument(instrument_id)
+        stored = None if instrument is None else self.quotes.stored(instrument)
+        return None if instrument is None or stored is None else (instrument, stored)
 
     def required_chains(self) -> Chains:
         """Return `chains`. Without it the composition has no such routes, so a call is a fault of ours (LookupError)."""
@@ -196,6 +204,8 @@ class Services:
     """Users', brokers' and exchanges' documents and the brokers' profiles; the state is empty where no actor keeps them."""
     instruments: InstrumentServices | None = None
     """What instrument and quote routes need; None without such routes (tests of other areas)."""
+    mirrored_quote: Callable[[str], tuple[Instrument, Quote] | None] | None = None
+    """In the place of `instruments.stored_quote`, for a replica, which has no catalogue."""
     orders: OrderServices | None = None
     """What order routes need; None where no order is placed (tests of other areas)."""
 

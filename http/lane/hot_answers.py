@@ -15,6 +15,7 @@ from onebroker.actors.portfolio.document_age import READ_RULES, ReadRule, servab
 from onebroker.actors.quotes import quote_document
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.store.keys import Resource
+from onebroker.config.clock import Clock
 from onebroker.config.instruments import InstrumentName
 from onebroker.config.refusal import Refusal
 from onebroker.http import render
@@ -45,8 +46,11 @@ def hot_answers(services: Services) -> dict[str, Reader]:
     readers: dict[str, Reader] = {
         path: partial(_document, READ_RULES[resource], services) for path, resource in _DOCUMENTS.items()
     }
+    stored = services.mirrored_quote
     if services.instruments is not None:
-        readers |= {path: partial(_quote, build, services) for path, build in _QUOTES.items()}
+        stored = services.instruments.stored_quote
+    if stored is not None:
+        readers |= {path: partial(_quote, build, stored, services.clock) for path, build in _QUOTES.items()}
     return readers
 
 
@@ -64,7 +68,8 @@ def _document(rule: ReadRule, services: Services, query: bytes) -> Read | None:
 
 def _quote(
     build: Callable[[Quote, Instrument, quote_document.Source, float], dict[str, object]],
-    services: Services,
+    stored: Callable[[str], tuple[Instrument, Quote] | None],
+    clock: Clock,
     query: bytes,
 ) -> Read | None:
     """Twin of `routes.quotes` for an instrument with a stored quote. A wrong name is not the lane's."""
@@ -72,15 +77,13 @@ def _quote(
         name: InstrumentName = instrument_names.read_name(_arguments(query))
     except Refusal:
         return None
-    sources = services.required_instruments()
 
     def read() -> bytes | None:
-        snapshot = sources.catalogue.value.latest
-        instrument = None if snapshot is None else snapshot.instrument(name.instrument_id)
-        stored = None if instrument is None else sources.quotes.stored(instrument)
-        if instrument is None or stored is None:
+        found = stored(name.instrument_id)
+        if found is None:
             return None
-        return render.encode(build(stored, instrument, "cache", services.clock.epoch()))
+        instrument, quote = found
+        return render.encode(build(quote, instrument, "cache", clock.epoch()))
 
     return read
 

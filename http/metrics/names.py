@@ -237,6 +237,14 @@ BUILD = Name(
     labels=("version", "python"),
 )
 
+# --- a replica ----------------------------------------------------------------------------------------------------------
+
+REPLICA_HEARS = _gauge("replica_hears", "Whether a replica hears the service. Only a replica has it.")
+REPLICA_BEHIND = _gauge(
+    "replica_behind_seconds",
+    "How much longer than the fastest message the last one was on its way to a replica. No sample while it hears nothing.",
+)
+
 SECTIONS: Mapping[str, tuple[Name, ...]] = {
     "Brokers": (
         LOGIN_UP, LOGIN_EXPIRES, LOGINS, PART, READS, CLOCK_AHEAD, FEED_UP, FEED_FRAME, FEED_INSTRUMENTS, FEED_RECONNECTS, FEED_CORRUPT,
@@ -255,6 +263,7 @@ SECTIONS: Mapping[str, tuple[Name, ...]] = {
         ACTOR_UP, ACTOR_CRASHES, STORE_REACHABLE, STORE_TIME, LOOP_LAG, CLOCK_STEPS, DISK_FREE, DISK_RESERVE, FREE_FILES, COLLECTIONS, PUT_ASIDE,
         BUILD,
     ),
+    "A replica": (REPLICA_HEARS, REPLICA_BEHIND),
 }  # fmt: skip
 """Every name, in the order of the page."""
 

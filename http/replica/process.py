@@ -32,6 +32,9 @@ from onebroker.http.live.board_writer import FeedSources
 from onebroker.http.live.boards import EventBoard
 from onebroker.http.live.client_stream import Boards
 from onebroker.http.live.open_streams import Streams
+from onebroker.http.metrics.registry import Metrics
+from onebroker.http.metrics.replica_figures import replica_figures
+from onebroker.http.metrics.service_figures import connection_figures, guard_figures, stream_figures
 from onebroker.http.replica.link import Link
 from onebroker.http.replica.mirror import Mirror
 from onebroker.http.replica.routes import names_in, replica_routes
@@ -71,7 +74,10 @@ async def run_replica(options: ReplicaOptions) -> None:
         nursery.start_soon(_wait_for_signal, shutdown)
         async with open_supervisor(CrashLog(clock)) as supervisor, trio.open_nursery() as serving:
             replica = build_replica(options, clock, refused_clients)
-            for child in replica.children:
+            metrics = replica.services.metrics
+            metrics.add(lambda: connection_figures(connections))
+            loop_lag = Child(name="loop lag", build=lambda: metrics.loop_lag, policy=FOREVER)
+            for child in (*replica.children, loop_lag):
                 await supervisor.start(child)
 
             async def listen(*, task_status: trio.TaskStatus[list[str]]) -> None:
@@ -81,7 +87,9 @@ async def run_replica(options: ReplicaOptions) -> None:
                     options.settings.port,
                     shutdown_event=shutdown,
                     connections=connections,
-                    lane=FastLane(replica.services) if options.settings.fast_lane else None,
+                    lane=FastLane(replica.services, on_answer=metrics.requests.answered)
+                    if options.settings.fast_lane
+                    else None,
                     tls=_tls_files(options.settings),
                     task_status=task_status,
                 )
@@ -124,6 +132,7 @@ def build_replica(options: ReplicaOptions, clock: ServiceClock, refused_clients:
         sources, partial(_look_up, link), open_streams=_streams, parents_board=mirror.parents_board
     )
     mirror.quotes.on_instrument = live.streams.boards.quotes.rename
+    metrics = Metrics()
     nobody: Mailbox[TokenMessage] = open_mailbox("token", capacity=1)  # no route of a replica asks it
     services = Services(
         clock=clock,
@@ -138,7 +147,12 @@ def build_replica(options: ReplicaOptions, clock: ServiceClock, refused_clients:
         store_reachable=lambda: True,
         documents=mirror.documents,
         live=live,
+        mirrored_quote=mirror.quotes.stored_quote,
+        metrics=metrics,
     )
+    metrics.add(lambda: replica_figures(mirror.behind_seconds if mirror.is_heard else None, mirror.documents))
+    metrics.add(lambda: stream_figures(live.streams))
+    metrics.add(lambda: guard_figures(services.connects.total, services.metrics_readers.total))
     children = [Child(name="link", build=lambda: link, policy=FOREVER), feeds]
     if options.token_file is not None:
         reader = TokenFile(options.token_file, link)

@@ -63,6 +63,12 @@ class MirroredQuotes:
             return None
         return self._held.get(instrument.instrument_id)
 
+    def stored_quote(self, instrument_id: str) -> tuple[Instrument, Quote] | None:
+        """Return a known instrument with its quote, if the quote may be served."""
+        known = self._instruments.get(instrument_id)
+        stored = None if known is None else self.stored(known)
+        return None if known is None or stored is None else (known, stored)
+
     def newest(self, instrument_id: str) -> Quote | None:
         return self._held.get(instrument_id)
 

@@ -4,7 +4,7 @@ service answers 403 and says where to ask."""
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import attrs
 import trio
@@ -22,10 +22,12 @@ from onebroker.config.messages import replica as sentences
 from onebroker.config.refusal import Refusal
 from onebroker.http import render
 from onebroker.http.instruments import batch, instrument_names
+from onebroker.http.replica import answers
 from onebroker.http.replica.link import Link
 from onebroker.http.replica.mirror import Mirror
-from onebroker.http.route import Handler, Route, TokenRule
+from onebroker.http.route import Answer, Handler, Route, TokenRule
 from onebroker.http.route_table import ROUTES
+from onebroker.http.routes import api_pages
 from onebroker.http.services import Services
 
 QUOTE_SECONDS = 5.0
@@ -37,16 +39,13 @@ Build: TypeAlias = Callable[[Quote, Instrument, quote_document.Source, float], d
 _SAME = frozenset(
     {
         "/health",
+        "/metrics",
         "/api/portfolio/funds",
         "/api/portfolio/holdings",
         "/api/portfolio/positions",
         "/api/orders/details",
         "/api/orders/trades",
         "/stream",
-        "/openapi.json",
-        "/asyncapi.json",
-        "/docs",
-        "/docs/try",
     }
 )
 """Paths whose GET is answered by the service's own handler."""
@@ -58,18 +57,26 @@ _QUOTES: Mapping[str, Build] = {
 
 
 def replica_routes(mirror: Mirror, link: Link) -> tuple[Route, ...]:
-    """Return the route table: a row for each row of the service's table."""
-    return tuple(_row(route, mirror, link) for route in ROUTES)
+    """Return the route table: the reads, described by the replica's own document, and a refusal for every other route of the service."""
+    served = (*filter(None, (_served(route, mirror, link) for route in ROUTES)), _replica_row(mirror, link))
+    described = (*served, *api_pages.describing(served))
+    taken = {(route.method, route.path) for route in described}
+    refuse = _refusing(mirror.service)
+    # Refused before any body is read; without a token too, so that a client at the wrong address learns it at once.
+    refused = (
+        attrs.evolve(route, handler=refuse, token=TokenRule.OPEN, reads_only=True)
+        for route in ROUTES
+        if (route.method, route.path) not in taken
+    )
+    return (*described, *refused)
 
 
-def _row(route: Route, mirror: Mirror, link: Link) -> Route:
+def _served(route: Route, mirror: Mirror, link: Link) -> Route | None:
+    """Return the replica's row for a row of the service; None if the replica does not have the route."""
     own = _own_handler(route, mirror, link)
     if own is not None:
         return attrs.evolve(route, handler=own)
-    if route.method == "GET" and route.path in _SAME:
-        return route
-    # Refused before any body is read; without a token too, so that a client at the wrong address learns it at once.
-    return attrs.evolve(route, handler=_refusing(mirror.service), token=TokenRule.OPEN, reads_only=True)
+    return route if route.method == "GET" and route.path in _SAME else None
 
 
 def _own_handler(route: Route, mirror: Mirror, link: Link) -> Handler | None:
@@ -79,9 +86,26 @@ def _own_handler(route: Route, mirror: Mirror, link: Link) -> Handler | None:
     match route.method, route.path:
         case "GET", "/api/orders/parents":
             return partial(_parents, mirror)
-        case "GET", "/api/health":
-            return partial(_health, mirror, link)
     return None
+
+
+def _replica_row(mirror: Mirror, link: Link) -> Route:
+    return Route(
+        method="GET",
+        path="/api/replica",
+        handler=partial(_state, mirror, link),
+        tag="health",
+        operation_id="get_replica",
+        summary="Whether the replica hears the service, and how old its documents are",
+        answers=(
+            Answer(
+                status=200,
+                doc="`status` is `degraded` while the service is not heard, else `ok`",
+                type=answers.ReplicaState,
+                example=answers.EXAMPLE,
+            ),
+        ),
+    )
 
 
 def _refusing(service: str) -> Handler:
@@ -147,26 +171,20 @@ async def _parents(mirror: Mirror, request: Request, services: Services) -> Resp
     return render.json_answer(parent)
 
 
-async def _health(mirror: Mirror, link: Link, request: Request, services: Services) -> Response:
-    now = services.clock.epoch()
-    figures = services.required_live().streams.figures()
-    heard: dict[str, Any] = {
-        "service": mirror.service,
-        "heard": mirror.is_heard,
-        "why_not": None if mirror.is_heard else link.why_not,
-        "heard_for_seconds": None if link.since is None else round(services.clock.monotonic() - link.since, 1),
-        "behind_seconds": round(mirror.behind_seconds, 3) if mirror.is_heard else None,
-    }
-    ages = {
-        name: None if held.value is None else round(now - held.value.as_of_epoch, 3)
-        for name, held in mirror.documents.items()
-    }
-    body = {
-        "status": "ok" if mirror.is_heard else "degraded",
-        "time": local_text(services.clock.now()),
-        "replica": heard,
-        "document_age_seconds": ages,
-        "streams": attrs.asdict(figures),
-        "instruments": len(mirror.quotes.known),
-    }
-    return render.json_answer(body)
+async def _state(mirror: Mirror, link: Link, request: Request, services: Services) -> Response:
+    is_heard, now = mirror.is_heard, services.clock
+    state = answers.ReplicaState(
+        status="ok" if is_heard else "degraded",
+        time=local_text(now.now()),
+        service=mirror.service,
+        why_not=None if is_heard else link.why_not,
+        heard_for_seconds=None if link.since is None else round(now.monotonic() - link.since, 1),
+        behind_seconds=round(mirror.behind_seconds, 3) if is_heard else None,
+        document_age_seconds={
+            name: None if held.value is None else round(now.epoch() - held.value.as_of_epoch, 3)
+            for name, held in mirror.documents.items()
+        },
+        instruments=len(mirror.quotes.known),
+        streams=services.required_live().streams.figures().connections,
+    )
+    return render.json_answer(state)

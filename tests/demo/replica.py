@@ -58,8 +58,8 @@ class Replica:
         return self._http.ask(method, target, data, headers)
 
     def heard(self) -> Any:
-        """Return what its health says of the service."""
-        return self.ask("/api/health").json["replica"]
+        """Return what it says of the service."""
+        return self.ask("/api/replica").json
 
     def end(self) -> int:
         """Stop it in order and return its exit code."""

@@ -97,6 +97,7 @@ def test_a_replica_only_reads(demo, replica):
         ("DELETE", "/api/orders/cancel"),
         ("POST", "/api/session/connect"),
         ("DELETE", "/api/session/disconnect"),
+        ("GET", "/api/health"),
         ("GET", "/api/instruments/details"),
         ("GET", "/api/history/candles"),
     ):
@@ -107,6 +108,19 @@ def test_a_replica_only_reads(demo, replica):
             assert demo.ask(method, path).status == answer.status, (method, path)
     assert len(demo.placed()) == before
     assert demo.read("/api/portfolio/funds"), "the demo's session goes on"
+
+
+def test_it_describes_itself_and_shows_its_figures(demo, replica):
+    described = replica.ask("/openapi.json", token="").json["paths"]
+    assert {"/api/replica", "/api/portfolio/funds", "/api/instruments/ltp"} <= described.keys()
+    assert "/api/orders/place" not in described
+    state = replica.heard()
+    assert (state["status"], state["why_not"]) == ("ok", None)
+    assert all(age < 60 for age in state["document_age_seconds"].values())
+    figures = replica.ask("/metrics").body.decode()
+    assert "onebroker_replica_hears 1.0" in figures
+    assert 'onebroker_document_timestamp_seconds{document="funds"}' in figures
+    assert "onebroker_http_requests_total" in figures
 
 
 def test_wrong_tokens_are_refused(demo, replica):
@@ -152,7 +166,7 @@ def test_two_hundred_streams_and_the_trading_process_has_one(demo, replica):
         async with trio.open_nursery() as nursery:
             for _ in range(READERS):
                 await nursery.start(one, done, nursery)
-            assert replica.ask("/api/health").json["streams"]["connections"] >= READERS
+            assert replica.heard()["streams"] >= READERS
             assert demo.read("/api/health")["streams"]["connections"] == before
             done.set()
 
@@ -177,10 +191,10 @@ def test_a_cut_cable_leaves_nothing_stale_served_as_live(demo, tmp_path):
             60,
         )
         assert refused.json["error"].startswith("Funds are out of date: ")
-        assert replica.heard()["heard"] is False
+        assert replica.heard()["status"] == "degraded"
         assert replica.heard()["why_not"]
         cable.join()
-        demo.until(lambda: replica.heard()["heard"], "the replica to hear again", 60)
+        demo.until(lambda: replica.heard()["status"] == "ok", "the replica to hear again", 60)
         same(demo, replica, "/api/portfolio/funds")
         demo.until(lambda: replica.ask("/api/instruments/ltp", **asked).status == 200, "the quote to come back")
 
@@ -208,11 +222,11 @@ def test_the_end_and_the_return_of_the_service(new_demo, tmp_path):
     with Replica(demo, tmp_path) as replica:
         assert replica.ask("/api/portfolio/funds").status == 200
         demo.kill()
-        demo.until(lambda: not replica.heard()["heard"], "the replica to notice")
+        demo.until(lambda: replica.heard()["status"] == "degraded", "the replica to notice")
         late = replica.ask("/api/instruments/ltp", exchange="nse", segment="equities", symbol="ANY")
         assert (late.status, late.json["error"]) == (503, sentences.not_connected(f"http://127.0.0.1:{demo.port}"))
         demo.start()
-        demo.until(lambda: replica.heard()["heard"], "the replica to hear the service again", 60)
+        demo.until(lambda: replica.heard()["status"] == "ok", "the replica to hear the service again", 60)
         demo.until_ready()
         same(demo, replica, "/api/portfolio/funds")
 
