@@ -195,7 +195,9 @@ class DocumentChannel:
 
         self.with_ages = False
         """Whether the client also gets the ages of its documents, once in AGES_SECONDS."""
-        self._ages_at = 0.0
+        self._ages_at: float | None = None
+        """When the ages are due next (monotonic seconds); None: with the first documents."""
+        self._ages_sent_last = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -205,7 +207,7 @@ class DocumentChannel:
         """Begin the subscriptions, or begin them again. `ages` holds for all documents of the client."""
         for name in names:
             self._sent[name] = _Sent()
-        self.with_ages = ages
+        self.with_ages, self._ages_at = ages, None
         self._board.watchers.add(self._wake)
         self._wake()
 
@@ -222,18 +224,32 @@ class DocumentChannel:
 
     def next_body(self, seq: int, now: float) -> bytes | None:
         name = next((name for name, sent in self._sent.items() if self._is_due(name, sent, now)), None)
+        if self.with_ages and self._are_ages_next(now, documents_wait=name is not None):
+            return self._ages(now)
         if name is None:
-            return self._ages(now) if self.with_ages and now >= self._ages_at else None
+            return None
         body = self._board.body(name)
+        if self._ages_at is None:
+            self._ages_at = now
+        self._ages_sent_last = False
         pause = max(DOCUMENT_SECONDS, len(body) / DOCUMENT_BYTES_PER_SECOND)
         del self._sent[name]  # the document sent longest ago comes first
         self._sent[name] = _Sent(self._board.version(name), seq, now + pause)
         return body
 
+    def _are_ages_next(self, now: float, *, documents_wait: bool) -> bool:
+        """Ages follow the documents; only when they are late, because the line is slow, they come before them."""
+        if self._ages_at is None:
+            return not documents_wait
+        if documents_wait:
+            return not self._ages_sent_last and now >= self._ages_at + AGES_SECONDS
+        return now >= self._ages_at
+
     def _ages(self, now: float) -> bytes:
         """Return the ages of the documents that the client has in their newest version. An age never belongs to content that is still to be
         sent."""
         self._ages_at = now + AGES_SECONDS
+        self._ages_sent_last = True
         current = (name for name, sent in self._sent.items() if self._board.version(name) == sent.version)
         return frames.ages(
             self._board.now(), {name: age for name in current if (age := self._board.age(name)) is not None}
@@ -244,7 +260,7 @@ class DocumentChannel:
 
     def due_at(self, now: float) -> float:
         waiting = (sent.not_before for name, sent in self._sent.items() if self._board.version(name) != sent.version)
-        return max(now, min((*waiting, *([self._ages_at] if self.with_ages else [])), default=NEVER))
+        return max(now, min((*waiting, *([self._ages_at or now] if self.with_ages else [])), default=NEVER))
 
     def rewind(self, seq: int) -> None:
         for sent in self._sent.values():

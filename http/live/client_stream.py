@@ -53,6 +53,8 @@ class ClientStream:
         self.documents = DocumentChannel(boards.documents, self._work)
         self.chains = ChainChannel(boards.chains, self._work)
         self._channels: tuple[Channel, ...] = (*self.events.values(), self.documents, self.chains, self.quotes)
+        self._turns: deque[Channel] = deque(self._channels)
+        """The channel that sent last comes last, so that on a slow line no channel keeps another back."""
 
     # Requests of the client
 
@@ -99,11 +101,16 @@ class ClientStream:
 
     def _next_body(self, now: float) -> bytes | None:
         if self._answers:
-            body = self._answers.popleft()
-            self._answer_bytes -= len(body)
-            return body
-        bodies = (channel.next_body(self.seq + 1, now) for channel in self._channels)
-        return next((body for body in bodies if body is not None), None)
+            answer = self._answers.popleft()
+            self._answer_bytes -= len(answer)
+            return answer
+        for channel in self._turns:
+            body = channel.next_body(self.seq + 1, now)
+            if body is not None:
+                self._turns.remove(channel)
+                self._turns.append(channel)
+                return body
+        return None
 
     def due_at(self, now: float) -> float:
         """Return when something will be due without a change (monotonic seconds); infinity = only when woken."""

@@ -318,9 +318,26 @@ def test_ages_come_once_a_second_and_only_of_documents_that_the_client_has():
     [late] = drain(stream, 3.1)
     assert (late["type"], late["documents"]) == ("ages", {})
     server.boards.documents.put_age("funds", None)
-    assert [message["type"] for message in drain(stream, 9.0)] == ["document", "ages"]
+    assert {message["type"] for message in drain(stream, 9.0)} == {"document", "ages"}
     stream.documents.unsubscribe(("funds", "positions"))
     assert drain(stream, 20.0) == []
+
+
+def test_on_a_slow_line_documents_keep_no_quote_back():
+    server = Server()
+    stream = ClientStream("one", server.boards)
+    stream.documents.subscribe(DOCUMENTS, ages=True)
+    stream.subscribe_quote(SHARES[0], Mode.LTP)
+    sent = []
+    for second in range(30):  # a message takes a second, and meanwhile everything has changed
+        for name in DOCUMENTS:
+            server.put_document(name)
+        server.tick(SHARES[0], 10.0 + second)
+        sent.append(msgspec.json.decode(stream.next_message(float(second)))["type"])
+    for start in range(0, len(sent), 2):
+        assert "quotes" in sent[start : start + 2], sent
+    for start in range(6, len(sent), 6):
+        assert {"document", "ages"} <= set(sent[start : start + 6]), sent
 
 
 def test_one_change_is_encoded_once_for_all_clients():
