@@ -3,6 +3,7 @@
 import re
 import time
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 import attrs
@@ -35,25 +36,29 @@ class Read:
     """From the first request's due time to the last answer."""
 
 
-async def load(port: int, seconds: float, rate: float) -> Read:
+async def load(
+    port: int, seconds: float, rate: float, *, token: str = TOKEN, mix: Sequence[str] = MIX, clients: int = CLIENTS
+) -> Read:
+    """Send the GETs of `mix` again and again, `rate` a second, over `clients` connections."""
     read = Read()
     sender, receiver = trio.open_memory_channel[tuple[str, float]](int(rate * seconds) + 1)
     async with trio.open_nursery() as nursery:
-        for _ in range(CLIENTS):
-            nursery.start_soon(_client, port, receiver.clone(), read, trio.current_time() + seconds + GRACE_SECONDS)
+        for _ in range(clients):
+            until = trio.current_time() + seconds + GRACE_SECONDS
+            nursery.start_soon(_client, port, receiver.clone(), read, until, token)
         receiver.close()
         began = trio.current_time()
         async with sender:
             for number in range(int(seconds * rate)):
                 due = began + number / rate
                 await trio.sleep_until(due)
-                sender.send_nowait((MIX[number % len(MIX)], due))
+                sender.send_nowait((mix[number % len(mix)], due))
     read.seconds = trio.current_time() - began
     return read
 
 
 async def _client(
-    port: int, receiver: "trio.MemoryReceiveChannel[tuple[str, float]]", read: Read, until: float
+    port: int, receiver: "trio.MemoryReceiveChannel[tuple[str, float]]", read: Read, until: float, token: str
 ) -> None:
     stream: trio.SocketStream | None = None
     async with receiver:
@@ -64,7 +69,7 @@ async def _client(
             if stream is None:
                 stream = await trio.open_tcp_stream("127.0.0.1", port)
             read.late += trio.current_time() - due > 1
-            request = f"GET {path} HTTP/1.1\r\nhost: localhost:{port}\r\naccess-token: {TOKEN}\r\n\r\n"
+            request = f"GET {path} HTTP/1.1\r\nhost: localhost:{port}\r\naccess-token: {token}\r\n\r\n"
             await stream.send_all(request.encode())
             head, tail = await _answer(stream)
             read.latencies.append(trio.current_time() - due)

@@ -69,6 +69,7 @@ BENCHES: Mapping[str, Bench] = {
         about="the screen in Chromium (needs the extra `browser`)", quick=("--seconds", "10", "--loads", "2"), minutes=2
     ),
     "routes": Bench(about="a document next to other servers (needs bench/install_peers.py)", minutes=5),
+    "replica": Bench(about="200 streams and 2,000 reads a second through a replica", quick=None, minutes=3),
     "beat": Bench(about="the documents' beat while clients read", minutes=2),
     "parents": Bench(about="500 open parents and their triggers", minutes=4),
     "catalogue": Bench(about="the daily build from ten files", minutes=10),
