@@ -21,7 +21,7 @@ from tests.support.patience import PATIENCE_SECONDS
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 KEY, SECRET = "k", "a secret for tests"
 CODES = ("zerodha", "dhan")
-SERVICES = ("serve", "demo", "simulator")
+SERVICES = ("serve", "demo", "replica", "simulator")
 """Commands that run until they are stopped."""
 LAST = ("flatten", "halt", "resume")
 BY_NAME = {command.name: command for command in runnable()}
@@ -169,6 +169,14 @@ def test_the_example_of_the_demo_works(tmp_path):
         [*ONEBROKER, *BY_NAME["demo"].arguments], cwd=tmp_path, stdout=subprocess.PIPE, text=True
     ) as process:
         assert "is running" in process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_SECONDS) == 0
+
+
+def test_the_example_of_the_replica_works(house):
+    arguments = [*BY_NAME["replica"].arguments, "--port", "0"]  # the last one counts
+    with house.start(*arguments, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout.readline().startswith("onebroker replica of http://127.0.0.1:8000 at http://127.0.0.1:")
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0
 
