@@ -7,7 +7,7 @@ whole batch. The engine's commits need no thread where the server is on this mac
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import redis
 import trio
@@ -29,7 +29,12 @@ _CANNOT_SERVE = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|MISCONF|OOM|NOREPLIC
 ROUND_TRIP_BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5)
 """Seconds, for the histogram of round trips."""
 NEVER_CONNECTED = "not connected yet"
+WAIT_FOR_DISK = "WAITAOF"
 _NOT_ON_DISK = "written, but the server did not confirm in time that it is on disk"
+
+
+class _NotSent(redis.ConnectionError):
+    """There is no connection, and nothing was sent."""
 
 
 class Link:
@@ -101,7 +106,7 @@ class Line:
             answers = await self._exchange(commands)
         except (redis.RedisError, OSError) as error:
             self._lost(error)
-            raise StoreError(reason_of(error)) from error
+            raise StoreError(f"{'not sent: ' if isinstance(error, _NotSent) else ''}{reason_of(error)}") from error
         self.batches += 1
         self.took.add(trio.current_time() - began)
         for answer in answers:
@@ -143,30 +148,49 @@ class Line:
         self.close()
         client = connect()
         try:
-            client.ping()
             connection = client.connection_pool.get_connection()
+            self._refuse_another_server(client, connection)
         except (redis.RedisError, OSError):
             client.close()
             raise
         self._client, self._connection, self._generation = client, connection, generation
 
     def _send(self, commands: Sequence[Command]) -> list[object]:
+        client, connection = self._used()
+        try:
+            if not _is_fresh(connection):  # the server closed the idle connection, before anything is sent over it
+                connection.disconnect()  # type: ignore[no-untyped-call]  # redis-py
+                connection.connect()  # type: ignore[no-untyped-call]  # redis-py
+                self._refuse_another_server(client, connection)
+        except (redis.RedisError, OSError) as error:
+            raise _NotSent(str(error)) from error
         return self._with_scripts(commands, self._pipeline(commands))
 
+    def _refuse_another_server(self, client: "redis.Redis", connection: AbstractConnection) -> None:
+        """Raise redis.ConnectionError when the connection leads to another run of a server than the one that was looked at."""
+        connection.send_command("INFO", "server")  # type: ignore[no-untyped-call]  # redis-py
+        info: Mapping[str, object] = client.parse_response(connection, "INFO")  # type: ignore[no-untyped-call]  # redis-py
+        known = self._link.durability
+        if known is not None and known.run_id != info.get("run_id", ""):
+            raise redis.ConnectionError("the server was started again, or another one has its place")
+
+    def _used(self) -> tuple["redis.Redis", AbstractConnection]:
+        if self._client is None or self._connection is None:
+            raise redis.ConnectionError("no connection")
+        return self._client, self._connection
+
     def _with_scripts(self, commands: Sequence[Command], answers: list[object]) -> list[object]:
-        """Send again the commands whose script the server does not know: it was restarted, or its scripts were flushed."""
+        """Send again the commands whose script the server does not know, because its scripts were flushed; and what waits for the disk after them."""
         if missing := _missing(answers):
             self._pipeline([("SCRIPT LOAD", script) for script in SCRIPTS.values()])
-            for place, answer in zip(missing, self._pipeline([commands[place] for place in missing]), strict=True):
+            again = [*missing, *(place for place, command in enumerate(commands) if command[0] == WAIT_FOR_DISK)]
+            for place, answer in zip(again, self._pipeline([commands[place] for place in again]), strict=True):
                 answers[place] = answer
         return answers
 
     def _pipeline(self, commands: Sequence[Command]) -> list[object]:
         # redis-py's own pipeline is not used: its extra work takes longer than the server's work for a commit.
-        client, connection = self._client, self._connection
-        if client is None or connection is None:
-            raise redis.ConnectionError("no connection")
-        _make_fresh(connection)
+        client, connection = self._used()
         connection.send_packed_command(connection.pack_commands(commands))  # type: ignore[no-untyped-call]  # redis-py
         return [_answer(client, connection, command) for command in commands]
 
@@ -182,13 +206,6 @@ def _is_fresh(connection: AbstractConnection) -> bool:
         return not connection.can_read()  # no command is waiting for an answer
     except (redis.RedisError, OSError):
         return False
-
-
-def _make_fresh(connection: AbstractConnection) -> None:
-    """Reconnect if the server closed the idle connection, before anything is sent over it."""
-    if not _is_fresh(connection):
-        connection.disconnect()  # type: ignore[no-untyped-call]  # redis-py
-        connection.connect()  # type: ignore[no-untyped-call]  # redis-py
 
 
 def _answer(client: "redis.Redis", connection: AbstractConnection, command: Command) -> object:
@@ -276,7 +293,7 @@ class RequestLane:
         wait = self._wait_for_disk and durability is not None and durability.wait_for_disk
         commands = [request.command for request in batch]
         if wait:
-            commands.append(("WAITAOF", 1, 0, WAITAOF_MILLISECONDS))
+            commands.append((WAIT_FOR_DISK, 1, 0, WAITAOF_MILLISECONDS))
         failure = StoreError("not sent: the store is stopping")
         try:
             answers = await self._line.run(commands)

@@ -40,6 +40,10 @@ _LOSS_BY_FSYNC: Mapping[str, str] = {
     "everysec": "up to two seconds of acknowledged writes are lost when the server's machine dies (appendfsync everysec)",
     "no": "acknowledged writes of about 30 s are lost when the server's machine dies (appendfsync no)",
 }
+_LOSS_UNCONFIRMED = (
+    "up to two seconds of acknowledged writes are lost when the server's machine dies (appendfsync everysec, and WAITAOF of this "
+    "server does not wait for the disk)"
+)
 _LOSS_UNKNOWN = "the server does not show how it writes its file: the last acknowledged writes may be lost when it dies"
 EVERY_WRITE = "every write on disk"
 
@@ -58,6 +62,8 @@ class Durability:
     """EVERY_WRITE, or a text about what can be lost."""
     wait_for_disk: bool
     """Whether each engine batch ends with WAITAOF."""
+    run_id: str = attrs.field(default="", eq=False)
+    """The run of the server that was looked at: one that was started again, or another one at the same address, may promise less."""
 
 
 Connect = Callable[[], "redis.Redis"]
@@ -178,7 +184,7 @@ def probe(client: "redis.Redis") -> Durability:
         raise StoreRefused(f"Redis holds data of schema {_shown(schema)}, this version of onebroker reads schema 1")
     for script in SCRIPTS.values():
         client.script_load(script)
-    return _durability(client, info)
+    return attrs.evolve(_durability(client, info), run_id=str(info.get("run_id", "")))
 
 
 def _refuse_unfit(info: Mapping[str, object]) -> None:
@@ -189,7 +195,11 @@ def _refuse_unfit(info: Mapping[str, object]) -> None:
 
 
 def _version(info: Mapping[str, object]) -> tuple[int, ...]:
-    parts = str(info.get("redis_version", "0")).split(".")[:2]
+    return _numbers(info.get("redis_version", "0"))
+
+
+def _numbers(version: object) -> tuple[int, ...]:
+    parts = str(version).split(".")[:2]
     return tuple(int(part) if part.isdigit() else 0 for part in parts)
 
 
@@ -205,8 +215,21 @@ def _durability(client: "redis.Redis", info: Mapping[str, object]) -> Durability
         return Durability(every_write=True, text=EVERY_WRITE, wait_for_disk=False)
     # If the server never syncs, WAITAOF waits in vain: every commit would fail.
     if fsync != "no" and _version(info) >= _WAITAOF_SINCE and _may_wait(client):
-        return Durability(every_write=True, text=EVERY_WRITE, wait_for_disk=True)
+        sure = _confirms_the_disk(info)
+        return Durability(every_write=sure, text=EVERY_WRITE if sure else _LOSS_UNCONFIRMED, wait_for_disk=True)
     return Durability(every_write=False, text=_LOSS_BY_FSYNC.get(fsync, _LOSS_UNKNOWN), wait_for_disk=False)
+
+
+def _confirms_the_disk(info: Mapping[str, object]) -> bool:
+    """Tell whether WAITAOF waits for the disk on a server with `appendfsync everysec`.
+
+    Redis 7.4 and every Valkey since 8.0 (seen: 9.1.2) confirm a write that is in the file and not yet on the disk, when the last fsync was less than a
+    second ago. Redis 8.0 has it mended (redis/redis#13793). WAITAOF is used there all the same: such a server answers a write before it is in the
+    file when an fsync takes long, and WAITAOF waits at least for that.
+    """
+    if "valkey_version" in info:
+        return _numbers(info["valkey_version"]) < (8, 0)
+    return _version(info) != (7, 4)
 
 
 def _fsync_setting(client: "redis.Redis") -> str:

@@ -2,8 +2,8 @@
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,12 @@ from onebroker.actors.store.interface import Store
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.config.clock import Clock
+from tests.support.held_port import held_port
 from tests.support.patience import PATIENCE_SECONDS
 
 _TEST_SECONDS = 2 * PATIENCE_SECONDS
+
+FreePort = Callable[[], int]
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +60,19 @@ async def _eventually(condition: Callable[[], bool]) -> None:
 def eventually() -> Callable[[Callable[[], bool]], Awaitable[None]]:
     """What waits until a condition holds that another process or thread brings about; used under a deadline."""
     return _eventually
+
+
+@pytest.fixture
+def free_port() -> Iterator[FreePort]:
+    """Return what gives ports of loopback that nobody uses, low enough for a cluster's second port 10,000 above them."""
+    with ExitStack() as held:
+
+        def take() -> int:
+            while (port := held.enter_context(held_port())) >= 55_000:
+                pass
+            return port
+
+        yield take
 
 
 @pytest.fixture

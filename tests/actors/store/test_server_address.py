@@ -1,64 +1,29 @@
 """Addresses: every URL form reaches its server, a wrong one or a Cluster is refused with a sentence, no secret is shown."""
 
-import socket
-import subprocess
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import cast
 
 import pytest
 import redis
 import trio
 
-from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
+from onebroker.actors.store.embedded import EmbeddedServer
 from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.redis import RedisStore
-from onebroker.actors.store.server_address import CLUSTER_REFUSED, StoreRefused, read_address
-from tests.support.held_port import held_port
+from onebroker.actors.store.server_address import (
+    CLUSTER_REFUSED,
+    EVERY_WRITE,
+    SCHEMA_VERSION,
+    StoreRefused,
+    probe,
+    read_address,
+)
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.real_servers import real_server
 
 FreePort = Callable[[], int]
-
-
-@pytest.fixture
-def free_port() -> Iterator[FreePort]:
-    """Return what gives ports of loopback that nobody uses, low enough for a cluster's second port 10,000 above them."""
-    with ExitStack() as held:
-
-        def take() -> int:
-            while (port := held.enter_context(held_port())) >= 55_000:
-                pass
-            return port
-
-        yield take
-
-
-@contextmanager
-def tcp_server(folder: Path, port: int, settings: str, *arguments: str) -> Iterator[None]:
-    """Run a plain server on loopback until it is no longer needed; started when it answers."""
-    folder.mkdir()
-    path = folder / "server.conf"
-    path.write_text(f'bind 127.0.0.1\nport {port}\ndir {folder}\nsave ""\n{settings}\n')
-    with (
-        (folder / "out").open("wb") as out,
-        subprocess.Popen([str(find_server_binary(None)), str(path), *arguments], stdout=out) as server,
-    ):
-        try:
-            wait_for_port(port, server)
-            yield
-        finally:
-            server.kill()
-
-
-def wait_for_port(port: int, server: "subprocess.Popen[bytes]") -> None:
-    ends = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < ends and server.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.01)
-    raise TimeoutError(f"nothing listens on {port}")
 
 
 def ping(url: str) -> bool:
@@ -76,7 +41,7 @@ async def test_a_unix_url_reaches_the_server(server: EmbeddedServer, tmp_path: P
 
 def test_a_tcp_url_with_a_password_reaches_the_server(tmp_path: Path, free_port: FreePort) -> None:
     port = free_port()
-    with tcp_server(tmp_path / "server", port, "requirepass secret"):
+    with real_server(tmp_path / "server", port, "requirepass secret"):
         assert ping(f"redis://:secret@127.0.0.1:{port}/0")
         with pytest.raises(redis.RedisError) as refusal:
             ping(f"redis://:wrongword@127.0.0.1:{port}/0")
@@ -86,9 +51,9 @@ def test_a_tcp_url_with_a_password_reaches_the_server(tmp_path: Path, free_port:
 def test_a_sentinel_url_finds_the_present_master(tmp_path: Path, free_port: FreePort) -> None:
     master, sentinel = free_port(), free_port()
     with ExitStack() as stack:
-        stack.enter_context(tcp_server(tmp_path / "master", master, ""))
+        stack.enter_context(real_server(tmp_path / "master", master, ""))
         watched = f"sentinel monitor orders 127.0.0.1 {master} 1"
-        stack.enter_context(tcp_server(tmp_path / "sentinel", sentinel, watched, "--sentinel"))
+        stack.enter_context(real_server(tmp_path / "sentinel", sentinel, watched, "--sentinel"))
         url = f"redis+sentinel://127.0.0.1:{free_port()},127.0.0.1:{sentinel}/orders"
         client = read_address(url).resolve()()
         assert client.info("server")["tcp_port"] == master
@@ -101,7 +66,7 @@ async def test_a_cluster_is_refused_with_a_sentence(tmp_path: Path, free_port: F
     port = free_port()
     with ExitStack() as stack, trio.fail_after(PATIENCE_SECONDS):
         stack.enter_context(
-            tcp_server(tmp_path / "server", port, f"cluster-enabled yes\ncluster-config-file {port}.conf")
+            real_server(tmp_path / "server", port, f"cluster-enabled yes\ncluster-config-file {port}.conf")
         )
         with pytest.raises(StoreRefused) as refusal:
             await RedisStore(read_address(f"redis://127.0.0.1:{port}")).check()
@@ -112,7 +77,7 @@ async def test_a_cluster_is_refused_with_a_sentence(tmp_path: Path, free_port: F
 async def test_a_replica_and_a_server_that_is_not_there_cannot_be_used_now(tmp_path: Path, free_port: FreePort) -> None:
     port = free_port()
     with ExitStack() as stack, trio.fail_after(PATIENCE_SECONDS):
-        stack.enter_context(tcp_server(tmp_path / "server", port, f"replicaof 127.0.0.1 {free_port()}"))
+        stack.enter_context(real_server(tmp_path / "server", port, f"replicaof 127.0.0.1 {free_port()}"))
         with pytest.raises(StoreError, match="read-only replica"):
             await RedisStore(read_address(f"redis://127.0.0.1:{port}")).check()
     with trio.fail_after(PATIENCE_SECONDS), pytest.raises(StoreError):
@@ -143,3 +108,49 @@ def test_a_url_that_cannot_be_read_is_refused_without_showing_it(url: str) -> No
 )
 def test_an_address_does_not_show_its_secrets(url: str) -> None:
     assert "secret" not in repr(read_address(url))
+
+
+class FakeServer:
+    """The answers of a server of some version, of which one's binary is not at hand."""
+
+    def __init__(self, **info: object) -> None:
+        self._info = {"role": "master", "aof_enabled": 1, "run_id": "r", **info}
+
+    def info(self) -> dict[str, object]:
+        return self._info
+
+    def set(self, key: str, value: bytes, *, nx: bool) -> None:
+        pass
+
+    def get(self, key: str) -> bytes:
+        return SCHEMA_VERSION
+
+    def script_load(self, script: str) -> None:
+        pass
+
+    def config_get(self, name: str) -> dict[str, str]:
+        return {name: "everysec"}
+
+    def execute_command(self, *words: object) -> list[int]:
+        return [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("info", "every_write"),
+    [
+        ({"redis_version": "7.2.10"}, True),
+        ({"redis_version": "7.4.2"}, False),
+        ({"redis_version": "8.0.0"}, True),
+        ({"redis_version": "8.10.1"}, True),
+        ({"redis_version": "7.2.4", "valkey_version": "7.2.11"}, True),
+        ({"redis_version": "7.2.4", "valkey_version": "8.0.0"}, False),
+        ({"redis_version": "7.2.4", "valkey_version": "9.1.2"}, False),
+        ({"redis_version": "7.2.4", "valkey_version": "10.0.0"}, False),
+    ],
+)
+def test_the_word_of_a_server_about_its_disk_is_passed_on_where_it_is_true(
+    info: dict[str, object], every_write: bool
+) -> None:
+    durability = probe(cast("redis.Redis", FakeServer(**info)))
+    assert (durability.every_write, durability.wait_for_disk) == (every_write, True)
+    assert (durability.text == EVERY_WRITE) == every_write
