@@ -2,6 +2,8 @@
 
 import errno
 import os
+import socket
+import ssl
 from collections.abc import Iterator
 
 import redis
@@ -20,6 +22,14 @@ def reason_of(error: BaseException) -> str:
     """Return why a command or a connection failed."""
     if is_out_of_files(error):
         return NO_FILE_LEFT
+    for cause in _causes(error):
+        # Both are OSError, with numbers that are not the system's.
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"the server's certificate is refused: {cause.verify_message}"
+        if isinstance(cause, ssl.SSLError):
+            return f"no TLS connection ({(cause.reason or 'refused').replace('_', ' ').lower()})"
+        if isinstance(cause, socket.gaierror):
+            return f"no connection ({cause.strerror})"
     number = next((cause.errno for cause in _causes(error) if isinstance(cause, OSError) and cause.errno), None)
     if number is not None:
         return f"no connection ({os.strerror(number)})"

@@ -240,7 +240,7 @@ def _look(address: ServerAddress) -> tuple[Connect, Durability]:
     connect = address.resolve()
     client = connect()
     try:
-        return connect, probe(client)
+        return connect, probe(client, fails_over=address.fails_over)
     finally:
         client.close()
 

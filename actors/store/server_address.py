@@ -2,18 +2,22 @@
 
 URL forms: `redis://[user:password@]host:port/db`, `rediss://…` (TLS), `unix:///path?db=0`, and
 `redis+sentinel://[user:password@]host:port,host:port/service[/db][?sentinel_username=…&sentinel_password=…]`, or
-`rediss+sentinel://…` when servers and sentinels use TLS; user and password are for the server.
+`rediss+sentinel://…` when servers and sentinels use TLS; user and password are for the server. With TLS, `ssl_ca_certs=/path` names the
+certificates that are trusted instead of the system's (further options: `_TLS_OPTIONS`).
 """
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 import attrs
 import redis
 from redis.backoff import NoBackoff
+from redis.connection import to_bool
 from redis.retry import Retry
-from redis.sentinel import Sentinel
+from redis.sentinel import MasterNotFoundError, Sentinel
 
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
@@ -32,6 +36,16 @@ _WAITAOF_SINCE = (7, 2)
 _SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
 _PLAIN_SCHEMES = ("redis", "rediss", "unix")
 _SENTINEL_PORT = 26379
+_TLS_OPTIONS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname", "ssl_cert_reqs")
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "redis": ("db", "username", "password"),
+    "rediss": ("db", "username", "password", *_TLS_OPTIONS),
+    "unix": ("db", "username", "password"),
+    "redis+sentinel": ("sentinel_username", "sentinel_password"),
+    "rediss+sentinel": ("sentinel_username", "sentinel_password", *_TLS_OPTIONS),
+}
+"""URL form -> the options behind its `?`. Other options of redis-py would change how the store works, or are none."""
+_NO_PRIMARY = "no sentinel knows a primary of the service that redis.url names"
 
 _LOSS_WITHOUT_FILE = (
     "the append-only file is off: what was written since the last snapshot is lost when the server dies"
@@ -44,6 +58,7 @@ _LOSS_UNCONFIRMED = (
     "up to two seconds of acknowledged writes are lost when the server's machine dies (appendfsync everysec, and WAITAOF of this "
     "server does not wait for the disk)"
 )
+_LOSS_AT_FAILOVER = "writes that no replica has yet are lost at a failover"
 _LOSS_UNKNOWN = "the server does not show how it writes its file: the last acknowledged writes may be lost when it dies"
 EVERY_WRITE = "every write on disk"
 
@@ -57,7 +72,7 @@ class Durability:
     """The guarantee of an acknowledged write."""
 
     every_write: bool
-    """Whether an acknowledged engine write is on disk."""
+    """Whether an acknowledged engine write is on the disk of the server that acknowledged it."""
     text: str
     """EVERY_WRITE, or a text about what can be lost."""
     wait_for_disk: bool
@@ -72,6 +87,10 @@ Connect = Callable[[], "redis.Redis"]
 class ServerAddress(Protocol):
     """Finds the present server."""
 
+    @property
+    def fails_over(self) -> bool:
+        """Whether another server takes the place of one that dies."""
+
     def resolve(self) -> Connect:
         """Return a function that opens a client of the present server (blocking). Raises redis.RedisError, OSError."""
 
@@ -79,6 +98,7 @@ class ServerAddress(Protocol):
 @attrs.frozen
 class _PlainAddress:
     _url: str = attrs.field(repr=False)
+    fails_over = False
 
     def resolve(self) -> Connect:
         return lambda: redis.Redis.from_url(self._url, **_options())
@@ -90,22 +110,37 @@ class _SentinelAddress:
     _service: str
     _server: Mapping[str, Any] = attrs.field(repr=False)
     _sentinel: Mapping[str, Any] = attrs.field(repr=False)
+    fails_over = True
 
     def resolve(self) -> Connect:
         kwargs = {**_options(), **self._sentinel}
         sentinel = Sentinel(list(self._sentinels), sentinel_kwargs=kwargs)  # type: ignore[no-untyped-call]  # redis-py
         try:
-            host, port = sentinel.discover_master(self._service)  # type: ignore[no-untyped-call]  # redis-py
+            with suppress(MasterNotFoundError):  # its text shows the clients with all their settings
+                host, port = sentinel.discover_master(self._service)  # type: ignore[no-untyped-call]  # redis-py
+                return lambda: redis.Redis(host=host, port=port, **{**_options(), **self._server})
+            raise _why_none(sentinel.sentinels)
         finally:
             for client in sentinel.sentinels:
                 client.close()
-        return lambda: redis.Redis(host=host, port=port, **{**_options(), **self._server})
+
+
+def _why_none(sentinels: Sequence["redis.Redis"]) -> redis.RedisError:
+    """Return why no sentinel names a primary: the error of the last one when none of them answers."""
+    failures: list[redis.RedisError] = []
+    for client in sentinels:
+        try:
+            client.ping()
+        except redis.RedisError as error:
+            failures.append(error)
+    return failures[-1] if len(failures) == len(sentinels) else redis.ConnectionError(_NO_PRIMARY)
 
 
 def read_address(url: str) -> ServerAddress:
     """Read one of the URL forms above. Raises StoreRefused, never quoting the URL (it may hold a password)."""
     try:
         parts = urlsplit(url)
+        _check_options(parts)
         if parts.scheme in _SENTINEL_SCHEMES:
             return _read_sentinel(parts)
         if parts.scheme in _PLAIN_SCHEMES:
@@ -118,6 +153,16 @@ def read_address(url: str) -> ServerAddress:
     )
 
 
+def _check_options(parts: SplitResult) -> None:
+    known = _OPTIONS.get(parts.scheme, ())
+    options = parse_qs(parts.query, keep_blank_values=True)
+    if known and not options.keys() <= set(known):
+        raise StoreRefused(f"redis.url has an option that {parts.scheme}:// does not know; it knows {', '.join(known)}")
+    for name in ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile"):
+        if name in options and not os.access(options[name][0], os.R_OK):
+            raise StoreRefused(f"redis.url names a file in {name} that cannot be read")
+
+
 def unix_address(socket_path: str) -> ServerAddress:
     """Return the address of a server on a unix socket."""
     return _UnixAddress(socket_path)
@@ -126,6 +171,7 @@ def unix_address(socket_path: str) -> ServerAddress:
 @attrs.frozen
 class _UnixAddress:
     _path: str
+    fails_over = False
 
     def resolve(self) -> Connect:
         return lambda: redis.Redis(unix_socket_path=self._path, **_options())
@@ -139,8 +185,11 @@ def _read_sentinel(parts: SplitResult) -> ServerAddress:
         raise StoreRefused(
             "a sentinel redis.url needs hosts and a service: redis+sentinel://host:port,host:port/service"
         )
-    tls = {"ssl": parts.scheme == "rediss+sentinel"}
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+    tls: dict[str, Any] = {name: query[name] for name in _TLS_OPTIONS if name in query}
+    if "ssl_check_hostname" in tls:
+        tls["ssl_check_hostname"] = to_bool(tls["ssl_check_hostname"])  # type: ignore[no-untyped-call]  # redis-py
+    tls["ssl"] = parts.scheme == "rediss+sentinel"
     return _SentinelAddress(
         tuple(_host_and_port(host) for host in hosts.split(",")),
         unquote(service),
@@ -167,7 +216,7 @@ def _options() -> dict[str, Any]:
     }
 
 
-def probe(client: "redis.Redis") -> Durability:
+def probe(client: "redis.Redis", *, fails_over: bool) -> Durability:
     """Check the server and make it ready (scripts, schema key); return the guarantee of an acknowledged write.
 
     Raises StoreRefused when the server must not be used, StoreError when it cannot be used now, redis.RedisError when contact is lost.
@@ -184,7 +233,9 @@ def probe(client: "redis.Redis") -> Durability:
         raise StoreRefused(f"Redis holds data of schema {_shown(schema)}, this version of onebroker reads schema 1")
     for script in SCRIPTS.values():
         client.script_load(script)
-    return attrs.evolve(_durability(client, info), run_id=str(info.get("run_id", "")))
+    found = _durability(client, info)
+    text = f"{found.text}; {_LOSS_AT_FAILOVER}" if fails_over or info.get("connected_slaves") else found.text
+    return attrs.evolve(found, text=text, run_id=str(info.get("run_id", "")))
 
 
 def _refuse_unfit(info: Mapping[str, object]) -> None:

@@ -55,6 +55,7 @@ def test_a_sentinel_url_finds_the_present_master(tmp_path: Path, free_port: Free
         watched = f"sentinel monitor orders 127.0.0.1 {master} 1"
         stack.enter_context(real_server(tmp_path / "sentinel", sentinel, watched, "--sentinel"))
         url = f"redis+sentinel://127.0.0.1:{free_port()},127.0.0.1:{sentinel}/orders"
+        assert read_address(url).fails_over
         client = read_address(url).resolve()()
         assert client.info("server")["tcp_port"] == master
         client.close()
@@ -85,6 +86,30 @@ async def test_a_replica_and_a_server_that_is_not_there_cannot_be_used_now(tmp_p
 
 
 @pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        (
+            "redis://nowhere.invalid",
+            r"^no connection \((Name or service not known|Temporary failure in name resolution|.* not known)\)$",
+        ),
+        ("redis+sentinel://nowhere.invalid/orders", r"^no connection \(.*(not known|resolution)\)$"),
+        ("redis+sentinel://127.0.0.1:{port},127.0.0.1:{port}/orders", r"^no connection \(Connection refused\)$"),
+    ],
+)
+async def test_a_server_that_cannot_be_reached_is_told_in_words(url: str, reason: str, free_port: FreePort) -> None:
+    with pytest.raises(StoreError, match=reason):
+        await RedisStore(read_address(url.format(port=free_port()))).check()
+
+
+async def test_a_service_that_no_sentinel_knows_is_told_in_words(tmp_path: Path, free_port: FreePort) -> None:
+    with real_server(tmp_path / "sentinel", free_port(), "", "--sentinel") as sentinel:
+        url = f"redis+sentinel://127.0.0.1:{free_port()},127.0.0.1:{sentinel.port}/orders"
+        with pytest.raises(StoreError) as refusal:
+            await RedisStore(read_address(url)).check()
+    assert str(refusal.value) == "no sentinel knows a primary of the service that redis.url names"
+
+
+@pytest.mark.parametrize(
     "url",
     [
         "http://user:secret@host",
@@ -93,6 +118,14 @@ async def test_a_replica_and_a_server_that_is_not_there_cannot_be_used_now(tmp_p
         "redis+sentinel://user:secret@host:1",
         "redis+sentinel://user:secret@host:one/service",
         "redis+sentinel://user:secret@host:1/service/database",
+        "redis://user:secret@host/0?decode_responses=1",
+        "redis://user:secret@host/0?secret=1",
+        "redis://user:secret@host/0?ssl_ca_certs=secret",
+        "rediss://user:secret@host/0?socket_timeout=100",
+        "unix:///path?ssl_ca_certs=secret",
+        "redis+sentinel://user:secret@host/service?ssl_ca_certs=secret",
+        "rediss+sentinel://user:secret@host/service?socket_timeout=100",
+        "redis+sentinel://user:secret@host/service?nonsense",
         "secret",
     ],
 )
@@ -151,6 +184,16 @@ class FakeServer:
 def test_the_word_of_a_server_about_its_disk_is_passed_on_where_it_is_true(
     info: dict[str, object], every_write: bool
 ) -> None:
-    durability = probe(cast("redis.Redis", FakeServer(**info)))
+    durability = probe(cast("redis.Redis", FakeServer(**info)), fails_over=False)
     assert (durability.every_write, durability.wait_for_disk) == (every_write, True)
     assert (durability.text == EVERY_WRITE) == every_write
+
+
+@pytest.mark.parametrize(("fails_over", "replicas"), [(True, 0), (False, 1), (False, 0)])
+def test_what_a_failover_can_lose_is_told_of_a_server_that_has_another_behind_it(
+    fails_over: bool, replicas: int
+) -> None:
+    server = FakeServer(redis_version="8.0.0", connected_slaves=replicas)
+    durability = probe(cast("redis.Redis", server), fails_over=fails_over)
+    told = "; writes that no replica has yet are lost at a failover"
+    assert durability.text == EVERY_WRITE + (told if fails_over or replicas else "")
