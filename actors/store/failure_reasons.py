@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import socket
 import ssl
 from collections.abc import Iterator
@@ -10,12 +11,25 @@ import redis
 
 _OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
 
+_CANNOT_SERVE = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|MISCONF|OOM|NOREPLICAS|BUSY|UNKILLABLE|NOAUTH)\b")
+_CANNOT_SERVE_CLASSES = (
+    redis.exceptions.ReadOnlyError,
+    redis.exceptions.OutOfMemoryError,
+    redis.exceptions.MasterDownError,
+)
+"""redis-py takes the first word off these refusals."""
+
 NO_FILE_LEFT = "this process may open no more files"
 
 
 def is_out_of_files(error: BaseException) -> bool:
     """Tell whether a connection failed because this process can open no more files, which says nothing about the server."""
     return any(isinstance(cause, OSError) and cause.errno in _OUT_OF_FILES for cause in _causes(error))
+
+
+def cannot_serve(refusal: redis.ResponseError) -> bool:
+    """Tell whether a refusal is about the server, not about the command: the store counts as lost until a check succeeds again."""
+    return isinstance(refusal, _CANNOT_SERVE_CLASSES) or _CANNOT_SERVE.search(str(refusal)) is not None
 
 
 def reason_of(error: BaseException) -> str:

@@ -5,7 +5,6 @@ whole batch. The engine's commits need no thread where the server is on this mac
 """
 
 import logging
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -14,7 +13,7 @@ import trio
 from redis.connection import AbstractConnection
 
 from onebroker.actors.kernel.durations import Durations
-from onebroker.actors.store.failure_reasons import is_out_of_files, reason_of
+from onebroker.actors.store.failure_reasons import cannot_serve, is_out_of_files, reason_of
 from onebroker.actors.store.interface import Op, StoreError
 from onebroker.actors.store.loop_exchange import exchange, suits
 from onebroker.actors.store.redis_commands import SCRIPTS, Command, command_bytes, op_commands, pieces
@@ -22,9 +21,6 @@ from onebroker.actors.store.server_address import WAITAOF_MILLISECONDS, Connect,
 from onebroker.actors.store.waiting_writes import Held, op_bytes
 
 _log = logging.getLogger("onebroker.store")
-
-_CANNOT_SERVE = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|MISCONF|OOM|NOREPLICAS|BUSY|UNKILLABLE|NOAUTH)\b")
-"""Refusals that are about the server, not about the command: the store counts as lost until a check succeeds again."""
 
 ROUND_TRIP_BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5)
 """Seconds, for the histogram of round trips."""
@@ -110,7 +106,7 @@ class Line:
         self.batches += 1
         self.took.add(trio.current_time() - began)
         for answer in answers:
-            if isinstance(answer, redis.ResponseError) and _CANNOT_SERVE.search(str(answer)):
+            if isinstance(answer, redis.ResponseError) and cannot_serve(answer):
                 self._lost(answer)
                 break
         return answers
@@ -445,10 +441,11 @@ class RestLane:
         replies = iter(answers)
         unserved: list[_Piece] = []
         for op, write in batch:
-            refused = [str(reply) for reply in (next(replies) for _ in op_commands(op)) if _is_refusal(reply)]
+            answered = [next(replies) for _ in op_commands(op)]
+            refused = [reply for reply in answered if isinstance(reply, redis.ResponseError)]
             if write is not None:
                 _finish_piece(write, refused)
-            elif refused and _CANNOT_SERVE.search(refused[0]):
+            elif refused and cannot_serve(refused[0]):
                 unserved.append((op, None))
             elif refused:
                 _log.error("Redis refused a write to %s: %s", op.key, refused[0])
@@ -483,16 +480,12 @@ class RestLane:
         self.given_up += count
 
 
-def _finish_piece(write: _Write, refused: list[str]) -> None:
+def _finish_piece(write: _Write, refused: Sequence[redis.ResponseError]) -> None:
     write.under_way -= 1
     if refused:
-        write.fail(StoreError(refused[0]))
+        write.fail(StoreError(str(refused[0])))
     elif not write.left and write.under_way == 0:
         write.done.set()
-
-
-def _is_refusal(reply: object) -> bool:
-    return isinstance(reply, redis.ResponseError)
 
 
 def _fits(op: Op, room_bytes: int | None) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 import redis
 import trio
+from redis._parsers.base import BaseParser
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from onebroker.actors.store.interface import HashSet, Op, Set, SetAdd, StoreError
@@ -168,7 +169,10 @@ async def test_posts_of_a_failed_batch_are_kept_and_newer_ones_win(
     line.let_go()
 
 
-@pytest.mark.parametrize("refusal", ["READONLY You can't write", "OOM command not allowed", "MISCONF disk"])
+@pytest.mark.parametrize(
+    "refusal",
+    ["READONLY You can't write", "OOM command not allowed", "MISCONF disk", "NOREPLICAS few", "MASTERDOWN link"],
+)
 async def test_posts_that_the_server_could_not_take_are_kept_in_order(
     autojump_clock: MockClock, nursery: trio.Nursery, refusal: str
 ) -> None:
@@ -181,7 +185,7 @@ async def test_posts_that_the_server_could_not_take_are_kept_in_order(
     await wait_all_tasks_blocked()
     lane.post(ops[2:])
     shared.lose(refusal)
-    line.let_go([redis.ResponseError(refusal), redis.ResponseError(refusal)])
+    line.let_go([BaseParser.parse_error(refusal), BaseParser.parse_error(refusal)])
     await wait_all_tasks_blocked()
     shared.found(lambda: redis.Redis(), ALWAYS)
     await wait_all_tasks_blocked()

@@ -198,6 +198,44 @@ async def test_while_the_server_is_away_all_fails_at_once_and_what_was_posted_is
     assert await redis_store.get("k") is None
 
 
+@pytest.mark.parametrize(
+    ("breaking", "healing"),
+    [
+        (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+        (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
+        (("CONFIG", "SET", "min-replicas-to-write", "1"), ("CONFIG", "SET", "min-replicas-to-write", "0")),
+    ],
+    ids=["demoted", "out of memory", "without its replicas"],
+)
+@pytest.mark.parametrize("lane", ["engine", "rest"])
+async def test_a_server_that_takes_no_writes_counts_as_lost_and_what_was_posted_is_kept(
+    redis_store: RedisStore,
+    server: EmbeddedServer,
+    eventually: Eventually,
+    breaking: tuple[str, ...],
+    healing: tuple[str, ...],
+    lane: str,
+) -> None:
+    """As a primary that lives on as a replica after a failover: it answers, and only another look finds the new primary."""
+    await redis_store.commit(Set("k", b"1"))
+    losses: list[str] = []
+    redis_store._link.on_lost.append(losses.append)
+    client = client_of(server)
+    client.execute_command(*breaking)
+    redis_store.post(Set("posted", b"1"))
+    if lane == "engine":
+        with pytest.raises(StoreError):
+            await redis_store.commit(Set("k", b"2"))
+    await eventually(lambda: bool(losses))
+    redis_store.post(HashSet("h", {"f": b"1"}))
+    client.execute_command(*healing)
+    client.close()
+    await eventually(lambda: redis_store.reachable)
+    await redis_store.write(Set("end", b"1"))
+    assert (await redis_store.get("posted"), await redis_store.hash_all("h")) == (b"1", {"f": b"1"})
+    assert await redis_store.get("k") == b"1"
+
+
 async def test_a_quiet_store_notices_by_itself_that_the_server_hangs_and_that_it_goes_on(
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
 ) -> None:
