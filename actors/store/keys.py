@@ -47,6 +47,9 @@ QUOTES_LIVE = "quotes:live"
 QUOTES_FETCHED = "quotes:fetched"
 SCHEMA = "onebroker:schema"
 
+PREFIXES = ("broker:", "onebroker:", "orders:", "quotes:", "rate:", "reference:", "session:")
+"""How every key begins: the keys to which the user of a server by URL needs access."""
+
 DOCUMENT_KEYS: dict[str, str] = {
     "funds": "portfolio:funds",
     "holdings": "portfolio:holdings",

@@ -7,6 +7,7 @@ everything that can refuse before the first write, because Redis undoes nothing 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
+from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Delete, Expire, Fence, HashSet, Op, Set, SetAdd, SetRemove, StreamAdd
 from onebroker.actors.store.waiting_writes import op_bytes
 
@@ -22,11 +23,11 @@ THERE = b"there"
 COMMIT_SCRIPT = """
 if ARGV[1] == '1' and redis.call('GET', KEYS[1]) ~= ARGV[2] then return 'fenced' end
 if ARGV[3] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then return 'there' end
-if KEYS[3] ~= '' then
+if ARGV[4] == '1' then
   local found = redis.call('GET', KEYS[3])
   if found and not tonumber(found) then return redis.error_reply('WRONGTYPE ' .. KEYS[3] .. ' holds no number') end
 end
-local at = 4
+local at = 5
 while at <= #ARGV do
   local count = tonumber(ARGV[at])
   local kind = ARGV[at + 1]
@@ -38,8 +39,8 @@ while at <= #ARGV do
   end
   at = at + 2 + count
 end
-if KEYS[3] ~= '' then redis.call('INCR', KEYS[3]) end
-at = 4
+if ARGV[4] == '1' then redis.call('INCR', KEYS[3]) end
+at = 5
 while at <= #ARGV do
   local count = tonumber(ARGV[at])
   redis.call(unpack(ARGV, at + 2, at + 1 + count))
@@ -111,12 +112,13 @@ def commit_command(ops: Sequence[Op], fence: Fence | None, absent: str | None, c
         "EVALSHA",
         _COMMIT_SHA,
         3,
-        fence.key if fence else "",
-        absent or "",
-        count or "",
+        fence.key if fence else keys.SCHEMA,  # never an empty key: a user with rights to our keys alone may not name it
+        absent or keys.SCHEMA,
+        count or keys.SCHEMA,
         int(fence is not None),
         fence.value if fence else b"",
         int(absent is not None),
+        int(count is not None),
         *arguments,
     )
 
@@ -124,6 +126,32 @@ def commit_command(ops: Sequence[Op], fence: Fence | None, absent: str | None, c
 def lock_command(key: str, value: bytes, expire_seconds: int, may_replace: bytes | None) -> Command:
     """Return the script call that takes or refreshes a lock; it answers 1 when the lock is ours."""
     return ("EVALSHA", _LOCK_SHA, 1, key, value, expire_seconds, may_replace or b"")
+
+
+_ANY_KEY = keys.ENGINE_WRITES
+NEEDED_RIGHTS: tuple[Command, ...] = (
+    ("PING",),
+    ("INFO",),
+    ("SCRIPT", "LOAD", "return 1"),
+    ("EVALSHA", _COMMIT_SHA, 1, _ANY_KEY),
+    ("GET", _ANY_KEY),
+    ("SET", _ANY_KEY, ""),
+    ("DEL", _ANY_KEY),
+    ("EXISTS", _ANY_KEY),
+    ("TYPE", _ANY_KEY),
+    ("INCR", _ANY_KEY),
+    ("EXPIRE", _ANY_KEY, 1),
+    ("HGETALL", _ANY_KEY),
+    ("HSET", _ANY_KEY, "f", ""),
+    ("HDEL", _ANY_KEY, "f"),
+    ("SMEMBERS", _ANY_KEY),
+    ("SADD", _ANY_KEY, "m"),
+    ("SREM", _ANY_KEY, "m"),
+    ("XADD", _ANY_KEY, "*", "f", ""),
+    ("XREVRANGE", _ANY_KEY, "+", "-"),
+    *(("SET", prefix, "") for prefix in keys.PREFIXES),
+)
+"""A sample of each command that the store sends, and a write below each prefix. They are asked about, not executed (`server_address.py`)."""
 
 
 def command_bytes(command: Command) -> int:

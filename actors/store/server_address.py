@@ -15,13 +15,13 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 import attrs
 import redis
 from redis.backoff import NoBackoff
-from redis.connection import to_bool
+from redis.connection import AbstractConnection, to_bool
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel
 
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
-from onebroker.actors.store.redis_commands import SCRIPTS
+from onebroker.actors.store.redis_commands import NEEDED_RIGHTS, SCRIPTS, Command
 
 SCHEMA_VERSION = b"1"
 CONNECT_SECONDS = 2.0
@@ -45,6 +45,9 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "rediss+sentinel": ("sentinel_username", "sentinel_password", *_TLS_OPTIONS),
 }
 """URL form -> the options behind its `?`. Other options of redis-py would change how the store works, or are none."""
+_LACKING = (
+    "the user of redis.url lacks rights on the server: {}; docs/operations/servers.md has the line that gives them"
+)
 _NO_PRIMARY = "no sentinel knows a primary of the service that redis.url names"
 
 _LOSS_WITHOUT_FILE = (
@@ -221,6 +224,7 @@ def probe(client: "redis.Redis", *, fails_over: bool) -> Durability:
 
     Raises StoreRefused when the server must not be used, StoreError when it cannot be used now, redis.RedisError when contact is lost.
     """
+    _refuse_missing_rights(client)
     info: Mapping[str, object] = client.info()
     _refuse_unfit(info)
     if info.get("role") != "master":
@@ -236,6 +240,45 @@ def probe(client: "redis.Redis", *, fails_over: bool) -> Durability:
     found = _durability(client, info)
     text = f"{found.text}; {_LOSS_AT_FAILOVER}" if fails_over or info.get("connected_slaves") else found.text
     return attrs.evolve(found, text=text, run_id=str(info.get("run_id", "")))
+
+
+def _refuse_missing_rights(client: "redis.Redis") -> None:
+    """Ask the server whether the user of the URL may do all that the store does. A commit that lacks a right only half way through its script would
+    be done half.
+
+    The commands are put into a transaction that is given up: the server looks at the rights of each, and executes none.
+    """
+    try:
+        client.execute_command("MULTI")  # type: ignore[no-untyped-call]  # redis-py
+    except redis.exceptions.NoPermissionError:
+        raise StoreRefused(_LACKING.format("+multi")) from None
+    connection = client.connection_pool.get_connection()
+    try:
+        connection.send_packed_command(connection.pack_commands((*NEEDED_RIGHTS, ("DISCARD",))))  # type: ignore[no-untyped-call]  # redis-py
+        refused = [_lacking(command, _refusal(connection)) for command in NEEDED_RIGHTS]
+        _refusal(connection)
+    finally:
+        client.connection_pool.release(connection)
+    if missing := sorted({words for words in refused if words}):
+        raise StoreRefused(_LACKING.format(", ".join(missing)))
+
+
+def _refusal(connection: AbstractConnection) -> redis.ResponseError | None:
+    try:
+        connection.read_response()
+    except redis.ResponseError as refusal:
+        return refusal
+    return None
+
+
+def _lacking(command: Command, refusal: redis.ResponseError | None) -> str | None:
+    """Return the right that is missing, in the words of an ACL; None when the refusal is about something else."""
+    if not isinstance(refusal, redis.exceptions.NoPermissionError):
+        return None
+    name, *arguments = map(str, command)
+    if "key" in str(refusal):
+        return f"~{arguments[0].partition(':')[0]}:*"
+    return f"+{name.lower()}" + (f"|{arguments[0].lower()}" if name == "SCRIPT" else "")
 
 
 def _refuse_unfit(info: Mapping[str, object]) -> None:

