@@ -245,6 +245,9 @@ REPLICA_BEHIND = _gauge(
     "How much longer than the fastest message the last one was on its way to a replica. No sample while it hears nothing.",
 )
 
+OF_A_REPLICA = (REPLICA_HEARS, REPLICA_BEHIND)
+"""Shown by a replica, not by the service."""
+
 SECTIONS: Mapping[str, tuple[Name, ...]] = {
     "Brokers": (
         LOGIN_UP, LOGIN_EXPIRES, LOGINS, PART, READS, CLOCK_AHEAD, FEED_UP, FEED_FRAME, FEED_INSTRUMENTS, FEED_RECONNECTS, FEED_CORRUPT,
@@ -263,7 +266,7 @@ SECTIONS: Mapping[str, tuple[Name, ...]] = {
         ACTOR_UP, ACTOR_CRASHES, STORE_REACHABLE, STORE_TIME, LOOP_LAG, CLOCK_STEPS, DISK_FREE, DISK_RESERVE, FREE_FILES, COLLECTIONS, PUT_ASIDE,
         BUILD,
     ),
-    "A replica": (REPLICA_HEARS, REPLICA_BEHIND),
+    "A replica": OF_A_REPLICA,
 }  # fmt: skip
 """Every name, in the order of the page."""
 

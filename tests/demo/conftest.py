@@ -28,7 +28,7 @@ import msgspec
 import pytest
 
 from onebroker.brokers.registry import build_registry
-from tests.demo.screen import open_browser
+from tests.demo.screen import Screen, open_browser
 from tests.support.described import check_answer
 
 READY_SECONDS = 60.0
@@ -382,6 +382,23 @@ class Demo:
             **more,
         }
 
+    def entry_with_exits(self, share: Any) -> dict[str, object]:
+        """The root of a plan: an entry below the market, whose fill sends a stop and a target."""
+        stop = {
+            "kind": "native_stop",
+            "trigger_price": self.at_price(share, -5),
+            "limit_price": self.at_price(share, -6),
+        }
+        exits = {
+            "part": "one_cancels_others",
+            "rule": "shrink",
+            "children": [
+                {"transaction_type": "SELL", "price": stop},
+                {"transaction_type": "SELL", "price": {"kind": "fixed", "price": self.at_price(share, 4)}},
+            ],
+        }
+        return {"price": {"kind": "fixed", "price": self.at_price(share, -1)}, "each_fill": exits}
+
     def placed(self, since: int = 0) -> list[Any]:
         """The place messages that reached a broker."""
         return [message for message in self.ledger(since)["messages"] if message["verb"] == "place"]
@@ -444,6 +461,22 @@ def demo(new_demo: Callable[..., Demo]) -> Demo:
     running = new_demo().start()
     running.until_ready()
     return running
+
+
+@pytest.fixture(scope="module")
+def own(new_demo: Callable[..., Demo]) -> Demo:
+    """A running demo that a file of tests has for its screens, and may cut off or kill."""
+    running = new_demo().start()
+    running.until_ready()
+    return running
+
+
+@pytest.fixture
+def screen(browser: Any, own: Demo) -> Iterator[Screen]:
+    """The page of `own` in a browser."""
+    held = Screen(browser, own)
+    yield held
+    held.close()
 
 
 @pytest.fixture(scope="session")

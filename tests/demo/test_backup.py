@@ -54,15 +54,7 @@ def prices(demo, share):
 
 def entry_with_exits(demo, share, *, hold_limits):
     """A plan whose entry is below the market, and whose fill sends a stop and a target; the entry rests, or is held by the engine."""
-    at = lambda percent: demo.at_price(share, percent)  # noqa: E731
-    exits = {
-        "part": "one_cancels_others", "rule": "shrink", "children": [
-            {"transaction_type": "SELL", "price": {"kind": "native_stop", "trigger_price": at(-5), "limit_price": at(-6)}},
-            {"transaction_type": "SELL", "price": {"kind": "fixed", "price": at(4)}},
-        ],
-    }  # fmt: skip
-    root = {"price": {"kind": "fixed", "price": at(-1)}, "each_fill": exits}
-    synthetic = {"type": "plan", "hold_limits": hold_limits, "root": root}
+    synthetic = {"type": "plan", "hold_limits": hold_limits, "root": demo.entry_with_exits(share)}
     answer = demo.place(**demo.limit_buy(share, -1, quantity=6, product="MIS"), synthetic=synthetic)
     assert answer.status in (200, 202), answer
     return answer.json["parent_id"]

@@ -26,13 +26,6 @@ def own(new_demo):
     return running
 
 
-@pytest.fixture
-def screen(browser, own):
-    held = Screen(browser, own)
-    yield held
-    held.close()
-
-
 def test_it_loads_little_asks_nobody_else_and_complains_of_nothing(screen):
     session = screen.page.context.new_cdp_session(screen.page)
     session.send("Network.enable")

@@ -20,21 +20,6 @@ STALE_MILLISECONDS = 100_000
 """A part is stale when it is 60 s old."""
 
 
-@pytest.fixture(scope="module")
-def own(new_demo):
-    """A demo of this file's own: it is cut off and its brokers are."""
-    running = new_demo().start()
-    running.until_ready()
-    return running
-
-
-@pytest.fixture
-def screen(browser, own):
-    held = Screen(browser, own)
-    yield held
-    held.close()
-
-
 @pytest.fixture
 def cable(own):
     with Cable(own.port) as cable:

@@ -5,7 +5,6 @@ Needs Chromium and the extra `browser` (tests/demo/screen.py).
 
 import pytest
 
-from tests.demo.screen import Screen
 from tests.demo.test_dashboard import choose
 from tests.demo.test_halt import bracket, net, resting
 from tests.support.alert_receiver import alert_receiver
@@ -33,13 +32,6 @@ def own(new_demo, tmp_path_factory, receiver):
     running = new_demo("--alerts", str(settings)).start()
     running.until_ready()
     return running
-
-
-@pytest.fixture
-def screen(browser, own):
-    held = Screen(browser, own)
-    yield held
-    held.close()
 
 
 def test_trades_are_those_of_the_book_and_found_by_words(screen):
