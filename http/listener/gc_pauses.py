@@ -7,6 +7,7 @@ objects. The objects that exist when the service has started live as long as the
 The young objects are looked through less often (`bench.bench_beat` shows the pauses).
 """
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ def imports_put_aside() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()
+        _put_aside()
         gc.enable()
 
 
@@ -33,6 +34,14 @@ def settle_collector() -> int:
     """Put aside all objects made so far, after one last collection (0.1 s), and collect less often from now on. Return how many were put aside;
     the interpreter would count them anew for each question (10 ms)."""
     gc.collect()
-    gc.freeze()
+    _put_aside()
     gc.set_threshold(YOUNG_OBJECTS, YOUNG_ROUNDS, MIDDLE_ROUNDS)
     return gc.get_freeze_count()
+
+
+def _put_aside() -> None:
+    """Put aside all objects until the process ends. The interpreter frees modules at its end only when it finds them: left aside, DuckDB 1.5
+    would free its own later, and Python 3.14 aborts a process for this."""
+    gc.freeze()
+    atexit.unregister(gc.unfreeze)
+    atexit.register(gc.unfreeze)
