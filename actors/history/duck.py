@@ -65,6 +65,10 @@ LOG_BYTES = "8MB"
 for each column of each row group: 12 to 17 MB for one group of recorded ticks, 29 to 35 for two. A group fills about 13 MB of log, so
 mostly one group waits. Processor time and bytes written grow by 2 and 4 %.
 """
+STORAGE_VERSION = "v1.0.0"
+"""Form of a new file: the oldest that every DuckDB of the pinned range reads. By itself DuckDB 2 writes a form that DuckDB 1.5 cannot read, and
+there would be no way back to it.
+"""
 READERS = 2
 """Number of worker threads that read at the same time."""
 
@@ -292,7 +296,7 @@ class DuckHistory:
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # The file is attached, because only ATTACH can set the size of row groups.
+        # The file is attached, because only ATTACH can set the size of row groups and the form.
         connection = duckdb.connect(
             ":memory:",
             config={
@@ -312,7 +316,9 @@ class DuckHistory:
             },
         )
         try:
-            connection.execute(f"ATTACH {sql_text(str(self._path))} AS {_NAME} (ROW_GROUP_SIZE {ROW_GROUP_ROWS})")
+            # A file keeps the form that it has; asked for an older one, DuckDB refuses it.
+            form = "" if self._path.exists() else f", STORAGE_VERSION '{STORAGE_VERSION}'"
+            connection.execute(f"ATTACH {sql_text(str(self._path))} AS {_NAME} (ROW_GROUP_SIZE {ROW_GROUP_ROWS}{form})")
             connection.execute(f"USE {_NAME}")
             self._path.chmod(0o600)
             _bring_up_to_date(connection)

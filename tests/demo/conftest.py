@@ -157,6 +157,7 @@ class Demo:
         self.data_dir, self.options = data_dir, (*few, *([] if past else ["--no-past"]), *options)
         self.port = free_port()
         self.token = ""
+        self.program = [sys.executable, "-m", "onebroker.http"]
         self.process: subprocess.Popen[bytes] | None = None
         self._http = Http(f"http://127.0.0.1:{self.port}", checked=True)
         self._control: Http | None = None
@@ -172,7 +173,7 @@ class Demo:
         return self
 
     def launch(self) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "onebroker.http", "demo", "--port", str(self.port)]
+        command = [*self.program, "demo", "--port", str(self.port)]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, "--data-dir", str(self.data_dir), *self.options],

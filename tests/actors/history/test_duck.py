@@ -14,7 +14,7 @@ import pytest
 import trio
 
 from onebroker.actors.history import memory_release
-from onebroker.actors.history.duck import ROW_GROUP_ROWS, DuckHistory
+from onebroker.actors.history.duck import ROW_GROUP_ROWS, STORAGE_VERSION, DuckHistory
 from onebroker.actors.history.encode import encode_candles
 from onebroker.actors.history.interface import CANDLE_SCHEMA, HistoryError
 from onebroker.actors.history.tables import SCHEMA
@@ -32,6 +32,14 @@ async def test_the_file_is_private_and_keeps_what_was_put(duck, staged, rows, tm
     assert os.stat(file).st_mode & 0o777 == 0o600
     assert (await duck.candles(rows.SHARE, 1440, *ALL)).height == 1
     await duck.close()
+
+
+async def test_a_new_file_has_the_form_that_every_duckdb_of_the_range_reads(duck, staged, rows, tmp_path):
+    await duck.put_candles(staged.candles(rows.candle(DAY)))
+    await duck.close()
+    with duckdb.connect(str(tmp_path / "history" / "history.duckdb")) as file:
+        tags = file.execute("SELECT tags FROM duckdb_databases() WHERE database_name = 'history'").fetchone()
+    assert tags == ({"storage_version": f"{STORAGE_VERSION}+"},)
 
 
 class _MallInfo(ctypes.Structure):
