@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: setup check unit test further coverage coverage-changed docs site demo lock licences audit lowest
+.PHONY: setup check unit test further coverage coverage-changed docs site demo lock licences audit lowest newest-duckdb
 
 setup:
 	rm -rf build && $(PYTHON) -m venv .venv && $(BIN)/pip install -q -c constraints.txt -e '.[test]' && $(BIN)/python tests/sdk/install.py
@@ -53,6 +53,13 @@ lowest: $(BIN)/uv
 	$(BIN)/uv pip compile pyproject.toml --extra test --resolution lowest-direct --no-header --no-annotate --python-version 3.11 -o .lowest/requirements.txt -q
 	.lowest/bin/pip install -q -r .lowest/requirements.txt && .lowest/bin/pip install -q --no-deps -e .
 	.lowest/bin/python -m pytest -n 2 $(or $(TESTS),tests/config tests/brokers/transport tests/http/routes tests/actors/store tests/actors/quotes tests/actors/history tests/actors/catalogue)
+
+# The tests of the history, and of directories of older releases, with the newest DuckDB that pyproject.toml allows.
+newest-duckdb:
+	rm -rf .newest && $(PYTHON) -m venv .newest
+	.newest/bin/pip install -q -c constraints.txt -e '.[test]'
+	.newest/bin/pip install -q --no-deps 'duckdb==2.0.*'
+	.newest/bin/python -m pytest -n 2 $(or $(TESTS),tests/actors/history tests/http/commands tests/http/listener tests/demo/test_older_releases.py tests/demo/test_each_area.py)
 
 $(BIN)/uv $(BIN)/pip-audit:
 	$(BIN)/pip install -q -c constraints.txt -e '.[upkeep]'

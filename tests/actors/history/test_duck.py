@@ -2,10 +2,12 @@
 
 import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import _duckdb
 import duckdb
@@ -22,6 +24,7 @@ from onebroker.actors.store.merge_result import Merged
 from tests.actors.history.stored_ticks import ALL, DAY, all_ticks
 from tests.support.patience import PATIENCE_SECONDS
 
+ROOT = Path(__file__).resolve().parents[3]
 MINUTE = 60_000_000
 
 
@@ -40,6 +43,37 @@ async def test_a_new_file_has_the_form_that_every_duckdb_of_the_range_reads(duck
     with duckdb.connect(str(tmp_path / "history" / "history.duckdb")) as file:
         tags = file.execute("SELECT tags FROM duckdb_databases() WHERE database_name = 'history'").fetchone()
     assert tags == ({"storage_version": f"{STORAGE_VERSION}+"},)
+
+
+async def test_a_file_is_copied_into_the_older_form_as_the_page_says(duck, staged, rows, tmp_path, monkeypatch):
+    """With DuckDB 2 the file of this test has a form that DuckDB 1.5 cannot read."""
+    statements = re.search(
+        r"```sql\n(ATTACH .*?)```", (ROOT / "docs" / "operations" / "backup.md").read_text(), re.DOTALL
+    )[1]
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("history.duckdb") as newer:
+        for statement in SCHEMA:
+            newer.execute(statement)
+    before = DuckHistory(tmp_path / "history.duckdb", memory_limit="64MB")
+    await before.put_candles(staged.candles(*(rows.candle(day * DAY) for day in range(100))))
+    await before.put_ticks(staged.ticks(rows.tick(DAY), rows.tick(DAY + 1)))
+    told = await everything(before, rows.SHARE)
+    await before.close()
+    with duckdb.connect() as copying:
+        copying.execute(statements)
+    with duckdb.connect("copy.duckdb") as copy:
+        tags = copy.execute("SELECT tags FROM duckdb_databases() WHERE database_name = 'copy'").fetchone()
+    assert tags == ({"storage_version": f"{STORAGE_VERSION}+"},)
+    assert str(ROW_GROUP_ROWS) in statements
+    after = DuckHistory(tmp_path / "copy.duckdb", memory_limit="64MB")
+    assert await everything(after, rows.SHARE) == told
+    await after.close()
+
+
+async def everything(history, instrument_id):
+    candles, ticks = await history.candles(instrument_id, 1440, *ALL), await all_ticks(history, instrument_id, *ALL)
+    assert (candles.height, ticks.height) == (100, 2)
+    return candles.rows(), ticks.rows()
 
 
 class _MallInfo(ctypes.Structure):
