@@ -55,7 +55,7 @@ import polars, duckdb, msgspec, hiredis, uuid_utils, rapidfuzz
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 Ed25519PrivateKey.generate().sign(b"x")
 frame = polars.DataFrame({"a": list(range(1000))})
-assert duckdb.sql("SELECT sum(range) FROM range(1000) WHERE range % 2 = 0").fetchone() == (249500,)
+assert duckdb.execute("SELECT sum(range) FROM range(1000) WHERE range % 2 = 0").fetchone() == (249500,)
 assert frame.lazy().filter(polars.col("a") > 10).select(polars.col("a").sum()).collect().item() == 499445
 """
 
