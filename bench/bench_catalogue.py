@@ -48,7 +48,7 @@ from onebroker.actors.catalogue.report import BuildReport, UnlistedJob
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.brokers.broker import Access, Broker, Registry
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import NotSent, StreamAddress, WireRequest, WireResponse

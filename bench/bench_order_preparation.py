@@ -44,7 +44,7 @@ from onebroker.actors.audit.open_audit import open_audit
 from onebroker.actors.audit.writer import AuditPlace
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.config.alert_kinds import USUAL

@@ -25,8 +25,9 @@ from onebroker.actors.history.duck import DuckHistory
 from onebroker.actors.history.messages import HistoryMessage
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.store.durable import AccessToken, MemoryDurable
+from onebroker.actors.store.durable import AccessToken
 from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken, connected, hold
 from onebroker.config.calendars import calendar_from_documents

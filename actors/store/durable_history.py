@@ -1,10 +1,9 @@
 """The history data of the durable store, next to the candles and ticks: adjustment factors, and instruments entered by hand (architecture 4).
 
 It also holds the earlier names of instruments, how far each market's daily load has come, and the finished work of unfinished backfills.
-The functions run statements over one SQLite connection; `durable.py` calls them.
+The functions run statements over one connection; `durable_sql` calls them.
 """
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
@@ -13,6 +12,7 @@ import attrs
 import msgspec
 
 from onebroker.actors.store.merge_result import Merged
+from onebroker.actors.store.sql_statements import Statements, Value, upsert
 from onebroker.config.instruments import Identity, identity_from_fields
 
 KINDS = ("split", "bonus", "dividend", "rights", "other")
@@ -45,6 +45,11 @@ RENAME_TABLES = """
         PRIMARY KEY (old_id, from_day)
     ) STRICT, WITHOUT ROWID;
 """
+
+_PUT_FACTOR = upsert("factors", ["instrument_id", "ex_date", "kind"], ["price_factor", "volume_factor", "source"])
+_PUT_INSTRUMENT = upsert("history_instruments", ["instrument_id"], ["fields"])
+_PUT_LOAD = upsert("daily_loads", ["market"], ["last_day", "loaded_at", "instruments", "failed"])
+_PUT_RENAME = upsert("renames", ["old_id", "from_day"], ["new_id", "source"])
 
 
 @attrs.frozen(kw_only=True)
@@ -106,7 +111,7 @@ def merged_counts(found: Iterable[Factor | None], given: Iterable[Factor]) -> Me
     )
 
 
-def read_factors(connection: sqlite3.Connection, instrument_id: str | None) -> tuple[Factor, ...]:
+def read_factors(connection: Statements, instrument_id: str | None) -> tuple[Factor, ...]:
     """Return the factors of an instrument, or of all (None), by instrument and ex-date."""
     where = "" if instrument_id is None else "WHERE instrument_id = ?"
     rows = connection.execute(
@@ -127,7 +132,7 @@ def read_factors(connection: sqlite3.Connection, instrument_id: str | None) -> t
     )
 
 
-def write_factors(connection: sqlite3.Connection, factors: Sequence[Factor]) -> Merged:
+def write_factors(connection: Statements, factors: Sequence[Factor]) -> Merged:
     """Write factors inside the caller's transaction, and return the counts of added, replaced and equal ones."""
     known: dict[str, dict[tuple[str, date, str], Factor]] = {}
     found: list[Factor | None] = []
@@ -139,32 +144,30 @@ def write_factors(connection: sqlite3.Connection, factors: Sequence[Factor]) -> 
         own = known[factor.instrument_id]
         found.append(own.get(factor.key))
         own[factor.key] = factor
-        connection.execute(
-            "INSERT OR REPLACE INTO factors (instrument_id, ex_date, kind, price_factor, volume_factor, source)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                factor.instrument_id, factor.ex_date.isoformat(), factor.kind,
-                str(factor.price_factor), str(factor.volume_factor), factor.source,
-            ),
-        )  # fmt: skip
+    connection.executemany(_PUT_FACTOR, map(_factor_values, factors))
     return merged_counts(found, factors)
 
 
-def read_history_instrument(connection: sqlite3.Connection, instrument_id: str) -> Identity | None:
+def _factor_values(factor: Factor) -> tuple[Value, ...]:
+    factors = str(factor.price_factor), str(factor.volume_factor)
+    return (factor.instrument_id, factor.ex_date.isoformat(), factor.kind, *factors, factor.source)
+
+
+def read_history_instrument(connection: Statements, instrument_id: str) -> Identity | None:
     row = connection.execute(
         "SELECT fields FROM history_instruments WHERE instrument_id = ?", (instrument_id,)
     ).fetchone()
     return None if row is None else identity_from_fields(msgspec.json.decode(row[0], type=dict[str, object]))
 
 
-def write_history_instruments(connection: sqlite3.Connection, identities: Iterable[Identity]) -> None:
+def write_history_instruments(connection: Statements, identities: Iterable[Identity]) -> None:
     connection.executemany(
-        "INSERT OR REPLACE INTO history_instruments (instrument_id, fields) VALUES (?, ?)",
+        _PUT_INSTRUMENT,
         ((identity.instrument_id, msgspec.json.encode(identity.fields())) for identity in identities),
     )
 
 
-def read_renames(connection: sqlite3.Connection) -> tuple[Rename, ...]:
+def read_renames(connection: Statements) -> tuple[Rename, ...]:
     """Return all renames, by day."""
     rows = connection.execute("SELECT old_id, new_id, from_day, source FROM renames ORDER BY from_day, old_id")
     return tuple(
@@ -172,20 +175,20 @@ def read_renames(connection: sqlite3.Connection) -> tuple[Rename, ...]:
     )
 
 
-def write_renames(connection: sqlite3.Connection, renames: Iterable[Rename]) -> None:
+def write_renames(connection: Statements, renames: Iterable[Rename]) -> None:
     connection.executemany(
-        "INSERT OR REPLACE INTO renames (old_id, new_id, from_day, source) VALUES (?, ?, ?, ?)",
-        ((rename.old_id, rename.new_id, rename.from_day.isoformat(), rename.source) for rename in renames),
+        _PUT_RENAME,
+        ((rename.old_id, rename.from_day.isoformat(), rename.new_id, rename.source) for rename in renames),
     )
 
 
-def forget_rename(connection: sqlite3.Connection, old_id: str, from_day: date) -> bool:
+def forget_rename(connection: Statements, old_id: str, from_day: date) -> bool:
     """Remove a rename; tell whether it existed."""
     done = connection.execute("DELETE FROM renames WHERE old_id = ? AND from_day = ?", (old_id, from_day.isoformat()))
     return done.rowcount > 0
 
 
-def read_daily_loads(connection: sqlite3.Connection) -> tuple[DailyLoad, ...]:
+def read_daily_loads(connection: Statements) -> tuple[DailyLoad, ...]:
     """Return the daily loads, by market."""
     rows = connection.execute(
         "SELECT market, last_day, loaded_at, instruments, failed FROM daily_loads ORDER BY market"
@@ -198,19 +201,19 @@ def read_daily_loads(connection: sqlite3.Connection) -> tuple[DailyLoad, ...]:
     )
 
 
-def write_daily_load(connection: sqlite3.Connection, load: DailyLoad) -> None:
+def write_daily_load(connection: Statements, load: DailyLoad) -> None:
     connection.execute(
-        "INSERT OR REPLACE INTO daily_loads (market, last_day, loaded_at, instruments, failed) VALUES (?, ?, ?, ?, ?)",
+        _PUT_LOAD,
         (load.market, load.last_day.isoformat(), load.loaded_at, load.instruments, load.failed),
     )
 
 
-def read_backfill_parts(connection: sqlite3.Connection, backfill: str) -> tuple[bytes, ...]:
+def read_backfill_parts(connection: Statements, backfill: str) -> tuple[bytes, ...]:
     rows = connection.execute("SELECT body FROM backfill_parts WHERE backfill = ? ORDER BY part", (backfill,))
     return tuple(row[0] for row in rows)
 
 
-def add_backfill_part(connection: sqlite3.Connection, backfill: str, put_at: float, body: bytes) -> None:
+def add_backfill_part(connection: Statements, backfill: str, put_at: float, body: bytes) -> None:
     connection.execute(
         "INSERT INTO backfill_parts (backfill, part, put_at, body)"
         " SELECT ?, coalesce(max(part), 0) + 1, ?, ? FROM backfill_parts WHERE backfill = ?",
@@ -218,5 +221,5 @@ def add_backfill_part(connection: sqlite3.Connection, backfill: str, put_at: flo
     )
 
 
-def forget_backfill(connection: sqlite3.Connection, backfill: str, before: float) -> None:
+def forget_backfill(connection: Statements, backfill: str, before: float) -> None:
     connection.execute("DELETE FROM backfill_parts WHERE backfill = ? OR put_at < ?", (backfill, before))

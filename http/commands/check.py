@@ -32,7 +32,7 @@ from onebroker.actors.sessions.check import (
 from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.login_keeper import why_refused
 from onebroker.actors.sessions.stored_logins import StoredLogins
-from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.brokers.broker import Access, LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BrokerError

@@ -15,7 +15,8 @@ import msgspec
 import trio
 
 from onebroker.actors.reference.import_checks import MOST_FILE_BYTES, Document, encode, prepare
-from onebroker.actors.store.durable import DURABLE_FILE, Collection, DurableBusy, DurableError, SqliteDurable
+from onebroker.actors.store.durable import Collection, DurableBusy, DurableError
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.brokers.codec.display_names import display_names
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock

@@ -23,7 +23,7 @@ from onebroker.actors.kernel.events import Events, write_to_log
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.sessions.brokers_in_service import brokers_in_service
 from onebroker.actors.store.data_directory import DataDirectory
-from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor

@@ -14,7 +14,8 @@ from onebroker.actors.audit.chain import FORMAT as AUDIT_FORMAT
 from onebroker.actors.catalogue.arrow_files import FORMAT as CATALOGUE_FORMAT
 from onebroker.actors.history.tables import FORMAT as HISTORY_FORMAT
 from onebroker.actors.store.data_directory import DataDirectory, write_whole
-from onebroker.actors.store.durable import DURABLE_FILE, MIGRATIONS, stored_version
+from onebroker.actors.store.durable_sql import MIGRATIONS
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, stored_version
 from onebroker.actors.store.server_address import SCHEMA_VERSION
 from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed
 

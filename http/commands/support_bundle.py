@@ -20,7 +20,8 @@ from pathlib import Path
 import msgspec
 import trio
 
-from onebroker.actors.store.durable import DURABLE_FILE, MIGRATIONS
+from onebroker.actors.store.durable_sql import MIGRATIONS
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE
 from onebroker.actors.store.sealing import Seal, SealLocked
 from onebroker.actors.token.actor import DURABLE_TOKEN
 from onebroker.config.clock import Clock

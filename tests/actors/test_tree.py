@@ -12,7 +12,7 @@ from onebroker.actors.catalogue.in_process_builder import InProcessBuilder
 from onebroker.actors.engine.context.messages import Place
 from onebroker.actors.sessions.brokers_in_service import brokers_in_service
 from onebroker.actors.sessions.messages import ExchangeRedirect
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.actors.token.messages import Connect
 from onebroker.actors.tree import TreeInputs, open_tree
 from onebroker.brokers.broker import LoginKind

@@ -20,7 +20,7 @@ from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, Supervisor, open_supervisor
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.actors.store.sealing import Seal
 from onebroker.actors.token.actor import TokenActor

@@ -32,7 +32,7 @@ from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_su
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.sessions.messages import NotOffered, ReadCandles, SessionMessage
 from onebroker.actors.sessions.session_view import LoginState, SessionView
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.brokers.records import Candle, Listing
 from onebroker.config.calendars import Calendar, calendar_from_documents
 from onebroker.config.clock import IST, Clock

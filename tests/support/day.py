@@ -52,7 +52,8 @@ from onebroker.actors.sessions.brokers_in_service import InService, brokers_in_s
 from onebroker.actors.sessions.messages import ExchangeRedirect, SessionMessage
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.actors.sessions.slices import DocumentMessage
-from onebroker.actors.store.durable import Durable, MemoryDurable
+from onebroker.actors.store.durable import Durable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.actors.store.keys import Resource
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.broker import Broker, Login, LoginKind, ReadFlow, Registry

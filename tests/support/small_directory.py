@@ -40,16 +40,9 @@ from onebroker.actors.history.duck import DuckHistory
 from onebroker.actors.history.history_paths import history_file
 from onebroker.actors.history.interface import CANDLE_SCHEMA, TICK_SCHEMA
 from onebroker.actors.store import keys
-from onebroker.actors.store.durable import (
-    DURABLE_FILE,
-    AccessToken,
-    CatalogueFile,
-    EngineCount,
-    Halt,
-    HaltMode,
-    SqliteDurable,
-)
+from onebroker.actors.store.durable import AccessToken, CatalogueFile, EngineCount, Halt, HaltMode
 from onebroker.actors.store.durable_history import DailyLoad, Factor, Rename
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import HashSet, Set, SetAdd
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor

@@ -53,7 +53,7 @@ from onebroker.actors.store.append_only_files import (
     open_append_only_files,
 )
 from onebroker.actors.store.data_directory import DataDirectoryBusy
-from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable, copy_durable, stored_version
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable, copy_durable, stored_version
 from onebroker.actors.store.embedded import PARTS_FOLDER
 from onebroker.http.commands.backup.archive import BackupWriter, Manifest, megabytes
 from onebroker.http.commands.command_settings import read_settings

@@ -20,7 +20,7 @@ import trio
 
 from onebroker.actors.engine.context.write_count import count_after_restore
 from onebroker.actors.store.data_directory import refuse_held, sync_folder
-from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.http.commands.backup.archive import Manifest, megabytes, open_backup
 from onebroker.http.commands.exit_codes import DONE, INTERRUPTED, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.screen import write

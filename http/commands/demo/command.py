@@ -14,7 +14,7 @@ from onebroker.actors.alerts.actor import AlertInputs
 from onebroker.actors.alerts.start import alert_inputs
 from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.store.data_directory import DataDirectory
-from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.actors.tree import Tree
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.world.universe import SMALLEST

@@ -18,7 +18,8 @@ import trio
 from onebroker.actors.history.history_paths import incoming_folder
 from onebroker.actors.history.interface import MICROSECONDS
 from onebroker.actors.history.row_rules import Rules
-from onebroker.actors.store.durable import DURABLE_FILE, DurableError, SqliteDurable
+from onebroker.actors.store.durable import DurableError
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.brokers.simulator.__main__ import calendar_of_hours
 from onebroker.brokers.simulator.world.past_files import PastFiles, Recipe, write_past
 from onebroker.config.calendars import JoinedCalendar, always_open

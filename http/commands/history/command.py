@@ -13,7 +13,7 @@ from onebroker.actors.history import row_checks
 from onebroker.actors.history.interface import MICROSECONDS
 from onebroker.actors.history.row_rules import Rules
 from onebroker.actors.history.tick_sequence import FileNumbers
-from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock
 from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed

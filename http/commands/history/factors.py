@@ -10,8 +10,8 @@ import polars as pl
 import trio
 
 from onebroker.actors.history.row_checks import REASON, ROW
-from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
 from onebroker.actors.store.durable_history import KINDS, Factor
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.config.messages import history as sentences
 from onebroker.config.messages import shared
 from onebroker.http.commands.history import load_report

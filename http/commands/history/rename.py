@@ -10,8 +10,8 @@ from pathlib import Path
 
 import trio
 
-from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
 from onebroker.actors.store.durable_history import Rename
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.config.instruments import Identity
 from onebroker.config.refusal import Refusal
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed

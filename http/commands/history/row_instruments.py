@@ -15,7 +15,7 @@ from polars.exceptions import PolarsError
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.archive import UNLISTED_PREFIX
 from onebroker.actors.history.row_checks import REASON, ROW
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable import Durable
 from onebroker.config.instruments import Identity, identity_from_fields
 from onebroker.config.messages import history as sentences
 from onebroker.config.refusal import Refusal
@@ -38,7 +38,7 @@ class _Resolved:
 class Instruments:
     """Resolves names, each name once. `create`: an unknown instrument that is named by its identity fields is entered."""
 
-    def __init__(self, data_dir: Path, durable: SqliteDurable, *, create: bool) -> None:
+    def __init__(self, data_dir: Path, durable: Durable, *, create: bool) -> None:
         self._known = Identities(data_dir, durable)
         self._durable = durable
         self._create = create
@@ -94,7 +94,7 @@ class Instruments:
 class Identities:
     """Finds the identity of an instrument without asking a running service."""
 
-    def __init__(self, data_dir: Path, durable: SqliteDurable) -> None:
+    def __init__(self, data_dir: Path, durable: Durable) -> None:
         self._data_dir = data_dir
         self._durable = durable
         self._frame: pl.DataFrame | None = None
@@ -116,7 +116,7 @@ _IDENTITY: dict[str, pl.DataType] = {
 }  # fmt: skip
 
 
-async def catalogue_frame(data_dir: Path, durable: SqliteDurable) -> pl.DataFrame:
+async def catalogue_frame(data_dir: Path, durable: Durable) -> pl.DataFrame:
     """Return the identities of instruments that are or were listed, by instrument_id, from the catalogue's files. Raises DurableError."""
     folder = data_dir / CATALOGUE_FOLDER
     newest = [file.file for file in (await durable.catalogue_files())[:1]]

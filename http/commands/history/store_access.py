@@ -18,8 +18,9 @@ from onebroker.actors.history.interface import HistoryError
 from onebroker.actors.history.store_check import check_store
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.data_directory import DataDirectoryBusy
-from onebroker.actors.store.durable import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.durable_history import Rename
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.sections import HistorySettings
 from onebroker.http.commands.exit_codes import NOTHING_REACHABLE, WRONG_USE, CommandFailed
@@ -94,7 +95,7 @@ class OwnTaker:
 
     data_dir: Path
     history: DuckHistory
-    durable: SqliteDurable
+    durable: Durable
     room: DiskRoom
 
     async def take(self, kind: Kind, file: Path) -> Merged:

@@ -14,7 +14,7 @@ from onebroker.actors.alerts.throttle import QuietHours
 from onebroker.actors.health.service_problems import alerts_not_taken
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.config.alert_kinds import USUAL
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST, Clock

@@ -24,7 +24,7 @@ from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
 from onebroker.actors.sessions.brokers_in_service import brokers_in_service
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.brokers.broker import Access
 from onebroker.brokers.listings.frame import listing_frame
 from onebroker.brokers.registry import build_registry

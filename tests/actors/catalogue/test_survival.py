@@ -20,7 +20,8 @@ from onebroker.actors.catalogue.builder import BuildFailed
 from onebroker.actors.catalogue.in_process_builder import InProcessBuilder
 from onebroker.actors.catalogue.incoming_files import IncomingMemory
 from onebroker.actors.catalogue.messages import BuildNow
-from onebroker.actors.store.durable import DurableError, MemoryDurable
+from onebroker.actors.store.durable import DurableError
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import NotSent, OutcomeUnknown
 from onebroker.config.clock import IST

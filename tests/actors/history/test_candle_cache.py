@@ -26,8 +26,9 @@ from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.history.messages import CandleQuery, GetCandles, TakeFactors, TakeFile
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.store.durable import DurableError, MemoryDurable
+from onebroker.actors.store.durable import DurableError
 from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
 from onebroker.config.refusal import Refusal

@@ -18,7 +18,7 @@ from onebroker.actors.history.tick_buffer import TickBuffer
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.tick_fold import Quote
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.brokers.records import Tick
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock

@@ -13,8 +13,9 @@ from onebroker.actors.history.adjust import day_start
 from onebroker.actors.history.earlier_names import candles_of, factors_of, parts_of, parts_stored, take_rename, ticks_of
 from onebroker.actors.history.interface import TICK_SCHEMA
 from onebroker.actors.history.memory import MemoryHistory
-from onebroker.actors.store.durable import MemoryDurable, SqliteDurable
 from onebroker.actors.store.durable_history import Factor, Rename
+from onebroker.actors.store.durable_memory import MemoryDurable
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.config.instruments import security
 
 A, B, C, D = (security("nse", "equities", name).instrument_id for name in "ABCD")

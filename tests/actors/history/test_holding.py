@@ -12,7 +12,7 @@ from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.history.messages import HoldStore, ReleaseStore, TakeFile
 from onebroker.actors.kernel.mailbox import AskTimedOut, open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock

@@ -9,8 +9,8 @@ import pytest
 from onebroker.actors.history.adjust import day_start
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.history.store_check import MarketDays, check_store, missing_days
-from onebroker.actors.store.durable import MemoryDurable
 from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.config.instruments import security
 
 NAMES = ("ONE", "TWO", "THREE", "FOUR")

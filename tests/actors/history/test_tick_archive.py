@@ -17,7 +17,7 @@ from onebroker.actors.history.messages import TakeFile
 from onebroker.actors.history.tick_archive import TickArchive, TickKeeping, days_of, rows_of
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from tests.support.patience import PATIENCE_SECONDS

@@ -15,7 +15,8 @@ from onebroker.actors.reference.actor import ReferenceActor
 from onebroker.actors.reference.messages import Reload
 from onebroker.actors.reference.state import ReferenceState
 from onebroker.actors.store import keys
-from onebroker.actors.store.durable import DurableError, MemoryDurable
+from onebroker.actors.store.durable import DurableError
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.actors.store.interface import Delete, Set, StoreError
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.config.calendars import DocumentCalendar

@@ -12,9 +12,8 @@ import attrs
 import pytest
 import trio
 
-from onebroker.actors.store import durable as sqlite_file
+from onebroker.actors.store import durable_sqlite as sqlite_file
 from onebroker.actors.store.durable import (
-    MIGRATIONS,
     AccessToken,
     CatalogueFile,
     Durable,
@@ -22,11 +21,10 @@ from onebroker.actors.store.durable import (
     EngineCount,
     Halt,
     HaltMode,
-    MemoryDurable,
-    SqliteDurable,
-    copy_durable,
-    stored_version,
 )
+from onebroker.actors.store.durable_memory import MemoryDurable
+from onebroker.actors.store.durable_sql import MIGRATIONS
+from onebroker.actors.store.durable_sqlite import SqliteDurable, copy_durable, stored_version
 from tests.support.patience import PATIENCE_SECONDS
 
 TOKEN = AccessToken(token="secret", last_login="2026-11-20 08:00:00.000000", expires_at="2026-11-21 07:00:00.000000")

@@ -7,8 +7,10 @@ from pathlib import Path
 import attrs
 import pytest
 
-from onebroker.actors.store.durable import Durable, MemoryDurable, SqliteDurable
+from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.durable_history import DailyLoad, Factor
+from onebroker.actors.store.durable_memory import MemoryDurable
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.instruments import option, security
 

@@ -15,7 +15,8 @@ from trio.testing import MockClock
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
-from onebroker.actors.store.durable import AccessToken, Durable, DurableError, MemoryDurable
+from onebroker.actors.store.durable import AccessToken, Durable, DurableError
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.actors.store.keys import SESSION_TOKEN
 from onebroker.actors.store.memory import MemoryStore

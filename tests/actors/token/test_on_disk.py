@@ -9,7 +9,8 @@ import trio
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import NEVER, Child, CrashLog, open_supervisor
-from onebroker.actors.store.durable import AccessToken, SqliteDurable
+from onebroker.actors.store.durable import AccessToken
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.actors.store.interface import Set
 from onebroker.actors.store.keys import SESSION_TOKEN
 from onebroker.actors.store.memory import MemoryStore

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from onebroker.actors.health.calendar_problems import calendar_until
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.settings import build_settings
 from onebroker.http.commands.check import stored_calendar

@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 import trio
 
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.config.exchange_documents import exchange_documents
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -138,7 +138,7 @@ def test_a_store_that_is_no_database_is_said_in_a_sentence(data_dir, write):
 
 KILLED = """
 import sys, time, trio
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 
 class Documents(list):
     def __iter__(self):

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from onebroker.actors.store.data_directory import DataDirectory
-from onebroker.actors.store.durable import MIGRATIONS
+from onebroker.actors.store.durable_sql import MIGRATIONS
 from onebroker.http.commands.exit_codes import CommandFailed
 from onebroker.http.commands.stored_formats import FORMATS, FORMATS_FILE, open_data_directory, stored_formats
 from tests.support.patience import PATIENCE_SECONDS

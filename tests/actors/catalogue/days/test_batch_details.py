@@ -9,7 +9,7 @@ from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.reader import Quotes
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.actors.token.state import NO_TOKEN, connected, hold
 from onebroker.config.calendars import always_open
 from onebroker.config.sections import ServiceSettings

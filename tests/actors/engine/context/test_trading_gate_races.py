@@ -14,7 +14,8 @@ from onebroker.actors.engine.desk.desk_context import DeskContext
 from onebroker.actors.engine.desk.halts import resume_trading
 from onebroker.actors.engine.desk.messages import ResumeTrading
 from onebroker.actors.kernel.mailbox import Reply
-from onebroker.actors.store.durable import Halt, HaltMode, MemoryDurable
+from onebroker.actors.store.durable import Halt, HaltMode
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.config.messages.halts import NOT_KNOWN
 from onebroker.config.refusal import Refusal
 

@@ -13,7 +13,8 @@ from onebroker.actors.engine.context.write_count import (
     runs_asked,
 )
 from onebroker.actors.store import keys
-from onebroker.actors.store.durable import EngineCount, MemoryDurable
+from onebroker.actors.store.durable import EngineCount
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.actors.store.interface import Fence, Set
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.config.clock import Clock

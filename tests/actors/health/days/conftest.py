@@ -10,7 +10,7 @@ from onebroker.actors.catalogue.in_process_builder import InProcessBuilder
 from onebroker.actors.health.problem import Standing
 from onebroker.actors.sessions.brokers_in_service import brokers_in_service
 from onebroker.actors.sessions.messages import ExchangeRedirect
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.actors.tree import Tree, TreeInputs, open_tree
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry

@@ -10,7 +10,7 @@ import attrs
 import trio
 
 from onebroker.actors.store.data_directory import DataDirectory
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.http.commands.backup import command
 from onebroker.http.commands.backup.archive import BackupWriter
 from onebroker.http.commands.stored_formats import FORMATS, FORMATS_FILE

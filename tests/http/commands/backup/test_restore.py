@@ -11,7 +11,8 @@ import pytest
 import trio
 
 from onebroker.actors.store.data_directory import DataDirectory
-from onebroker.actors.store.durable import EngineCount, SqliteDurable
+from onebroker.actors.store.durable import EngineCount
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.http.commands.backup import archive
 from onebroker.http.commands.stored_formats import FORMATS, stored_formats
 from tests.support.command_lines import run_line

@@ -21,7 +21,7 @@ import trio
 from onebroker.actors.history.adjust import day_start
 from onebroker.actors.history.duck import DuckHistory
 from onebroker.actors.store.data_directory import DataDirectory
-from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.config.instruments import future, security
 from onebroker.http.__main__ import main
 from onebroker.http.commands.exit_codes import CommandFailed

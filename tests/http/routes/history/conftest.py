@@ -14,7 +14,7 @@ from onebroker.actors.history.duck import DuckHistory
 from onebroker.actors.history.interface import CANDLE_SCHEMA, TICK_SCHEMA
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.durable_memory import MemoryDurable
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.http.app import build_app
