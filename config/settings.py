@@ -42,6 +42,7 @@ from onebroker.config.sections import (
     SecretsSettings,
     ServiceSettings,
     Settings,
+    StoreSettings,
 )
 from onebroker.config.settings_sources import ENVIRONMENT_PREFIX, KnownBrokers, SettingsError, Tree, read_sources
 
@@ -67,6 +68,7 @@ __all__ = [
     "ServiceSettings",
     "Settings",
     "SettingsError",
+    "StoreSettings",
     "build_settings",
     "load_settings",
 ]

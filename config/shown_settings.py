@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import time
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import attrs
 
@@ -41,7 +41,7 @@ def _secret_texts(value: object) -> Iterator[str]:
     match value:
         case SecretUrl():
             parts = urlsplit(value.reveal())
-            yield from (parts.password or "", parts.query)
+            yield from (parts.password or "", unquote(parts.password or ""), parts.query)
         case Secret():
             yield from {value.reveal(), *value.reveal().splitlines()}  # a key file holds several
         case Credentials():

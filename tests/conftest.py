@@ -15,7 +15,8 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 import trio
@@ -27,6 +28,9 @@ from tests.support.durations import Durations
 from tests.support.further import FURTHER
 from tests.support.kinds import LONG, MARKS, SEARCHED, mark_of
 from tests.support.steady_clock import steady_run
+
+if TYPE_CHECKING:
+    from tests.support.postgres_server import PostgresTestServer
 
 DICE = os.environ.get("TEST_DICE", "")
 
@@ -41,6 +45,18 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker(mark_of(item, item.config.rootpath / "tests"))
     if inspect.iscoroutinefunction(getattr(item, "obj", None)):
         item.add_marker(pytest.mark.trio(run=steady_run))  # before pytest-trio's own mark: the first one counts
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator["PostgresTestServer"]:
+    """A PostgreSQL server of this worker. A test empties it before it begins."""
+    from tests.support.postgres_server import ABSENT, find_programs, running_postgres
+
+    programs = find_programs()
+    if programs is None:
+        pytest.skip(ABSENT)
+    with running_postgres(programs) as server:
+        yield server
 
 
 @pytest.fixture

@@ -72,6 +72,17 @@ def store_away(reachable: bool) -> Iterator[Problem]:
         )
 
 
+def database_away(trouble: str | None) -> Iterator[Problem]:
+    """Yield the problem that the database of the durable store cannot be used. `trouble`: why not."""
+    if trouble is not None:
+        yield Problem(
+            kind=ProblemKind.STORE,
+            subject="database",
+            what=f"the database cannot be used: {trouble}; open orders go on, but a new token, a halt and imports are not stored",
+            do="look at the server of store.database, at the network and at the rights of its role",
+        )
+
+
 def disk_short(room: Room) -> Iterator[Problem]:
     """Yield the problem that the disk has too little room for candles and ticks, or that its room is not known."""
     if room.refusal is not None:

@@ -9,6 +9,7 @@ from collections.abc import Collection as Ids
 from datetime import date
 from typing import Protocol, TypeVar
 
+import attrs
 import msgspec
 
 from onebroker.actors.store import durable_alerts, durable_history
@@ -23,7 +24,7 @@ T = TypeVar("T")
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE access_token (
-        "only" INTEGER PRIMARY KEY CHECK ("only" = 1),
+        only INTEGER PRIMARY KEY CHECK (only = 1),
         token TEXT, last_login TEXT, expires_at TEXT
     ) STRICT;
     CREATE TABLE documents (
@@ -40,13 +41,13 @@ MIGRATIONS: tuple[str, ...] = (
     durable_history.RENAME_TABLES,
     """
     CREATE TABLE engine_count (
-        "only" INTEGER PRIMARY KEY CHECK ("only" = 1),
+        only INTEGER PRIMARY KEY CHECK (only = 1),
         run INTEGER NOT NULL, writes INTEGER NOT NULL, lost INTEGER NOT NULL
     ) STRICT;
     """,
     """
     CREATE TABLE halt (
-        "only" INTEGER PRIMARY KEY CHECK ("only" = 1),
+        only INTEGER PRIMARY KEY CHECK (only = 1),
         mode TEXT NOT NULL, reason TEXT NOT NULL, since TEXT NOT NULL
     ) STRICT;
     """,
@@ -55,6 +56,34 @@ MIGRATIONS: tuple[str, ...] = (
 """The scripts that take a store from version n to n + 1, applied in order. New ones are only appended. They are written for SQLite; PostgreSQL gets
 them with its own types (`durable_postgres`)."""
 
+
+@attrs.frozen
+class Table:
+    """A table of the durable store, as a whole."""
+
+    name: str
+    key: tuple[str, ...]
+    others: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.key, *self.others)
+
+
+TABLES: tuple[Table, ...] = (
+    Table("access_token", ('"only"',), ("token", "last_login", "expires_at")),
+    Table("documents", ("collection", "position"), ("body",)),
+    Table("catalogue_files", ("mapping_date",), ("file", "rows", "counts", "content_hash", "report")),
+    Table("factors", ("instrument_id", "ex_date", "kind"), ("price_factor", "volume_factor", "source")),
+    Table("history_instruments", ("instrument_id",), ("fields",)),
+    Table("daily_loads", ("market",), ("last_day", "loaded_at", "instruments", "failed")),
+    Table("backfill_parts", ("backfill", "part"), ("put_at", "body")),
+    Table("renames", ("old_id", "from_day"), ("new_id", "source")),
+    Table("engine_count", ('"only"',), ("run", "writes", "lost")),
+    Table("halt", ('"only"',), ("mode", "reason", "since")),
+    Table("alert_messages", ("id",), ("body",)),
+)
+"""Every table that the scripts make, for a copy of the whole store (`durable_copy`)."""
 
 _ONLY = 1
 """The key of the row of a table that holds one row."""

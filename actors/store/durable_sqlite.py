@@ -58,7 +58,8 @@ class SqliteDurable(SqlDurable):
     """The durable store in the SQLite file at `path`; the first call creates the file."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(SqliteEngine(path))
+        self.engine = SqliteEngine(path)
+        super().__init__(self.engine)
 
 
 class SqliteEngine:
@@ -72,11 +73,16 @@ class SqliteEngine:
         return await trio.to_thread.run_sync(self._work, work, limiter=self._limiter)
 
     async def write(self, work: Callable[[Statements], T]) -> T:
+        return await trio.to_thread.run_sync(self.write_now, work, limiter=self._limiter)
+
+    def write_now(self, work: Callable[[Statements], T]) -> T:
+        """`write`, in the thread of the caller. Blocks."""
+
         def in_transaction(connection: sqlite3.Connection) -> T:
             with _transaction(connection):
                 return work(connection)
 
-        return await trio.to_thread.run_sync(self._work, in_transaction, limiter=self._limiter)
+        return self._work(in_transaction)
 
     def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:

@@ -32,7 +32,8 @@ from onebroker.actors.sessions.check import (
 from onebroker.actors.sessions.counted_calls import Caller
 from onebroker.actors.sessions.login_keeper import why_refused
 from onebroker.actors.sessions.stored_logins import StoredLogins
-from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE
+from onebroker.actors.store.open_durable import in_database, open_durable
 from onebroker.brokers.broker import Access, LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BrokerError
@@ -125,8 +126,9 @@ async def stored_calendar(settings: Settings, data_dir: Path) -> Calendar:
     calendar = document_calendar(settings)
     if calendar is None:
         return always_open()
-    if (data_dir / DURABLE_FILE).exists():
-        stored = await SqliteDurable(data_dir / DURABLE_FILE).documents("exchanges")
+    if in_database(data_dir, settings.store) or (data_dir / DURABLE_FILE).exists():
+        with open_durable(data_dir, settings.store) as durable:
+            stored = await durable.documents("exchanges")
         if stored:  # as the reference actor does it in a service
             calendar.follow(msgspec.json.decode(document, type=dict[str, Any]) for document in stored)
     return calendar

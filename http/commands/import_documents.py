@@ -16,13 +16,14 @@ import trio
 
 from onebroker.actors.reference.import_checks import MOST_FILE_BYTES, Document, encode, prepare
 from onebroker.actors.store.durable import Collection, DurableBusy, DurableError
-from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.open_durable import open_durable
 from onebroker.brokers.codec.display_names import display_names
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock
 from onebroker.config.converters import StructureError
+from onebroker.config.settings import StoreSettings
 from onebroker.config.timetables import CALENDARS_OF_EXCHANGE
-from onebroker.http.commands.command_settings import read_settings
+from onebroker.http.commands.command_settings import place_of
 from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, STORE_BUSY, WRONG_USE, CommandFailed
 from onebroker.http.control.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
@@ -35,14 +36,14 @@ _LATER = "the running service did not take them up at once and will within a min
 
 
 def run(parsed: argparse.Namespace) -> int:
-    data_dir = _data_dir(parsed)
+    data_dir, store = place_of(parsed)
     names = display_names(build_registry())
     try:
         documents = prepare(parsed.collection, _read(parsed.file), codes_by_name=names, now=Clock().now())
         encoded = encode(documents)
     except StructureError as error:
         raise CommandFailed(f"nothing was imported:\n{error}", WRONG_USE) from None
-    _write(data_dir, parsed.collection, encoded)
+    _write(data_dir, store, parsed.collection, encoded)
     service = trio.run(_tell_service, data_dir / SOCKET_NAME, strict_exception_groups=True)
     done = {
         "collection": parsed.collection,
@@ -60,15 +61,6 @@ def run(parsed: argparse.Namespace) -> int:
     return DONE
 
 
-def _data_dir(parsed: argparse.Namespace) -> Path:
-    """Return the data directory; the settings are read only if the options do not give it, or name a settings file."""
-    given: Path | None = parsed.data_dir
-    if given is not None and parsed.config is None:
-        return given.expanduser()
-    settings = read_settings(parsed.config)
-    return settings.service.data_dir if given is None else given.expanduser()
-
-
 def _read(file: str) -> bytes:
     """Return the file's bytes, at most one byte more than the limit."""
     try:
@@ -84,14 +76,14 @@ def _most(opened: BinaryIO) -> bytes:
     return opened.read(MOST_FILE_BYTES + 1)
 
 
-def _write(data_dir: Path, collection: Collection, documents: tuple[bytes, ...]) -> None:
+def _write(data_dir: Path, store: StoreSettings, collection: Collection, documents: tuple[bytes, ...]) -> None:
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise CommandFailed(f"{data_dir} cannot be made: {error.strerror}", WRONG_USE) from None
-    durable = SqliteDurable(data_dir / DURABLE_FILE)
     try:
-        trio.run(durable.replace_documents, collection, documents, strict_exception_groups=True)
+        with open_durable(data_dir, store) as durable:
+            trio.run(durable.replace_documents, collection, documents, strict_exception_groups=True)
     except DurableBusy as error:
         raise CommandFailed(f"nothing was imported: {error}", STORE_BUSY) from None
     except DurableError as error:

@@ -18,14 +18,15 @@ from onebroker.actors.audit.problems import audit_problems
 from onebroker.actors.audit.writer import AuditPlace
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.builder import ProcessBuilder
+from onebroker.actors.health.service_problems import database_away
 from onebroker.actors.history.duck import open_history
 from onebroker.actors.kernel.events import Events, write_to_log
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.sessions.brokers_in_service import brokers_in_service
 from onebroker.actors.store.data_directory import DataDirectory
-from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import StoreError
+from onebroker.actors.store.open_durable import hold_durable
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.actors.store.sealing import Seal
 from onebroker.actors.store.server_address import read_address
@@ -125,7 +126,7 @@ async def run_service(options: ServiceOptions) -> None:
     """Run until SIGINT or SIGTERM. Then stop taking requests, let requests in flight finish (bounded), flush, and
     close.
 
-    Raises ListenError, StoreRefused, StoreError, NoServerBinary (in groups).
+    Raises ListenError, StoreRefused, StoreError, NoServerBinary, DurableError, DatabaseHeld (in groups).
     """
     raise_file_limit()
     metrics = Metrics()
@@ -277,6 +278,7 @@ async def _running_tree(options: ServiceOptions, seal: Seal, events: Events) -> 
     )
     egresses = {code: service.egress for code, service in brokers.items()}
     async with (
+        hold_durable(data_dir, settings.store) as held,
         open_transports(options.clock, egresses, opened_by=options.settings.service.transport) as transports,
         trio.open_nursery() as nursery,
     ):
@@ -293,7 +295,7 @@ async def _running_tree(options: ServiceOptions, seal: Seal, events: Events) -> 
             known_codes=tuple(options.registry),
             transports=transports,
             store=store,
-            durable=SqliteDurable(data_dir / DURABLE_FILE),
+            durable=held.durable,
             seal=seal,
             history=history,
             record_ticks=True,
@@ -306,6 +308,7 @@ async def _running_tree(options: ServiceOptions, seal: Seal, events: Events) -> 
         )
         try:
             async with open_tree(inputs) as tree:
+                tree.problems.add(lambda: database_away(held.trouble()))
                 yield tree, store
         finally:
             with trio.move_on_after(CLOSE_SECONDS, shield=True):

@@ -20,9 +20,12 @@ from pathlib import Path
 import msgspec
 import trio
 
+from onebroker.actors.store.durable import DurableError
 from onebroker.actors.store.durable_sql import MIGRATIONS
 from onebroker.actors.store.durable_sqlite import DURABLE_FILE
+from onebroker.actors.store.open_durable import open_durable
 from onebroker.actors.store.sealing import Seal, SealLocked
+from onebroker.actors.store.server_address import StoreRefused
 from onebroker.actors.token.actor import DURABLE_TOKEN
 from onebroker.config.clock import Clock
 from onebroker.config.settings import Settings
@@ -43,15 +46,16 @@ NO_LOG = "No log file was given (--service-log FILE). The service writes its log
 def run(parsed: argparse.Namespace) -> int:
     settings = read_settings(parsed.config)
     data_dir = settings.service.data_dir if parsed.data_dir is None else parsed.data_dir.expanduser()
+    version, tokens = _durable(settings, data_dir)
     parts = {
         "health.json": trio.run(_health, data_dir, strict_exception_groups=True),
         "versions.txt": _versions(),
         "settings.txt": _settings(settings),
         "log.txt": NO_LOG if parsed.service_log is None else _last_lines(parsed.service_log),
-        "store.txt": _durable_version(data_dir / DURABLE_FILE),
+        "store.txt": version,
         "files.txt": _sizes(data_dir),
     }
-    secrets = [*secret_texts(settings), *_access_token(data_dir / DURABLE_FILE, seal_of(settings))]
+    secrets = [*secret_texts(settings), *tokens]
     _pack(parsed.file, {name: without(secrets, text) for name, text in parts.items()})
     write(sys.stdout, [f"{parsed.file} is written: {', '.join(parts)}", "read it before you send it"])
     return DONE
@@ -104,6 +108,20 @@ def _last_lines(log: Path) -> str:
     return text if size <= MOST_LOG_BYTES else text.partition("\n")[2]
 
 
+def _durable(settings: Settings, data_dir: Path) -> tuple[str, list[str]]:
+    """Return what is told of the durable store, and the access token in it, so that it can be left out."""
+    file = data_dir / DURABLE_FILE
+    if settings.store.database is None or file.exists():
+        return _durable_version(file), _access_token(file, seal_of(settings))
+    try:
+        with open_durable(data_dir, settings.store) as durable:
+            stored = trio.run(durable.access_token, strict_exception_groups=True)
+        token = [] if stored is None or stored.token is None else [stored.token]
+        return "the durable store is in a database, which answers\n", _opened(token, seal_of(settings))
+    except (DurableError, StoreRefused) as error:
+        return f"the durable store is in a database: {error}\n", []
+
+
 def _durable_version(file: Path) -> str:
     known = f"this version of onebroker knows {len(MIGRATIONS)}"
     try:
@@ -119,8 +137,15 @@ def _access_token(file: Path, seal: Seal) -> list[str]:
     try:
         with closing(_open(file)) as connection:
             stored = [row[0] for row in connection.execute("SELECT token FROM access_token") if row[0]]
-            return [seal.open(DURABLE_TOKEN, token.encode()).decode() for token in stored]
-    except (sqlite3.Error, SealLocked):  # there is no store, or it has never been written
+    except sqlite3.Error:  # there is no store, or it has never been written
+        return []
+    return _opened(stored, seal)
+
+
+def _opened(stored: Sequence[str], seal: Seal) -> list[str]:
+    try:
+        return [seal.open(DURABLE_TOKEN, token.encode()).decode() for token in stored]
+    except SealLocked:
         return []
 
 

@@ -16,6 +16,7 @@ from tests.support.every_case import every_case
 KNOWN = {"alpha": frozenset({"api_key", "api_secret"}), "beta": frozenset({"client_id", "pin", "totp_secret"})}
 HIDDEN = "hunter2-hunter2"
 FERNET_KEY = "hunter2hunter2hunter2hunter2hunter2hunter2h="
+DATABASE = "postgresql://me:hunter2@127.0.0.1/x"
 RECEIVERS = ("tgram://hunter2/1", "json://127.0.0.1:1/hunter2,x")
 
 SECRETS = {
@@ -24,6 +25,7 @@ SECRETS = {
     ("service", "metrics_token"): "s.service.metrics_token.reveal()",
     ("secrets", "key"): "s.secrets.key.reveal()",
     ("redis", "url"): "s.redis.url.reveal()",
+    ("store", "database"): "s.store.database.reveal()",
     ("brokers", "alpha", "api_secret"): "s.brokers['alpha'].credentials['api_secret']",
     ("brokers", "beta", "pin"): "s.brokers['beta'].credentials['pin']",
     ("brokers", "beta", "totp_secret"): "s.brokers['beta'].credentials['totp_secret']",
@@ -82,7 +84,7 @@ def test_the_cases_below_name_every_secret_setting_of_the_sections() -> None:
 def test_a_secret_is_read_from_its_file_by_setting_by_variable_and_by_credential(
     tmp_path: Path, place: tuple[str, ...]
 ) -> None:
-    text = FERNET_KEY if place == ("secrets", "key") else HIDDEN
+    text = {("secrets", "key"): FERNET_KEY, ("store", "database"): DATABASE}.get(place, HIDDEN)
     file = secret(tmp_path, f"{text}\n")
     by_setting = load(toml(tmp_path, line((*place[:-1], place[-1] + "_file"), file)))
     by_variable = load(None, {variable(place) + "_FILE": str(file)})

@@ -6,12 +6,18 @@ from pathlib import Path
 
 import attrs
 
-from onebroker.config.sections import BrokerSettings, EngineSettings, HistorySettings, ServiceSettings
+from onebroker.config.sections import BrokerSettings, EngineSettings, HistorySettings, ServiceSettings, StoreSettings
 from tests.support.every_case import every_case
 
 ROOT = Path(__file__).parents[2]
-KINDS = {"service": ServiceSettings, "history": HistorySettings, "engine": EngineSettings, "brokers": BrokerSettings}
-HOLDERS = "settings|service|engine|broker|history|own"
+KINDS = {
+    "service": ServiceSettings,
+    "store": StoreSettings,
+    "history": HistorySettings,
+    "engine": EngineSettings,
+    "brokers": BrokerSettings,
+}
+HOLDERS = "settings|store|service|engine|broker|history|own"
 
 
 @functools.cache

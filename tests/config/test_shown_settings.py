@@ -1,7 +1,9 @@
 """What is shown of the settings: all that differs from its default, and no secret."""
 
-from onebroker.config.settings import build_settings
-from onebroker.config.shown_settings import shown_settings
+import pytest
+
+from onebroker.config.settings import SettingsError, build_settings
+from onebroker.config.shown_settings import secret_texts, shown_settings
 from tests.support.every_case import every_case
 
 SECRET = "s3cr3t-of-the-test"
@@ -71,3 +73,15 @@ def test_no_secret_is_shown():
 )
 def test_an_address_is_shown_without_user_and_password(text: str, expected: str):
     assert dict(shown(service={"data_dir": "/data"}, redis={"url": text}))["redis.url"] == expected
+
+
+def test_the_address_of_a_database_is_shown_without_user_and_password():
+    url = "postgresql://me:a%20secret@db.example:5433/orders?sslmode=require"
+    settings = build_settings({"service": {"data_dir": "/data"}, "store": {"database": url}}, known_brokers={})
+    assert dict(shown_settings(settings))["store.database"] == "postgresql://db.example:5433/orders"
+    assert {"a%20secret", "a secret"} <= set(secret_texts(settings))
+
+
+def test_a_database_has_an_address_of_postgresql():
+    with pytest.raises(SettingsError, match=r"store\.database must begin with postgresql://"):
+        build_settings({"store": {"database": "host=db password=hidden"}}, known_brokers={})

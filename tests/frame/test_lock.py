@@ -39,7 +39,7 @@ def test_the_lock_and_the_constraints_name_the_same_versions() -> None:
 def test_the_lock_holds_every_package_that_the_service_names() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = {_plain(re.split(r"[<>=~!; \[]", each)[0]) for each in (*project["dependencies"], *extras["alerts"], *extras["completion"])}  # fmt: skip
+    wanted = {_plain(re.split(r"[<>=~!; \[]", each)[0]) for each in (*project["dependencies"], *extras["alerts"], *extras["completion"], *extras["postgres"])}  # fmt: skip
     assert wanted - locked().keys() == set()
 
 

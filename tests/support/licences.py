@@ -22,6 +22,7 @@ KNOWN = (
     "BSD License",
     "BSD-2-Clause",
     "BSD-3-Clause",
+    "LGPL-3.0-only",  # psycopg, an extra: a library of its own, used unchanged
     "MIT",
     "MIT License",
     "MIT-0",

@@ -23,7 +23,7 @@ the backup may have handed out.
 
 What is not in it: the settings file, the lock and the owner id of the directory (two directories must not pass for one), files of loads that are under
 way, reports, and the demo's simulated exchange, which is no part of the service. Of a server at `redis.url` nothing is in it either; that server has a backup
-of its own.
+of its own. A durable store in a database (`store.database`) is in it, as the file `durable.sqlite` that it would be.
 """
 
 import argparse
@@ -53,8 +53,11 @@ from onebroker.actors.store.append_only_files import (
     open_append_only_files,
 )
 from onebroker.actors.store.data_directory import DataDirectoryBusy
+from onebroker.actors.store.durable_copy import copy_moment
 from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable, copy_durable, stored_version
 from onebroker.actors.store.embedded import PARTS_FOLDER
+from onebroker.actors.store.open_durable import ELSEWHERE_FILE, database_durable, in_database
+from onebroker.config.settings import StoreSettings
 from onebroker.http.commands.backup.archive import BackupWriter, Manifest, megabytes
 from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE, INTERRUPTED, NOTHING_REACHABLE, WRONG_USE, CommandFailed
@@ -75,8 +78,12 @@ class _Source:
     """What is copied."""
 
     data_dir: Path
-    redis_elsewhere: bool
+    redis_elsewhere: bool = False
     """Whether the settings name a Redis server with `redis.url`."""
+    store: StoreSettings = attrs.field(factory=StoreSettings)
+    """The settings of the durable store."""
+    in_database: bool
+    """Whether the durable store is in the database of `store`."""
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -84,7 +91,7 @@ def run(parsed: argparse.Namespace) -> int:
     source = _source(parsed)
     if os.path.lexists(file):
         raise CommandFailed(f"{file} is there already and was not changed", WRONG_USE)
-    if not (source.data_dir / DURABLE_FILE).exists():
+    if not (source.data_dir / (ELSEWHERE_FILE if source.in_database else DURABLE_FILE)).exists():
         raise CommandFailed(f"{source.data_dir} holds nothing of onebroker", WRONG_USE)
     try:
         manifest, lacking = trio.run(_back_up, source, file, strict_exception_groups=True)
@@ -100,10 +107,15 @@ def _source(parsed: argparse.Namespace) -> _Source:
     """Return what to copy. The settings are read when they are given, or needed for the data directory. Raises SettingsError."""
     given: Path | None = parsed.data_dir
     if given is not None and parsed.config is None:
-        return _Source(data_dir=given.expanduser(), redis_elsewhere=False)
+        return _Source(data_dir=given.expanduser(), in_database=in_database(given.expanduser(), StoreSettings()))
     settings = read_settings(parsed.config)
     data_dir = settings.service.data_dir if given is None else given.expanduser()
-    return _Source(data_dir=data_dir, redis_elsewhere=settings.redis.url is not None)
+    return _Source(
+        data_dir=data_dir,
+        redis_elsewhere=settings.redis.url is not None,
+        store=settings.store,
+        in_database=in_database(data_dir, settings.store),
+    )
 
 
 def _said(file: Path, manifest: Manifest, lacking: Sequence[str]) -> Iterable[str]:
@@ -123,7 +135,7 @@ async def _back_up(source: _Source, file: Path) -> tuple[Manifest, Sequence[str]
         files = stack.enter_context(ExitStack())
 
         redis = None if source.redis_elsewhere else await off_loop(open_append_only_files, data_dir, files)
-        durable, catalogue = await _durable_and_catalogue(archive.folder, data_dir, files)
+        durable, catalogue = await _durable_and_catalogue(archive.folder, source, files)
         if redis is not None:
             for part in redis.parts:
                 await off_loop(archive.add, part.name, part.file, part.size)
@@ -199,18 +211,31 @@ class _Catalogue:
     missing: Sequence[str]
 
 
-async def _durable_and_catalogue(folder: Path, data_dir: Path, files: ExitStack) -> tuple[Path, _Catalogue]:
+async def _copy_durable(source: _Source, copy: Path) -> None:
+    if not source.in_database:
+        await trio.to_thread.run_sync(copy_durable, source.data_dir / DURABLE_FILE, copy)
+        return
+    durable = database_durable(source.store)
+    try:
+        await copy_moment(durable.engine, copy)
+    finally:
+        durable.server.close()
+
+
+async def _durable_and_catalogue(folder: Path, source: _Source, files: ExitStack) -> tuple[Path, _Catalogue]:
     """Copy the durable store into `folder`, and open the files of the catalogue that the copy names; `files` closes them."""
     look = 0
     while True:
         look += 1
         copy = folder / f"{look}.{DURABLE_FILE}"
-        await trio.to_thread.run_sync(copy_durable, data_dir / DURABLE_FILE, copy)
+        await _copy_durable(source, copy)
         rows = await SqliteDurable(copy).catalogue_files()
         unlisted = [stored_report(row).unlisted_file for row in rows[:1]]
         names = list(dict.fromkeys(name for name in (*unlisted, *(row.file for row in rows)) if name))
         with ExitStack() as opened:
-            found = await trio.to_thread.run_sync(_open_all, data_dir / CATALOGUE_FOLDER, names[:_HELD_OPEN], opened)
+            found = await trio.to_thread.run_sync(
+                _open_all, source.data_dir / CATALOGUE_FOLDER, names[:_HELD_OPEN], opened
+            )
             missing = [name for name in names[:_HELD_OPEN] if name not in found]
             if not missing or look == _LOOKS:
                 files.push(opened.pop_all())

@@ -4,6 +4,7 @@
 
 import argparse
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +14,7 @@ from onebroker.actors.history import row_checks
 from onebroker.actors.history.interface import MICROSECONDS
 from onebroker.actors.history.row_rules import Rules
 from onebroker.actors.history.tick_sequence import FileNumbers
-from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.open_durable import open_durable
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock
 from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed
@@ -38,8 +39,9 @@ def run_check(parsed: argparse.Namespace) -> int:
 
 async def _check_store(parsed: argparse.Namespace) -> int:
     places = places_of(parsed)
-    async with open_taker(places.data_dir, places.history) as taker:
-        checked = await taker.check()
+    with open_durable(places.data_dir, places.store) as durable:
+        async with open_taker(places.data_dir, places.history, durable) as taker:
+            checked = await taker.check()
     return load_report.say_checked(checked, as_json=parsed.json)
 
 
@@ -51,10 +53,11 @@ async def _load(parsed: argparse.Namespace) -> int:
     places, clock = places_of(parsed), Clock()
     given = {name: text for name in OPTIONS if (text := getattr(parsed, name)) is not None}
     tables = [(path, table := recognised(path, open_table(path), given), kind_of(path, table)) for path in parsed.file]
-    durable = SqliteDurable(places.data_dir / DURABLE_FILE)
-    instruments = Instruments(places.data_dir, durable, create=parsed.create)
     loaded: list[Loaded] = []
-    async with open_taker(places.data_dir, places.history) as taker:
+    async with AsyncExitStack() as stack:
+        durable = stack.enter_context(open_durable(places.data_dir, places.store))
+        taker = await stack.enter_async_context(open_taker(places.data_dir, places.history, durable))
+        instruments = Instruments(places.data_dir, durable, create=parsed.create)
         rules = Rules(calendar=await stored_calendar(durable), now=round(clock.epoch() * MICROSECONDS))
         for path, table, kind in tables:
             tell = load_report.progress_line(path, shown=not parsed.json)

@@ -11,7 +11,7 @@ import trio
 
 from onebroker.actors.history.row_checks import REASON, ROW
 from onebroker.actors.store.durable_history import KINDS, Factor
-from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.open_durable import open_durable
 from onebroker.config.messages import history as sentences
 from onebroker.config.messages import shared
 from onebroker.http.commands.history import load_report
@@ -36,11 +36,12 @@ async def _load(parsed: argparse.Namespace) -> int:
     places, path = places_of(parsed), parsed.file
     table = open_table(path)
     require(path, table, NEEDS)
-    instruments = Instruments(places.data_dir, SqliteDurable(places.data_dir / DURABLE_FILE), create=parsed.create)
-    async with open_taker(places.data_dir, places.history) as taker:
-        tell = load_report.progress_line(path, shown=not parsed.json)
-        load = load_of(path, table, instruments, taker, places.data_dir, create=parsed.create, tell=tell)
-        loaded = Loaded(file=str(path), kind="factors", progress=await load.run(), report=str(load.report))
+    with open_durable(places.data_dir, places.store) as durable:
+        async with open_taker(places.data_dir, places.history, durable) as taker:
+            instruments = Instruments(places.data_dir, durable, create=parsed.create)
+            tell = load_report.progress_line(path, shown=not parsed.json)
+            load = load_of(path, table, instruments, taker, places.data_dir, create=parsed.create, tell=tell)
+            loaded = Loaded(file=str(path), kind="factors", progress=await load.run(), report=str(load.report))
     return load_report.say([loaded], as_json=parsed.json)
 
 

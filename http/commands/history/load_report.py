@@ -9,7 +9,7 @@ import attrs
 import msgspec
 import polars as pl
 
-from onebroker.config.sections import HistorySettings
+from onebroker.config.sections import HistorySettings, StoreSettings
 from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE
 from onebroker.http.commands.history.file_load import Progress, Tell
@@ -25,6 +25,7 @@ MOST_FINDINGS = 50
 class Places:
     data_dir: Path
     history: HistorySettings
+    store: StoreSettings
 
 
 @attrs.frozen(kw_only=True)
@@ -57,10 +58,10 @@ def places_of(parsed: argparse.Namespace) -> Places:
     """Return where to work; the settings are read only if the options do not give the place, or name a settings file."""
     given: Path | None = parsed.data_dir
     if given is not None and parsed.config is None:
-        return Places(given.expanduser(), HistorySettings())
+        return Places(given.expanduser(), HistorySettings(), StoreSettings())
     settings = read_settings(parsed.config)
     data_dir = settings.service.data_dir if given is None else given.expanduser()
-    return Places(data_dir, settings.history)
+    return Places(data_dir, settings.history, settings.store)
 
 
 def progress_line(path: Path, *, shown: bool) -> Tell:

@@ -6,16 +6,16 @@ import argparse
 import re
 import sys
 from datetime import date
-from pathlib import Path
 
 import trio
 
+from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.durable_history import Rename
-from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
+from onebroker.actors.store.open_durable import open_durable
 from onebroker.config.instruments import Identity
 from onebroker.config.refusal import Refusal
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
-from onebroker.http.commands.history.load_report import places_of
+from onebroker.http.commands.history.load_report import Places, places_of
 from onebroker.http.commands.history.row_instruments import Identities
 from onebroker.http.commands.history.store_access import open_taker
 from onebroker.http.instruments import instrument_names
@@ -31,13 +31,18 @@ def run(parsed: argparse.Namespace) -> int:
 async def _rename(parsed: argparse.Namespace) -> int:
     places = places_of(parsed)
     from_day = _day(parsed.from_day)
-    old, new = await _named(parsed, places.data_dir)
+    with open_durable(places.data_dir, places.store) as durable:
+        return await _rename_in(durable, places, parsed, from_day)
+
+
+async def _rename_in(durable: Durable, places: Places, parsed: argparse.Namespace, from_day: date) -> int:
+    old, new = await _named(parsed, Identities(places.data_dir, durable))
     if old.instrument_id == new.instrument_id:
         raise CommandFailed("OLD and NEW are the same instrument", WRONG_USE)
     if (old.exchange, old.shape) != (new.exchange, new.shape):
         raise CommandFailed("OLD and NEW are not of one exchange and shape: they are two instruments", WRONG_USE)
     rename = Rename(old_id=old.instrument_id, new_id=new.instrument_id, from_day=from_day, source=SOURCE)
-    async with open_taker(places.data_dir, places.history) as taker:
+    async with open_taker(places.data_dir, places.history, durable) as taker:
         changed = await taker.rename(rename, forget=parsed.forget)
     said = "forgotten" if parsed.forget else "kept"
     sys.stdout.write(
@@ -53,9 +58,8 @@ def _day(text: str) -> date:
         raise CommandFailed("--from must be a date in YYYY-MM-DD format", WRONG_USE) from None
 
 
-async def _named(parsed: argparse.Namespace, data_dir: Path) -> tuple[Identity, Identity]:
+async def _named(parsed: argparse.Namespace, identities: Identities) -> tuple[Identity, Identity]:
     """Return the named instruments. Both must be listed, have been listed, or have been entered together with their history."""
-    identities = Identities(data_dir, SqliteDurable(data_dir / DURABLE_FILE))
     found = [await _one(text, parsed, identities) for text in (parsed.old, parsed.new)]
     return found[0], found[1]
 

@@ -20,7 +20,6 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.data_directory import DataDirectoryBusy
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.durable_history import Rename
-from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.sections import HistorySettings
 from onebroker.http.commands.exit_codes import NOTHING_REACHABLE, WRONG_USE, CommandFailed
@@ -126,7 +125,7 @@ class OwnTaker:
 
 
 @asynccontextmanager
-async def open_taker(data_dir: Path, settings: HistorySettings) -> AsyncIterator[Taker]:
+async def open_taker(data_dir: Path, settings: HistorySettings, durable: Durable) -> AsyncIterator[Taker]:
     """Yield the taker of files. Raises DataDirectoryBusy if something other than a service holds the data directory, CommandFailed if a newer release has written it."""
     try:
         directory = open_data_directory(data_dir)
@@ -139,7 +138,7 @@ async def open_taker(data_dir: Path, settings: HistorySettings) -> AsyncIterator
         history = open_history(data_dir, settings)
         room = DiskRoom(folder=data_dir, published=Published(Room(reserve=settings.disk_reserve_mb * MEGABYTE)))
         try:
-            yield OwnTaker(data_dir, history, SqliteDurable(data_dir / DURABLE_FILE), room)
+            yield OwnTaker(data_dir, history, durable, room)
         finally:
             with trio.CancelScope(shield=True):
                 await history.close()

@@ -10,6 +10,10 @@ import pytest
 import redis
 import trio
 
+from onebroker.actors.store.durable import Durable
+from onebroker.actors.store.durable_memory import MemoryDurable
+from onebroker.actors.store.durable_postgres import PostgresDurable, durable_server
+from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.memory import MemoryStore
@@ -20,6 +24,7 @@ from tests.support.fewest_rights import PrefixedStore, acl_line, url_of
 from tests.support.further import long_case
 from tests.support.held_port import held_port
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.postgres_server import PostgresTestServer
 from tests.support.real_servers import real_server
 
 _TEST_SECONDS = 2 * PATIENCE_SECONDS
@@ -107,6 +112,24 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path, free_port: FreeP
         else:
             embedded = await stack.enter_async_context(_running_server(tmp_path))
             yield await stack.enter_async_context(_running_store(embedded.address))
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def durable(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Durable]:
+    """Each implementation of the durable store."""
+    if request.param == "postgres":
+        yield request.getfixturevalue("postgres_durable")
+    else:
+        yield MemoryDurable() if request.param == "memory" else SqliteDurable(tmp_path / "onebroker.sqlite")
+
+
+@pytest.fixture
+def postgres_durable(postgres_server: PostgresTestServer) -> Iterator[PostgresDurable]:
+    """The durable store in an empty database."""
+    postgres_server.empty()
+    durable = PostgresDurable(durable_server(postgres_server.url))
+    yield durable
+    durable.server.close()
 
 
 def _answers(server: EmbeddedServer) -> bool:

@@ -39,11 +39,6 @@ FILE = CatalogueFile(
 HALT = Halt(mode=HaltMode.REDUCE_ONLY, reason="ein Grund, der „zählt“ 🛑", since="2026-11-20T10:00:00.000+05:30")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def durable(request: pytest.FixtureRequest, tmp_path: Path) -> Durable:
-    return MemoryDurable() if request.param == "memory" else SqliteDurable(tmp_path / "onebroker.sqlite")
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Iterator[Path]:
     return tmp_path / "onebroker.sqlite"

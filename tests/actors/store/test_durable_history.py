@@ -2,15 +2,11 @@
 
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
 
 import attrs
-import pytest
 
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.durable_history import DailyLoad, Factor
-from onebroker.actors.store.durable_memory import MemoryDurable
-from onebroker.actors.store.durable_sqlite import SqliteDurable
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.instruments import option, security
 
@@ -25,11 +21,6 @@ SPLIT = Factor(
     source="exchange notice",
 )
 DIVIDEND = attrs.evolve(SPLIT, kind="dividend", price_factor=Decimal("0.98765"), volume_factor=Decimal(1))
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def durable(request: pytest.FixtureRequest, tmp_path: Path) -> Durable:
-    return MemoryDurable() if request.param == "memory" else SqliteDurable(tmp_path / "onebroker.sqlite")
 
 
 async def test_factors_come_by_ex_date_and_those_of_others_are_apart(durable: Durable) -> None:

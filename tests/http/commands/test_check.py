@@ -11,11 +11,10 @@ import msgspec
 import pytest
 
 from onebroker.actors.health.calendar_problems import calendar_until
-from onebroker.actors.store.durable_sqlite import SqliteDurable
+from onebroker.actors.store.durable_sqlite import DURABLE_FILE, SqliteDurable
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.settings import build_settings
 from onebroker.http.commands.check import stored_calendar
-from onebroker.http.commands.service_process import DURABLE_FILE
 from tests.support.patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")

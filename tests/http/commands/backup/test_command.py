@@ -150,7 +150,8 @@ async def test_a_catalogue_that_is_replaced_meanwhile_is_copied_with_the_rows_th
     monkeypatch.setattr(command, "copy_durable", copied_and_replaced)
     (tmp_path / "drafts").mkdir()
     with ExitStack() as stack:
-        kept, catalogue = await command._durable_and_catalogue(tmp_path / "drafts", data_dir, stack)
+        source = command._Source(data_dir=data_dir, in_database=False)
+        kept, catalogue = await command._durable_and_catalogue(tmp_path / "drafts", source, stack)
     assert list(catalogue.opened) == ["2026-11-23.2.arrow"]
     assert (catalogue.missing, len(looks)) == ([], 2)
     assert (await SqliteDurable(kept).catalogue_files())[0].file == "2026-11-23.2.arrow"

