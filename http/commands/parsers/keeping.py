@@ -1,14 +1,15 @@
-"""Parsers of `backup` and `restore`."""
+"""Parsers of `backup`, `restore` and `store`."""
 
 import argparse
 from pathlib import Path
 
-from onebroker.http.commands.parsers.form import Commands, add_command, add_config, add_data_dir
+from onebroker.http.commands.parsers.form import Commands, add_command, add_config, add_data_dir, add_group, add_json
 
 
 def add_parsers(commands: "Commands[argparse.ArgumentParser]") -> None:
     _add_backup(commands)
     _add_restore(commands)
+    _add_store(commands)
 
 
 def _add_backup(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -46,3 +47,33 @@ def _add_restore(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser.add_argument(
         "--data-dir", type=Path, required=True, metavar="NEW", help="the directory to make; it is empty or not there"
     )
+
+
+def _add_store(commands: "Commands[argparse.ArgumentParser]") -> None:
+    verbs = add_group(
+        commands,
+        "store",
+        summary="move the durable store to a PostgreSQL database and back",
+        about="The durable store holds what must outlive Redis: access token, halt, documents, factors, how far the engine has written. It is a file of "
+        "the data directory, or in the database of store.database.",
+        example="onebroker store move --to database --config onebroker.toml",
+    )
+    parser = add_command(
+        verbs,
+        "move",
+        summary="move it, and compare both sides at the end",
+        about="""Copy the durable store table by table, compare both sides by counts and hashes, and note in the data directory where the store is. The
+        service is stopped meanwhile. The side from which the store comes is not changed. A move that was cut off goes on when the same command is run
+        again.
+
+        Exit code 2 for wrong use, 3 when a service or another command holds the data directory or the database, 4 when the database is away or the two
+        sides are not equal.""",
+        example="onebroker store move --to database --config onebroker.toml",
+        runs="store:run_move",
+    )
+    parser.add_argument("--to", choices=("database", "files"), required=True, help="where the store is to be")
+    parser.add_argument(
+        "--replace", action="store_true", help="replace a store that the database holds already (only --to database)"
+    )
+    add_config(parser)
+    add_json(parser, "print counts and hashes as JSON")

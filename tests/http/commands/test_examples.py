@@ -33,8 +33,9 @@ _ALLOWED = {
     "history backfill": (0, 1),
     "audit show": (1,),
     "alerts test": (2,),
+    "store move": (2,),
 }
-"""Exit codes of examples that judge something: 1 = they found something to tell; 2: the settings name no receiver. All others end with 0."""
+"""Exit codes of examples that judge something: 1 = they found something to tell; 2: the settings name no receiver, or no database. All others end with 0."""
 
 CANDLES = "exchange,segment,symbol,interval,time,open,high,low,close,volume\n" + "".join(
     f"nse,equities,{symbol},day,2026-11-{day},100,101,99,100,10\n"
