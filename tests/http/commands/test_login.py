@@ -146,8 +146,9 @@ def test_a_redirect_of_another_login_is_not_taken(config, service):
         other = redirect_of(page.partition("&redirect_params=")[0]).partition("?")[2]
         wait_for(lambda: listening(port), "the command listens")
         for query in (other, f"{other}&state=", f"{other}&state=guessed", f"{own}&state=guessed"):
-            with pytest.raises(urllib.error.HTTPError, match="404"):
+            with pytest.raises(urllib.error.HTTPError, match="404") as refused:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/?{query}", timeout=PATIENCE_SECONDS)
+            refused.value.close()
         assert process.poll() is None
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/?{own}", timeout=PATIENCE_SECONDS) as answer:
             assert answer.status == 200
@@ -187,8 +188,9 @@ def test_only_this_machine_may_bring_the_redirect_and_a_browser_that_breaks_off_
             stranger.connect(("127.0.0.2", port))  # as any address of this machine but the one it should listen on
         for said in (b"", b"GET", b"GET /favicon.ico HTTP/1.1\r\n\r\n", b"GET http://[?a=b HTTP/1.1\r\n\r\n"):
             send_and_reset(port, said)
-        with pytest.raises(urllib.error.HTTPError, match="404"):
+        with pytest.raises(urllib.error.HTTPError, match="404") as refused:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_SECONDS)
+        refused.value.close()
         send_and_reset(port, f"GET /?{query} HTTP/1.1\r\n\r\n".encode())
         out, _ = process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 0
