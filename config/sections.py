@@ -161,6 +161,12 @@ class StoreSettings:
     database: SecretUrl | None = attrs.field(default=None, validator=_database)
     """Address of a PostgreSQL database (postgresql://user:password@host/database) that holds the durable store (docs/operations/database.md).
     None = it is a file in data_dir."""
+    candles: Literal["files", "database"] = "files"
+    """Where candles are: in the history file of data_dir, or in the database. Ticks are in the file in any case."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.candles == "database" and self.database is None:
+            raise WrongFieldError("database", "is required: candles are to be in the database")
 
 
 @attrs.frozen(kw_only=True)

@@ -78,7 +78,7 @@ def database_away(trouble: str | None) -> Iterator[Problem]:
         yield Problem(
             kind=ProblemKind.STORE,
             subject="database",
-            what=f"the database cannot be used: {trouble}; open orders go on, but a new token, a halt and imports are not stored",
+            what=f"the database cannot be used: {trouble}; open orders go on, but what it holds is neither read nor stored (docs/operations/database.md)",
             do="look at the server of store.database, at the network and at the rights of its role",
         )
 

@@ -19,9 +19,8 @@ from typing import TypeVar
 import trio
 
 from onebroker.actors.history import staged_merge
-from onebroker.actors.history.disk_room import spill_limit
-from onebroker.actors.history.history_paths import history_file
 from onebroker.actors.history.interface import (
+    CANDLE_SCHEMA,
     CANDLE_VALUES,
     INDIA_DAY,
     INDIA_OFFSET,
@@ -35,7 +34,7 @@ from onebroker.actors.history.interface import (
 )
 from onebroker.actors.history.late_duckdb import duckdb
 from onebroker.actors.history.memory_release import shrink_to_rest, trim_allocator
-from onebroker.actors.history.queries import columns, frame_of, uuid_text, within
+from onebroker.actors.history.queries import PRICED, UTC_DAY, columns, frame_of, uuid_text, within
 from onebroker.actors.history.staged_merge import sql_text
 from onebroker.actors.history.tables import CANDLES, SCHEMA, TICKS, Table
 from onebroker.actors.history.tick_windows import (
@@ -49,7 +48,6 @@ from onebroker.actors.history.tick_windows import (
 from onebroker.actors.store.merge_result import Merged
 from onebroker.config.intervals import DAY_MINUTES
 from onebroker.config.late_modules import pl
-from onebroker.config.sections import HistorySettings
 
 T = TypeVar("T")
 
@@ -74,11 +72,13 @@ READERS = 2
 
 _NAME = "history"
 """Name of the attached file."""
-_PRICED = "(open <> 0 OR high <> 0 OR low <> 0 OR close <> 0)"
 
 
 class DuckHistory:
     """Implements `HistoryStore` over the file at `path`."""
+
+    candle_trouble: str | None = None
+    """As in `split_history`: a file has no database that could be away."""
 
     def __init__(self, path: Path, *, memory_limit: str, spill_limit: str = SPILL_LIMIT) -> None:
         """Sizes are in DuckDB's notation, such as `1GB`; `spill_limit` is the most that may go to the disk when memory is full."""
@@ -119,7 +119,7 @@ class DuckHistory:
         self._reads += 1
         query = (
             f"SELECT {columns(CANDLE_VALUES)} FROM candles WHERE instrument = {uuid_text(instrument_id)} AND minutes = {int(minutes)}"
-            f" AND {within(start, end)} AND {_PRICED}"
+            f" AND {within(start, end)} AND {PRICED}"
         )
         return await self._call(lambda cursor: _by_time(frame_of(cursor, query, CANDLE_VALUES)))
 
@@ -129,7 +129,7 @@ class DuckHistory:
         query = (
             "SELECT instrument::VARCHAR AS instrument_id, time, close, oi FROM candles"
             f" WHERE instrument IN ({', '.join(map(uuid_text, instrument_ids))}) AND minutes = {DAY_MINUTES}"
-            f" AND {within(before - LAST_DAY_REACH, before)} AND {_PRICED}"
+            f" AND {within(before - LAST_DAY_REACH, before)} AND {PRICED}"
             " QUALIFY row_number() OVER (PARTITION BY instrument ORDER BY time DESC) = 1"
         )
         return await self._call(lambda cursor: frame_of(cursor, query, LAST_DAY_SCHEMA))
@@ -137,9 +137,9 @@ class DuckHistory:
     async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         day = f"(time + {INDIA_OFFSET}) // {INDIA_DAY}"
         where = f"FROM candles WHERE instrument = {uuid_text(instrument_id)} AND {within(start, end)}"
-        stored = f"(SELECT {day} {where} AND minutes = {int(minutes)} AND {_PRICED})"
+        stored = f"(SELECT {day} {where} AND minutes = {int(minutes)} AND {PRICED})"
         days = f"SELECT count(*) AS days FROM (SELECT DISTINCT {day} AS day {where} AND minutes = 1) WHERE day NOT IN {stored}"
-        query = f"SELECT {columns(CANDLE_VALUES)} {where} AND minutes = 1 AND {_PRICED} AND {day} NOT IN {stored}"
+        query = f"SELECT {columns(CANDLE_VALUES)} {where} AND minutes = 1 AND {PRICED} AND {day} NOT IN {stored}"
 
         def work(cursor: duckdb.DuckDBPyConnection) -> pl.DataFrame:
             # Mostly every day has both. That is found from the times alone, in a third of the time.
@@ -203,6 +203,25 @@ class DuckHistory:
             " ORDER BY 1, 2 NULLS LAST"
         )
         return await self._call(lambda cursor: frame_of(cursor, query, SERIES_SCHEMA))
+
+    async def candle_days(self) -> dict[int, int]:
+        """Return the number of candles of each day: whole days since the epoch (UTC) -> rows."""
+        query = f"SELECT {UTC_DAY} AS day, count(*) AS rows FROM candles GROUP BY 1"
+        days = await self._call(lambda cursor: frame_of(cursor, query, {"day": pl.Int64(), "rows": pl.Int64()}))
+        return dict(days.rows())
+
+    async def drop_candles(self) -> int:
+        """Remove every candle, and return their number."""
+        async with self._writing:
+            return await self._call(lambda cursor: _changed(cursor, "DELETE FROM candles"))
+
+    async def candle_rows(self, start: int, end: int) -> pl.DataFrame:
+        """Return all candles with start <= time < end as CANDLE_SCHEMA, by key."""
+        query = (
+            f"SELECT instrument::VARCHAR AS instrument_id, minutes::INTEGER AS minutes, {columns(CANDLE_VALUES)} FROM candles"
+            f" WHERE {within(start, end)} ORDER BY instrument, minutes, time"
+        )
+        return await self._call(lambda cursor: frame_of(cursor, query, CANDLE_SCHEMA))
 
     @asynccontextmanager
     async def still(self) -> AsyncIterator[None]:
@@ -344,13 +363,6 @@ class DuckHistory:
         self._give_up()
         while self._invalid:
             self._invalid.pop().close()
-
-
-def open_history(data_dir: Path, settings: HistorySettings) -> DuckHistory:
-    """Return the store of a data directory with the given settings; nothing is opened before the first call."""
-    return DuckHistory(
-        history_file(data_dir), memory_limit=settings.memory_limit, spill_limit=spill_limit(settings.disk_reserve_mb)
-    )
 
 
 def _changed(cursor: duckdb.DuckDBPyConnection, statement: str) -> int:

@@ -8,6 +8,11 @@ from collections.abc import Mapping
 from onebroker.actors.history.late_duckdb import duckdb
 from onebroker.config.late_modules import pl
 
+PRICED = "(open <> 0 OR high <> 0 OR low <> 0 OR close <> 0)"
+"""The condition that a candle has a price."""
+UTC_DAY = "floor(time / 86400000000.0)::BIGINT"
+"""Whole days since the epoch; exact for every time of a candle."""
+
 
 def frame_of(cursor: duckdb.DuckDBPyConnection, query: str, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """Return the rows of a query, in a worker thread."""

@@ -59,11 +59,18 @@ def open_durable(data_dir: Path, settings: StoreSettings) -> Iterator[Durable]:
 def database_durable(settings: StoreSettings) -> "PostgresDurable":
     """Return the durable store in the database of the settings; the caller closes its server. Raises StoreRefused."""
     assert settings.database is not None
-    try:
+    with needs_psycopg():
         from onebroker.actors.store.durable_postgres import PostgresDurable, durable_server
+    return PostgresDurable(durable_server(settings.database.reveal()))
+
+
+@contextmanager
+def needs_psycopg() -> Iterator[None]:
+    """Say what to install when the import in the block finds no psycopg. Raises StoreRefused."""
+    try:
+        yield
     except ImportError as error:
         raise StoreRefused(f"store.database needs psycopg ({error}): pip install 'onebroker[postgres]'") from error
-    return PostgresDurable(durable_server(settings.database.reveal()))
 
 
 @attrs.frozen(kw_only=True)

@@ -55,15 +55,22 @@ class PostgresServer:
     """The database at a URL, with the tables of `scripts`. Raises StoreRefused for a URL that cannot be read; nothing is connected yet."""
 
     def __init__(
-        self, url: str, *, versions: str, scripts: Sequence[str], write_lock: int, threads: int, timeouts: bool = True
+        self,
+        url: str,
+        *,
+        versions: str,
+        scripts: Sequence[str],
+        write_lock: int,
+        threads: int,
+        statement_seconds: float | None = None,
     ) -> None:
-        """`versions`: the table that says how many of `scripts` the database has seen. `timeouts`: whether statements are short."""
+        """`versions`: the table that says how many of `scripts` the database has seen. `statement_seconds`: the longest run of one statement (None = `STATEMENT_SECONDS`)."""
         self._url = url
         self.shown = shown_url(url)
         self._versions = versions
         self._scripts = scripts
         self._write_lock = write_lock
-        self._timeouts = timeouts
+        self._statement_seconds = statement_seconds
         self._idle: deque[Connection] = deque()
         self._limiter = trio.CapacityLimiter(threads)
         self.trouble: str | None = None
@@ -90,7 +97,7 @@ class PostgresServer:
         try:
             answer = self._in_transaction(work, begin, writes)
         except psycopg.Error as error:
-            failure = failure_of(error)
+            failure = failure_of(error, self._statement_seconds or STATEMENT_SECONDS)
             if not isinstance(error, errors.IntegrityError | errors.DataError) and not isinstance(failure, DurableBusy):
                 self.trouble = str(failure)
             raise failure from error
@@ -171,7 +178,7 @@ class PostgresServer:
             " CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)",
             (
                 SCHEMA,
-                f"{STATEMENT_SECONDS * 1000:.0f}" if self._timeouts else "0",
+                f"{(self._statement_seconds or STATEMENT_SECONDS) * 1000:.0f}",
                 f"{LOCK_SECONDS * 1000:.0f}",
             ),
         )
@@ -234,10 +241,10 @@ def _placed(sql: str) -> bytes:
 
 
 @contextmanager
-def answered(connection: Connection) -> Iterator[None]:
-    """Cut the connection if the block waits for longer than `CUT_SECONDS`; psycopg then raises OperationalError."""
+def answered(connection: Connection, seconds: float | None = None) -> Iterator[None]:
+    """Cut the connection if the block waits for longer than `seconds` (None = `CUT_SECONDS`); psycopg then raises OperationalError."""
     handle = socket.socket(fileno=os.dup(connection.fileno()))
-    timer = threading.Timer(CUT_SECONDS, _cut, [handle])
+    timer = threading.Timer(CUT_SECONDS if seconds is None else seconds, _cut, [handle])
     timer.daemon = True
     timer.start()
     try:
@@ -265,7 +272,7 @@ def shown_url(url: str) -> str:
     return f"{parts.get('dbname') or parts.get('user') or 'the default database'} at {host}{port}"
 
 
-def failure_of(error: psycopg.Error) -> DurableError:
+def failure_of(error: psycopg.Error, statement_seconds: float = STATEMENT_SECONDS) -> DurableError:
     """Return what an error of psycopg means, as one sentence without secrets."""
     match error:
         case errors.LockNotAvailable():
@@ -273,7 +280,7 @@ def failure_of(error: psycopg.Error) -> DurableError:
         case errors.DeadlockDetected() | errors.SerializationFailure():
             return DurableBusy("PostgreSQL: another process was writing the same rows")
         case errors.QueryCanceled():
-            return DurableError(f"PostgreSQL: no answer to a statement within {STATEMENT_SECONDS:g} s")
+            return DurableError(f"PostgreSQL: no answer to a statement within {statement_seconds:g} s")
         case errors.ReadOnlySqlTransaction():
             return DurableError("PostgreSQL: the server is read-only, as a standby is")
         case errors.ConnectionTimeout():
@@ -282,5 +289,7 @@ def failure_of(error: psycopg.Error) -> DurableError:
         return DurableError(f"PostgreSQL: {error.diag.message_primary}")
     text = str(error)
     if "failed: " in text:  # libpq's words: connection to server at "…", port … failed: Connection refused
-        return DurableError(f"PostgreSQL: no connection ({text.rsplit('failed: ', 1)[1].splitlines()[0]})")
+        return DurableError(
+            f"PostgreSQL: no connection ({text.rsplit('failed: ', 1)[1].splitlines()[0].removeprefix('FATAL:  ')})"
+        )
     return DurableError(f"PostgreSQL: {text.splitlines()[0] if text else type(error).__name__}")

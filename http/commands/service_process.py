@@ -19,7 +19,7 @@ from onebroker.actors.audit.writer import AuditPlace
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.builder import ProcessBuilder
 from onebroker.actors.health.service_problems import database_away
-from onebroker.actors.history.duck import open_history
+from onebroker.actors.history.open_history import open_history
 from onebroker.actors.kernel.events import Events, write_to_log
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.sessions.brokers_in_service import brokers_in_service
@@ -269,7 +269,7 @@ async def _running_tree(options: ServiceOptions, seal: Seal, events: Events) -> 
     documented = document_calendar(settings)
     if settings.redis.url is not None:
         await _check_server(store)
-    history = open_history(data_dir, settings.history)
+    history = open_history(data_dir, settings.history, settings.store)
     brokers = brokers_in_service(
         options.registry,
         settings.brokers,
@@ -308,7 +308,7 @@ async def _running_tree(options: ServiceOptions, seal: Seal, events: Events) -> 
         )
         try:
             async with open_tree(inputs) as tree:
-                tree.problems.add(lambda: database_away(held.trouble()))
+                tree.problems.add(lambda: database_away(held.trouble() or history.candle_trouble))
                 yield tree, store
         finally:
             with trio.move_on_after(CLOSE_SECONDS, shield=True):

@@ -46,6 +46,7 @@ from onebroker.actors.audit.reading import Place
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.archive import stored_report
 from onebroker.actors.history.history_paths import history_file, history_log
+from onebroker.actors.history.open_history import candles_file
 from onebroker.actors.store.append_only_files import (
     MANIFEST,
     REDIS_FOLDER,
@@ -149,6 +150,10 @@ async def _back_up(source: _Source, file: Path) -> tuple[Manifest, Sequence[str]
         async with hold.history:
             for path in (history_file(data_dir), history_log(data_dir)):
                 await off_loop(_add_still, archive, path.relative_to(data_dir).as_posix(), path)
+        if candles_file(data_dir).exists():
+            lacking.append(
+                "the candles are in the database and not in this file: back the database up with its own tools"
+            )
         if hold.service_runs and not await _is_told(data_dir / AUDIT_FOLDER, before, hold.name):
             lacking.append("the audit in it lacks the last events: the service does not write its audit now")
         await off_loop(_add_audit, archive, data_dir / AUDIT_FOLDER)

@@ -40,7 +40,7 @@ def run_check(parsed: argparse.Namespace) -> int:
 async def _check_store(parsed: argparse.Namespace) -> int:
     places = places_of(parsed)
     with open_durable(places.data_dir, places.store) as durable:
-        async with open_taker(places.data_dir, places.history, durable) as taker:
+        async with open_taker(places, durable) as taker:
             checked = await taker.check()
     return load_report.say_checked(checked, as_json=parsed.json)
 
@@ -56,7 +56,7 @@ async def _load(parsed: argparse.Namespace) -> int:
     loaded: list[Loaded] = []
     async with AsyncExitStack() as stack:
         durable = stack.enter_context(open_durable(places.data_dir, places.store))
-        taker = await stack.enter_async_context(open_taker(places.data_dir, places.history, durable))
+        taker = await stack.enter_async_context(open_taker(places, durable))
         instruments = Instruments(places.data_dir, durable, create=parsed.create)
         rules = Rules(calendar=await stored_calendar(durable), now=round(clock.epoch() * MICROSECONDS))
         for path, table, kind in tables:

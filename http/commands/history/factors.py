@@ -37,7 +37,7 @@ async def _load(parsed: argparse.Namespace) -> int:
     table = open_table(path)
     require(path, table, NEEDS)
     with open_durable(places.data_dir, places.store) as durable:
-        async with open_taker(places.data_dir, places.history, durable) as taker:
+        async with open_taker(places, durable) as taker:
             instruments = Instruments(places.data_dir, durable, create=parsed.create)
             tell = load_report.progress_line(path, shown=not parsed.json)
             load = load_of(path, table, instruments, taker, places.data_dir, create=parsed.create, tell=tell)

@@ -13,19 +13,12 @@ from onebroker.config.sections import HistorySettings, StoreSettings
 from onebroker.http.commands.command_settings import read_settings
 from onebroker.http.commands.exit_codes import DONE
 from onebroker.http.commands.history.file_load import Progress, Tell
-from onebroker.http.commands.history.store_access import Checked
+from onebroker.http.commands.history.store_access import Checked, Places
 from onebroker.http.commands.screen import Bar, MovingBlock, is_terminal
 
 SOME_REFUSED = 1
 MOST_FINDINGS = 50
 """The most findings that are printed; the file has all of them."""
-
-
-@attrs.frozen
-class Places:
-    data_dir: Path
-    history: HistorySettings
-    store: StoreSettings
 
 
 @attrs.frozen(kw_only=True)

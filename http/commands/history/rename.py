@@ -15,9 +15,9 @@ from onebroker.actors.store.open_durable import open_durable
 from onebroker.config.instruments import Identity
 from onebroker.config.refusal import Refusal
 from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
-from onebroker.http.commands.history.load_report import Places, places_of
+from onebroker.http.commands.history.load_report import places_of
 from onebroker.http.commands.history.row_instruments import Identities
-from onebroker.http.commands.history.store_access import open_taker
+from onebroker.http.commands.history.store_access import Places, open_taker
 from onebroker.http.instruments import instrument_names
 
 SOURCE = "history rename"
@@ -42,7 +42,7 @@ async def _rename_in(durable: Durable, places: Places, parsed: argparse.Namespac
     if (old.exchange, old.shape) != (new.exchange, new.shape):
         raise CommandFailed("OLD and NEW are not of one exchange and shape: they are two instruments", WRONG_USE)
     rename = Rename(old_id=old.instrument_id, new_id=new.instrument_id, from_day=from_day, source=SOURCE)
-    async with open_taker(places.data_dir, places.history, durable) as taker:
+    async with open_taker(places, durable) as taker:
         changed = await taker.rename(rename, forget=parsed.forget)
     said = "forgotten" if parsed.forget else "kept"
     sys.stdout.write(

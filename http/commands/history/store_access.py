@@ -11,17 +11,17 @@ import msgspec
 import trio
 
 from onebroker.actors.history.disk_room import MEGABYTE, DiskRoom, Room
-from onebroker.actors.history.duck import DuckHistory, open_history
 from onebroker.actors.history.earlier_names import take_rename
 from onebroker.actors.history.history_paths import incoming_folder
-from onebroker.actors.history.interface import HistoryError
+from onebroker.actors.history.interface import HistoryError, HistoryStore
+from onebroker.actors.history.open_history import open_history
 from onebroker.actors.history.store_check import check_store
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.data_directory import DataDirectoryBusy
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.durable_history import Rename
 from onebroker.actors.store.merge_result import Merged
-from onebroker.config.sections import HistorySettings
+from onebroker.config.sections import HistorySettings, StoreSettings
 from onebroker.http.commands.exit_codes import NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.history.row_instruments import Identities
 from onebroker.http.commands.stored_formats import open_data_directory
@@ -37,6 +37,15 @@ from onebroker.http.control.history_commands import (
 )
 
 AGAIN = "run the same command again: it goes on where it stopped"
+
+
+@attrs.frozen
+class Places:
+    """Where a command works."""
+
+    data_dir: Path
+    history: HistorySettings
+    store: StoreSettings
 
 
 @attrs.frozen
@@ -93,7 +102,7 @@ class OwnTaker:
     """Takes files in by itself, while this command holds the data directory."""
 
     data_dir: Path
-    history: DuckHistory
+    history: HistoryStore
     durable: Durable
     room: DiskRoom
 
@@ -125,8 +134,9 @@ class OwnTaker:
 
 
 @asynccontextmanager
-async def open_taker(data_dir: Path, settings: HistorySettings, durable: Durable) -> AsyncIterator[Taker]:
+async def open_taker(places: Places, durable: Durable) -> AsyncIterator[Taker]:
     """Yield the taker of files. Raises DataDirectoryBusy if something other than a service holds the data directory, CommandFailed if a newer release has written it."""
+    data_dir = places.data_dir
     try:
         directory = open_data_directory(data_dir)
     except DataDirectoryBusy:
@@ -135,8 +145,8 @@ async def open_taker(data_dir: Path, settings: HistorySettings, durable: Durable
         yield ServiceTaker(data_dir / SOCKET_NAME, incoming_folder(data_dir))
         return
     with directory:
-        history = open_history(data_dir, settings)
-        room = DiskRoom(folder=data_dir, published=Published(Room(reserve=settings.disk_reserve_mb * MEGABYTE)))
+        history = open_history(data_dir, places.history, places.store)
+        room = DiskRoom(folder=data_dir, published=Published(Room(reserve=places.history.disk_reserve_mb * MEGABYTE)))
         try:
             yield OwnTaker(data_dir, history, durable, room)
         finally:

@@ -19,7 +19,7 @@ def _add_backup(commands: "Commands[argparse.ArgumentParser]") -> None:
         summary="write the data directory into one file, with a running service and without",
         about="""Write everything that the data directory must not lose into one tar file that only its owner can read: open orders, logins, access
         token, halt, documents, instruments, history, audit. A running service goes on trading meanwhile. The settings file is not in it, and of a
-        server at redis.url nothing is.
+        server at redis.url nothing is; candles in a database are not either.
 
         Exit code 2 when the file is there already, 3 when another command holds the data directory, 4 when a part could not be copied; then there is
         no file.""",
@@ -55,7 +55,7 @@ def _add_store(commands: "Commands[argparse.ArgumentParser]") -> None:
         "store",
         summary="move the durable store to a PostgreSQL database and back",
         about="The durable store holds what must outlive Redis: access token, halt, documents, factors, how far the engine has written. It is a file of "
-        "the data directory, or in the database of store.database.",
+        "the data directory, or in the database of store.database. Candles are there too with store.candles.",
         example="onebroker store move --to database --config onebroker.toml",
     )
     parser = add_command(
@@ -63,7 +63,8 @@ def _add_store(commands: "Commands[argparse.ArgumentParser]") -> None:
         "move",
         summary="move it, and compare both sides at the end",
         about="""Copy the durable store table by table, compare both sides by counts and hashes, and note in the data directory where the store is. The
-        service is stopped meanwhile. The side from which the store comes is not changed. A move that was cut off goes on when the same command is run
+        service is stopped meanwhile. The side from which the store comes is not changed, but for candles, which leave the history file when both sides
+        are equal. A move that was cut off goes on when the same command is run
         again.
 
         Exit code 2 for wrong use, 3 when a service or another command holds the data directory or the database, 4 when the database is away or the two

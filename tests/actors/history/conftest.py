@@ -12,6 +12,8 @@ import trio
 from onebroker.actors.history.duck import DuckHistory
 from onebroker.actors.history.interface import CANDLE_SCHEMA, TICK_SCHEMA
 from onebroker.actors.history.memory import MemoryHistory
+from onebroker.actors.history.postgres_candles import PostgresCandles, candle_server
+from onebroker.actors.history.split_history import SplitHistory
 from onebroker.config.instruments import security
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -81,11 +83,24 @@ def duck(tmp_path: Path):
     return DuckHistory(tmp_path / "history" / "history.duckdb", memory_limit="512MB")
 
 
-@pytest.fixture(params=["memory", "duckdb"])
+@pytest.fixture(params=["memory", "duckdb", "postgres"])
 async def store(request, duck):
-    store = MemoryHistory() if request.param == "memory" else duck
+    """Each history store. In `postgres` the candles are in a database and the ticks in DuckDB's file."""
+    if request.param == "postgres":
+        store = SplitHistory(duck, request.getfixturevalue("postgres_candles"))
+    else:
+        store = MemoryHistory() if request.param == "memory" else duck
     yield store
     await store.close()
+
+
+@pytest.fixture
+def postgres_candles(postgres_server):
+    """Candles in an empty database."""
+    postgres_server.empty()
+    server = candle_server(postgres_server.url)
+    yield PostgresCandles(server)
+    server.close()
 
 
 @pytest.fixture

@@ -4,9 +4,13 @@ import json
 from datetime import date
 from decimal import Decimal
 
+import polars as pl
 import pytest
 import trio
 
+from onebroker.actors.history.duck import DuckHistory
+from onebroker.actors.history.history_paths import history_file
+from onebroker.actors.history.interface import CANDLE_SCHEMA
 from onebroker.actors.store import durable_copy
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.database_hold import DatabaseHold
@@ -93,7 +97,7 @@ def test_there_and_back_every_row_is_the_same(config, data_dir, database, capsys
     assert "is in a database already" in capsys.readouterr().err
 
     assert run_line("store", "move", "--to", "files", "--config", config) == 0
-    assert "remove store.database from the settings" in capsys.readouterr().out
+    assert "remove the section [store] from the settings" in capsys.readouterr().out
     assert contents(SqliteDurable(data_dir / "durable.sqlite")) == before
     assert not (data_dir / "durable.database").exists()
 
@@ -188,3 +192,35 @@ def test_a_backup_holds_a_store_that_is_in_a_database(config, data_dir, tmp_path
     assert trio.run(restored.factors, None) == tuple(FACTORS)
     assert trio.run(restored.halt).reason == "🛑"
     assert trio.run(restored.engine_count).lost
+
+
+def test_candles_move_too_and_their_place_in_the_file_is_freed(config, data_dir, tmp_path, database, capsys):
+    config.write_text(config.read_text() + 'candles = "database"\n')
+    times = [day * 86_400_000_000 for day in range(20_000, 20_050)]
+    frame = pl.DataFrame(
+        [(SHARE.instrument_id, 1440, time, 1.0, 2.0, 0.5, 1.5, 10, None) for time in times],
+        schema=CANDLE_SCHEMA,
+        orient="row",
+    )
+    frame.write_parquet(tmp_path / "candles.parquet")
+    duck = DuckHistory(history_file(data_dir), memory_limit="64MB")
+
+    async def put():
+        await duck.put_candles(tmp_path / "candles.parquet")
+        await duck.close()
+
+    async def left():
+        days = await duck.candle_days()
+        await duck.close()
+        return sum(days.values())
+
+    trio.run(put)
+    assert run_line("store", "move", "--to", "database", "--config", config, "--json") == 0
+    told = json.loads(capsys.readouterr().out)["tables"]
+    assert told["candles"]["rows"] == 50
+    assert trio.run(left) == 0
+    assert run_line("backup", tmp_path / "b.tar", "--config", config) == 0
+    assert "the candles are in the database and not in this file" in capsys.readouterr().out
+    assert run_line("store", "move", "--to", "files", "--config", config, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["tables"]["candles"] == told["candles"]
+    assert trio.run(left) == 50
