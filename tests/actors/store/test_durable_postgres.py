@@ -315,6 +315,17 @@ async def test_a_service_notes_in_its_data_directory_where_its_store_is(
         assert await durable.renames() == ()
 
 
+async def test_a_command_notes_the_place_too_once_the_database_has_answered(
+    settings: StoreSettings, postgres_durable: PostgresDurable, tmp_path: Path
+) -> None:
+    with open_durable(tmp_path, settings):
+        pass
+    assert not (tmp_path / ELSEWHERE_FILE).exists()
+    with open_durable(tmp_path, settings) as durable:
+        await durable.put_renames([])
+    assert (tmp_path / ELSEWHERE_FILE).exists()
+
+
 async def test_a_store_in_a_file_is_not_left_behind(settings: StoreSettings, tmp_path: Path) -> None:
     with open_durable(tmp_path, StoreSettings()) as durable:
         await durable.put_renames([])
