@@ -77,9 +77,6 @@ _NAME = "history"
 class DuckHistory:
     """Implements `HistoryStore` over the file at `path`."""
 
-    candle_trouble: str | None = None
-    """As in `split_history`: a file has no database that could be away."""
-
     def __init__(self, path: Path, *, memory_limit: str, spill_limit: str = SPILL_LIMIT) -> None:
         """Sizes are in DuckDB's notation, such as `1GB`; `spill_limit` is the most that may go to the disk when memory is full."""
         self._path = path

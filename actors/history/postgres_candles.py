@@ -91,11 +91,6 @@ class PostgresCandles:
         self._server = server
         self._writing = trio.Lock()
 
-    @property
-    def trouble(self) -> str | None:
-        """Why the database could not be used for the last call; None when it could."""
-        return self._server.trouble
-
     async def put_candles(self, file: Path) -> Merged:
         async with self._writing:
             return await self._call(self._server.write, lambda connection: _put(connection, file))

@@ -22,11 +22,6 @@ class SplitHistory:
         self._ticks = ticks
         self._candles = candles
 
-    @property
-    def candle_trouble(self) -> str | None:
-        """Why the database of the candles could not be used for the last call; None when it could."""
-        return self._candles.trouble
-
     async def put_candles(self, file: Path) -> Merged:
         return await self._candles.put_candles(file)
 

@@ -81,7 +81,7 @@ class HeldDurable:
 
     durable: Durable
     trouble: Callable[[], str | None] = lambda: None
-    """Returns why the database cannot be used now; None when it can, and for a file."""
+    """Returns why the database cannot be used now; None when it can, and for a file. Candles in a database are in the same one."""
 
 
 @asynccontextmanager

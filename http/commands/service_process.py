@@ -308,7 +308,7 @@ async def _running_tree(options: ServiceOptions, seal: Seal, events: Events) -> 
         )
         try:
             async with open_tree(inputs) as tree:
-                tree.problems.add(lambda: database_away(held.trouble() or history.candle_trouble))
+                tree.problems.add(lambda: database_away(held.trouble()))
                 yield tree, store
         finally:
             with trio.move_on_after(CLOSE_SECONDS, shield=True):

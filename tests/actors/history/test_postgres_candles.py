@@ -97,11 +97,9 @@ async def test_a_server_that_is_away_is_an_error_and_a_later_call_reconnects(
     try:
         with pytest.raises(HistoryError, match="PostgreSQL: no connection"):
             await postgres_candles.candles(rows.SHARE, 1440, *ALL)
-        assert postgres_candles.trouble is not None
     finally:
         postgres_server.start()
     assert (await postgres_candles.candles(rows.SHARE, 1440, *ALL)).height == 1
-    assert postgres_candles.trouble is None
 
 
 async def test_all_candles_are_copied_there_and_back_and_a_cut_copy_goes_on(
