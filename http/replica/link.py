@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import attrs
 import msgspec
 import trio
-from trio_websocket import ConnectionClosed, HandshakeError, WebSocketConnection, connect_websocket_url
+from trio_websocket import ConnectionClosed, HandshakeError, WebSocketConnection, wrap_client_stream
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.kernel.published import Published
@@ -147,7 +147,11 @@ class Link:
                 await self._live_with(_Shown.taken(held.token), nursery)
             while True:
                 shown = await self._shown.receive()
-                await self._live_with(shown, nursery)
+                try:
+                    await self._live_with(shown, nursery)
+                finally:  # whatever happens here, no client waits for ever
+                    if not shown.done.is_set():
+                        shown.answer(Refusal(503, sentences.not_connected(self._mirror.service)))
 
     async def _live_with(self, shown: _Shown, nursery: trio.Nursery) -> None:
         """Connect with a shown token, and stay connected until the service ends the token."""
@@ -182,15 +186,9 @@ class Link:
         """Connect and hear until the connection ends. Raises LinkLost, TokenEnded."""
         try:
             with trio.fail_after(CONNECT_SECONDS):
-                socket = await connect_websocket_url(
-                    nursery,
-                    _stream_url(self._mirror.service),
-                    self._tls,
-                    extra_headers=[(b"access-token", shown.token)],
-                    max_message_size=MOST_MESSAGE_BYTES,
-                )
-        except (OSError, HandshakeError, trio.TooSlowError) as error:
-            raise LinkLost(str(error) or "no answer") from error
+                socket = await self._open(shown.token, nursery)
+        except (OSError, HandshakeError, trio.BrokenResourceError, trio.TooSlowError) as error:
+            raise LinkLost(_why(error)) from error
         try:
             await self._hear(socket, shown)
         except ConnectionClosed as closed:
@@ -200,6 +198,8 @@ class Link:
             raise LinkLost(
                 "the connection ended" if reason is None else f"closed with {reason.code} {reason.reason}"
             ) from closed
+        except Refusal as refused:  # the connection ended while the subscriptions left
+            raise LinkLost(refused.sentence) from refused
         except (msgspec.MsgspecError, LookupError, ValueError) as error:
             raise LinkLost(f"a message could not be read: {error!r}") from error
         finally:
@@ -207,6 +207,30 @@ class Link:
             self._gone()
             with trio.move_on_after(CLOSE_SECONDS, shield=True):
                 await socket.aclose()
+
+    async def _open(self, token: bytes, nursery: trio.Nursery) -> WebSocketConnection:
+        """Open the stream. The handshake of TLS is made here: in trio-websocket a failed one would be waited for."""
+        parts = urlsplit(self._mirror.service)
+        host = parts.hostname or ""
+        tcp = await trio.open_tcp_stream(host, parts.port or (443 if parts.scheme == "https" else 80))
+        stream: trio.SocketStream | trio.SSLStream[trio.SocketStream] = tcp
+        try:
+            if parts.scheme == "https":
+                context = self._tls or ssl.create_default_context()
+                encrypted = trio.SSLStream(tcp, context, server_hostname=host, https_compatible=True)
+                await encrypted.do_handshake()
+                stream = encrypted
+            return await wrap_client_stream(
+                nursery,
+                stream,
+                parts.netloc,
+                "/stream",
+                extra_headers=[(b"access-token", token)],
+                max_message_size=MOST_MESSAGE_BYTES,
+            )
+        except BaseException:
+            await trio.aclose_forcefully(stream)
+            raise
 
     async def _hear(self, socket: WebSocketConnection, shown: _Shown) -> None:
         """Take messages until the connection ends or is silent for too long."""
@@ -242,7 +266,10 @@ class Link:
         socket = self._socket
         if socket is None:
             raise Refusal(503, sentences.not_connected(self._mirror.service))
-        await socket.send_message(render.encode(command).decode())
+        try:
+            await socket.send_message(render.encode(command).decode())
+        except ConnectionClosed as error:
+            raise Refusal(503, sentences.not_connected(self._mirror.service)) from error
 
     def _gone(self) -> None:
         """Note that the connection has ended, and with it its subscriptions."""
@@ -320,9 +347,16 @@ class Link:
                     part = sorted(unread)[start : start + ITEMS_PER_MESSAGE]
                     items = [{"instrument_id": name} for name in part]
                     await self._say({"unsubscribe": "quotes", "instruments": items})
-            except (ConnectionClosed, Refusal):
+            except Refusal:
                 continue  # the subscriptions end with the connection
             self._mirror.quotes.forget(unread)
+
+
+def _why(error: Exception) -> str:
+    """Return why there is no connection. A failed handshake of TLS says it only in the cause."""
+    if isinstance(error, trio.TooSlowError):
+        return f"no answer within {CONNECT_SECONDS:g} s"
+    return str(error.__cause__ or error) or type(error).__name__
 
 
 def _named(name: InstrumentName) -> dict[str, object]:
@@ -332,9 +366,3 @@ def _named(name: InstrumentName) -> dict[str, object]:
         return {"instrument_id": name.instrument_id}
     fields = {field: getattr(identity, field) for field in IDENTITY_FIELDS[identity.shape]}
     return {"exchange": identity.exchange, "segment": identity.segment, **fields}
-
-
-def _stream_url(service: str) -> str:
-    """Return the address of the stream for that of the service (`http://` or `https://`)."""
-    parts = urlsplit(service)
-    return f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/stream"

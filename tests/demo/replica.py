@@ -19,12 +19,12 @@ __all__ = ["Replica"]
 
 
 class Replica:
-    def __init__(self, demo: Demo, folder: Path, *options: str, port: int | None = None) -> None:
+    def __init__(self, demo: Demo, folder: Path, *options: str, port: int | None = None, scheme: str = "http") -> None:
         """`port`: where the service is reached (None = the demo's own port)."""
         self.demo, self.log = demo, folder / "replica.log"
         self.port = free_port()
         self._http = Http(f"http://127.0.0.1:{self.port}")
-        service = f"http://127.0.0.1:{demo.port if port is None else port}"
+        service = f"{scheme}://127.0.0.1:{demo.port if port is None else port}"
         self._command = [sys.executable, "-m", "onebroker.http", "replica", "--of", service, "--port", str(self.port)]
         self._command += options
         self.process: subprocess.Popen[bytes] | None = None

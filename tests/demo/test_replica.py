@@ -14,6 +14,7 @@ from tests.demo.cable import Cable
 from tests.demo.conftest import DOCUMENTS
 from tests.demo.replica import Replica
 from tests.demo.test_stream import connected, event_of
+from tests.support.tls_proxy import CERTIFICATE, tls_proxy
 
 pytestmark = pytest.mark.long
 
@@ -245,6 +246,21 @@ def test_a_wrong_command_says_why(options, code, sentence):
     )
     assert ended.returncode == code
     assert sentence in ended.stderr.decode()
+
+
+async def test_the_services_certificate_is_checked(demo, tmp_path):
+    def answers(*options):
+        with Replica(demo, tmp_path, *options, port=proxy.port, scheme="https") as replica:
+            return [replica.ask("/api/portfolio/funds") for _ in range(2)], replica.log.read_text()
+
+    async with tls_proxy(demo.port) as proxy:
+        refused, said = await trio.to_thread.run_sync(answers)
+        assert [answer.status for answer in refused] == [503, 503]
+        assert "could not be checked" in refused[1].json["error"]
+        assert "certificate" in refused[1].json["error"]
+        assert "Traceback" not in said
+        served, _ = await trio.to_thread.run_sync(answers, "--ca", str(CERTIFICATE))
+        assert [answer.status for answer in served] == [200, 200]
 
 
 def test_a_client_of_a_replica_whose_service_is_away_is_told_so(demo, tmp_path):
