@@ -50,7 +50,7 @@ def run_init(parsed: argparse.Namespace) -> int:
         sys.stdout,
         [
             f"{path} is written, with a new API key and secret; only you can read it",
-            f"next: enter your brokers (docs/brokers.md), then: onebroker config check {path}",
+            f"next: enter your brokers (docs/first-broker/), then: onebroker config check {path}",
         ],
     )
     return DONE
@@ -141,7 +141,7 @@ def _facts(settings: Settings) -> Sequence[str]:
     lines = [
         f"  listener     {settings.service.host}:{settings.service.port}",
         f"  data         {settings.service.data_dir}",
-        f"  brokers      {', '.join(codes) or 'no broker is set: docs/brokers.md lists the settings of each broker'}",
+        f"  brokers      {', '.join(codes) or 'no broker is set: docs/first-broker/ has the steps for each broker'}",
     ]
     stored = "encrypted" if settings.secrets.keys else "not encrypted (docs/operations/secrets.md)"
     lines.append(f"  logins       stored {stored}")

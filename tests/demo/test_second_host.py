@@ -1,6 +1,7 @@
 """A second host: `onebroker serve` twice on one Redis server, each with a data directory of its own, as on two machines. The first trades and is killed;
 the second takes the engine, and with it every open order. The simulator's ledger is the judge."""
 
+import contextlib
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -26,19 +27,17 @@ def hosts(tmp_path_factory):
         held_port() as port,
         simulator(folder / "simulator") as simulated,
         real_server(folder / "server", port, "appendonly yes\nappendfsync always"),
+        contextlib.ExitStack() as stack,
     ):
         url = f"redis://127.0.0.1:{port}/0"
-        first = ServiceByUrl(folder / "first", simulated, url)
-        second = ServiceByUrl(folder / "second", simulated, url)
-        try:
-            first.start().until_ready()
-            second.start()
-            for path in ("/api/portfolio/funds", "/api/orders/details"):
-                second.until(lambda path=path: second.all_ok(path), f"the second to serve {path}")
-            yield first, second
-        finally:
-            first.clean_up()
-            second.clean_up()
+        first, second = (ServiceByUrl(folder / name, simulated, url) for name in ("first", "second"))
+        for host in (first, second):
+            stack.callback(host.clean_up)
+        first.start().until_ready()
+        second.start()
+        for path in ("/api/portfolio/funds", "/api/orders/details"):
+            second.until(lambda path=path: second.all_ok(path), f"the second to serve {path}")
+        yield first, second
 
 
 def engine_runs(service):
