@@ -7,6 +7,7 @@ import itertools
 import logging
 import ssl
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -186,7 +187,7 @@ class Link:
         """Connect and hear until the connection ends. Raises LinkLost, TokenEnded."""
         try:
             with trio.fail_after(CONNECT_SECONDS):
-                socket = await self._open(shown.token, nursery)
+                socket, stream = await self._open(shown.token, nursery)
         except (OSError, HandshakeError, trio.BrokenResourceError, trio.TooSlowError) as error:
             raise LinkLost(_why(error)) from error
         try:
@@ -207,8 +208,9 @@ class Link:
             self._gone()
             with trio.move_on_after(CLOSE_SECONDS, shield=True):
                 await socket.aclose()
+            await trio.aclose_forcefully(stream)  # which trio-websocket leaves open when the other side closed first
 
-    async def _open(self, token: bytes, nursery: trio.Nursery) -> WebSocketConnection:
+    async def _open(self, token: bytes, nursery: trio.Nursery) -> tuple[WebSocketConnection, trio.abc.AsyncResource]:
         """Open the stream. The handshake of TLS is made here: in trio-websocket a failed one would be waited for."""
         parts = urlsplit(self._mirror.service)
         host = parts.hostname or ""
@@ -220,7 +222,7 @@ class Link:
                 encrypted = trio.SSLStream(tcp, context, server_hostname=host, https_compatible=True)
                 await encrypted.do_handshake()
                 stream = encrypted
-            return await wrap_client_stream(
+            socket = await wrap_client_stream(
                 nursery,
                 stream,
                 parts.netloc,
@@ -231,6 +233,7 @@ class Link:
         except BaseException:
             await trio.aclose_forcefully(stream)
             raise
+        return socket, stream
 
     async def _hear(self, socket: WebSocketConnection, shown: _Shown) -> None:
         """Take messages until the connection ends or is silent for too long."""
@@ -260,6 +263,7 @@ class Link:
         log.info("the replica hears %s", self._mirror.service)
         await self._say({"subscribe": "documents", "documents": RESOURCES, "ages": True})
         await self._say({"subscribe": "parents"})
+        self._mirror.quotes.forget(self._unread)  # they are not subscribed on this connection
         await self._subscribe([{"instrument_id": name} for name in self._mirror.quotes])
 
     async def _say(self, command: Mapping[str, object]) -> None:
@@ -291,8 +295,8 @@ class Link:
             for name in names
             if self._mirror.quotes.instrument(name.instrument_id) is None and name.instrument_id not in self._refused
         }
-        for instrument_id in new:
-            self._mirror.quotes.touch(instrument_id)
+        for name in names:
+            self._mirror.quotes.touch(name.instrument_id)  # so that no subscription ends while its quote is read
         if not new:
             return
         with trio.move_on_after(ANSWER_SECONDS) as waiting:
@@ -339,17 +343,16 @@ class Link:
         while True:
             await trio.sleep(SWEEP_SECONDS)
             self._refused.clear()
-            unread = self._mirror.quotes.known - frozenset(self._mirror.quotes)
-            if not unread or self._socket is None:
-                continue
-            try:
-                for start in range(0, len(unread), ITEMS_PER_MESSAGE):
-                    part = sorted(unread)[start : start + ITEMS_PER_MESSAGE]
+            with suppress(Refusal):  # the subscriptions end with the connection
+                while self._socket is not None and (part := sorted(self._unread)[:ITEMS_PER_MESSAGE]):
+                    # Forgotten before the message leaves: whoever reads one of them from now on subscribes it again, after this message.
+                    self._mirror.quotes.forget(frozenset(part))
                     items = [{"instrument_id": name} for name in part]
                     await self._say({"unsubscribe": "quotes", "instruments": items})
-            except Refusal:
-                continue  # the subscriptions end with the connection
-            self._mirror.quotes.forget(unread)
+
+    @property
+    def _unread(self) -> frozenset[str]:
+        return self._mirror.quotes.known - frozenset(self._mirror.quotes)
 
 
 def _why(error: Exception) -> str:
