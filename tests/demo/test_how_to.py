@@ -1,4 +1,4 @@
-"""The programs of docs/how-to.md run as they stand, against a demo of their own. The simulator's ledger says what was sent."""
+"""The programs of docs/how-to.md and of the README run as they stand, against a demo of their own. The simulator's ledger says what was sent."""
 
 import os
 import re
@@ -15,7 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "how-to.md"
 CLIENT = ROOT / "clients" / "python" / "src"
 PROGRAMS = dict(re.findall(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S))
+README = "In Python"
+PROGRAMS[README] = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)[0]
 PLACED = {
+    README: (1, 1),
     "Buy with a stop and a target": (1, 1),
     "Buy in pieces by the clock": (0, 1),
     "Send many orders in one request": (3, 3),
@@ -24,6 +27,7 @@ PLACED = {
 }
 """How many orders a program sends, at least and at most. What is cancelled at once may have been sent before."""
 SAYS = {
+    README: r"FundsSummary\(.*\)\naccepted accepted\n",
     "Buy with a stop and a target": r"accepted working\n",
     "Follow a price with the stop": r"(armed|accepted)\n(cancelling|cancelled)\n",
     "Buy in pieces by the clock": r"(armed|accepted)\n(cancelling|cancelled)\n",
@@ -52,7 +56,7 @@ def test_the_program_does_what_its_page_says(task, demo, share, python, tmp_path
     before = len(demo.placed())
     own = PROGRAMS[task].replace("http://127.0.0.1:8000", f"http://127.0.0.1:{demo.port}")
     script = tmp_path / "program.py"
-    script.write_text(own.replace("INFY", share["symbol"]))
+    script.write_text(own.replace("INFY", share["symbol"]).replace("BHAPRAO", share["symbol"]))
     environment = {**os.environ, "PYTHONPATH": str(CLIENT)}
     done = subprocess.run([python, script], capture_output=True, text=True, env=environment, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
