@@ -110,6 +110,9 @@ def _runnable(programs: Path, folder: Path, user: str | None) -> Path:
     except (PermissionError, subprocess.CalledProcessError):
         # The programs of the package find their libraries in a folder beside the package.
         package = programs.parents[1]
+        between = folder / package.name
+        between.mkdir()
+        between.chmod(0o755)  # whatever the umask of this process is: commands that tests run set it
         for part in (programs.parent, package.with_name(f"{package.name}.libs")):
             shutil.copytree(part, folder / part.relative_to(package.parent), symlinks=True)
         return folder / programs.relative_to(package.parent)
