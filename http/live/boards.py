@@ -4,7 +4,6 @@ Pure.
 Only the feeds write a board. A board wakes its watchers, and encodes only what somebody takes.
 """
 
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -116,7 +115,7 @@ class EventBoard:
 class DocumentBoard:
     """The newest version of each document, or the reason why there is none."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
         """`now` returns the service's time in epoch seconds."""
         self.watchers = Watchers()
         self.now = now

@@ -81,16 +81,19 @@ class _Asked:
     """A subscription that waits for its answer."""
 
     _done: trio.Event = attrs.field(factory=trio.Event)
-    _results: Sequence[Mapping[str, Any]] | None = None
+    _answer: Sequence[Mapping[str, Any]] | Refusal = ()
 
-    def answer(self, results: Sequence[Mapping[str, Any]] | None) -> None:
-        """`None`: the connection ended before the answer."""
-        self._results = results
+    def answer(self, answer: Sequence[Mapping[str, Any]] | Refusal) -> None:
+        """Take the results of the items, or why there are none."""
+        self._answer = answer
         self._done.set()
 
-    async def wait(self) -> Sequence[Mapping[str, Any]] | None:
+    async def wait(self) -> Sequence[Mapping[str, Any]]:
+        """Raises Refusal."""
         await self._done.wait()
-        return self._results
+        if isinstance(self._answer, Refusal):
+            raise self._answer
+        return self._answer
 
 
 class Link:
@@ -236,19 +239,26 @@ class Link:
         return socket, stream
 
     async def _hear(self, socket: WebSocketConnection, shown: _Shown) -> None:
-        """Take messages until the connection ends or is silent for too long."""
-        while True:
+        """Take messages until the connection ends, is silent for too long, or misses a message."""
+        for seq in itertools.count(1):
             with trio.move_on_after(DEAD_SECONDS) as waiting:
                 raw = await socket.get_message()
             if waiting.cancelled_caught:
                 raise LinkLost(f"nothing was heard for {DEAD_SECONDS:g} s")
             message = self._mirror.take(raw)
+            if message.seq != seq:
+                raise LinkLost(f"message {message.seq} came in the place of {seq}")
             if message.type == "started":
                 await self._begin(socket, shown)
             elif message.type == "subscribed" and message.id in self._asked:
                 self._asked.pop(message.id).answer(message.results)
+            elif message.type == "error" and message.id in self._asked:
+                self._asked.pop(message.id).answer(Refusal(message.status or 503, message.error))
+            elif message.type == "error" and message.id is not None:
+                log.warning("the quotes are not subscribed, and tried again: %s", message.error)
+                self._mirror.quotes.forget(self._mirror.quotes.known)
             elif message.type == "error":
-                log.warning("%s refused a subscription: %s", self._mirror.service, message.error)
+                raise LinkLost(f"a subscription was refused: {message.error}")
 
     async def _begin(self, socket: WebSocketConnection, shown: _Shown) -> None:
         """The service took the token: keep it, and subscribe everything."""
@@ -279,7 +289,7 @@ class Link:
         """Note that the connection has ended, and with it its subscriptions."""
         asked, self._asked = self._asked, {}
         for one in asked.values():
-            one.answer(None)
+            one.answer(Refusal(503, sentences.not_connected(self._mirror.service)))
         self._refused.clear()
         self._mirror.lost()
 
@@ -299,13 +309,15 @@ class Link:
             self._mirror.quotes.touch(name.instrument_id)  # so that no subscription ends while its quote is read
         if not new:
             return
-        with trio.move_on_after(ANSWER_SECONDS) as waiting:
+        socket = self._socket
+        with trio.move_on_after(ANSWER_SECONDS):
             for instrument_id, refused in await self._subscribe([_named(name) for name in new.values()], tuple(new)):
                 self._refused[instrument_id] = refused
-            for instrument_id in new.keys() - self._refused.keys():
-                await self._mirror.quotes.wait_instrument(instrument_id)
-        if waiting.cancelled_caught:
-            raise Refusal(503, sentences.not_connected(self._mirror.service))
+            while self._socket is socket:
+                if not new.keys() - self._refused.keys() - self._mirror.quotes.known:
+                    return
+                await self._mirror.quotes.wait_news()
+        raise Refusal(503, sentences.not_connected(self._mirror.service))
 
     def find(self, name: InstrumentName) -> Instrument:
         """Return an instrument that is followed. Raises Refusal: that of the service, or 503."""
@@ -329,8 +341,6 @@ class Link:
             asked = self._asked[number] = _Asked()
             await self._say(command)
             results = await asked.wait()
-            if results is None:
-                raise Refusal(503, sentences.not_connected(self._mirror.service))
             refused += [
                 (ids[start + result["request_index"]], Refusal(result["status"], result["error"]))
                 for result in results
@@ -339,7 +349,8 @@ class Link:
         return refused
 
     async def _sweep(self) -> None:
-        """End the subscriptions of instruments that nobody reads any more, and forget refusals: an instrument may be listed since."""
+        """End the subscriptions of instruments that nobody reads any more, and make again what is missing. Forget refusals: an instrument may be
+        listed since."""
         while True:
             await trio.sleep(SWEEP_SECONDS)
             self._refused.clear()
@@ -349,6 +360,9 @@ class Link:
                     self._mirror.quotes.forget(frozenset(part))
                     items = [{"instrument_id": name} for name in part]
                     await self._say({"unsubscribe": "quotes", "instruments": items})
+                if self._socket is not None:
+                    missing = frozenset(self._mirror.quotes) - self._mirror.quotes.known
+                    await self._subscribe([{"instrument_id": name} for name in sorted(missing)])
 
     @property
     def _unread(self) -> frozenset[str]:

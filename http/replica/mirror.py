@@ -25,6 +25,7 @@ SILENCE_SECONDS = 3.0
 class Message(msgspec.Struct, frozen=True):
     """A message of the stream; each type has some of the fields."""
 
+    seq: int
     type: str
     id: int | None = None
     snapshot: bool = False
@@ -80,7 +81,7 @@ class Mirror:
 
     def connected(self) -> None:
         """A connection has begun."""
-        self.clock.forget()
+        self.clock.begin_anew()
         self._aged = trio.Event()
         self.heard_at, self.behind_seconds = self.clock.monotonic(), 0.0
 

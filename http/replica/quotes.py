@@ -51,11 +51,9 @@ class MirroredQuotes:
         """Return the instrument; None if the service has not shown it yet."""
         return self._instruments.get(instrument_id)
 
-    async def wait_instrument(self, instrument_id: str) -> Instrument:
-        """Wait until the service has shown the instrument."""
-        while (known := self._instruments.get(instrument_id)) is None:
-            await self._came.wait()
-        return known
+    async def wait_news(self) -> None:
+        """Wait until the service shows another instrument, or is lost."""
+        await self._came.wait()
 
     def stored(self, instrument: Instrument) -> Quote | None:
         self.touch(instrument.instrument_id)
@@ -95,6 +93,7 @@ class MirroredQuotes:
         self._unservable.update(self._held)
         for instrument_id in tuple(self.followers):
             self.followers.changed(instrument_id)
+        self._tell_news()
 
     def forget(self, instrument_ids: frozenset[str]) -> None:
         """Forget instruments that are not followed at the service any more."""
@@ -110,6 +109,9 @@ class MirroredQuotes:
         self._instruments[instrument.instrument_id] = instrument
         if known is not None:
             self.on_instrument(instrument)
+        self._tell_news()
+
+    def _tell_news(self) -> None:
         came, self._came = self._came, trio.Event()
         came.set()
 

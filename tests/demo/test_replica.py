@@ -5,10 +5,12 @@ import subprocess
 import sys
 import threading
 
+import msgspec
 import pytest
 import trio
 
 from onebroker.config.messages import replica as sentences
+from onebroker.http.replica.answers import ReplicaState
 from onebroker.http.replica.mirror import SILENCE_SECONDS
 from tests.demo.cable import Cable
 from tests.demo.conftest import DOCUMENTS
@@ -115,6 +117,7 @@ def test_it_describes_itself_and_shows_its_figures(demo, replica):
     described = replica.ask("/openapi.json", token="").json["paths"]
     assert {"/api/replica", "/api/portfolio/funds", "/api/instruments/ltp"} <= described.keys()
     assert "/api/orders/place" not in described
+    msgspec.json.decode(replica.ask("/api/replica").body, type=ReplicaState)
     state = replica.heard()
     assert (state["status"], state["why_not"]) == ("ok", None)
     assert all(age < 60 for age in state["document_age_seconds"].values())

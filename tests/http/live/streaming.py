@@ -72,7 +72,7 @@ class Server:
             quotes=QuoteBoard(self.quotes),
             orders=EventBoard("orders", EventLog(most_events)),
             parents=EventBoard("parents", EventLog(most_events)),
-            documents=DocumentBoard(),
+            documents=DocumentBoard(lambda: NOON),
             chains=ChainBoard(),
         )
         self.events: dict[str, dict[str, int] | None] = {"orders": {}, "parents": {}}

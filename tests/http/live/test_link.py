@@ -30,6 +30,9 @@ class Service:
 
     def __init__(self) -> None:
         self.said: list[dict[str, Any]] = []
+        self.is_mapped = True
+        self.lost_messages = 0
+        """How many messages to leave out, each once."""
         self.connections: list[Any] = []
         self.subscribed: set[str] = set()
 
@@ -43,7 +46,11 @@ class Service:
         numbers = itertools.count(1)
 
         async def tell(**message: object) -> None:
-            await socket.send_message(msgspec.json.encode({"seq": next(numbers), **message}).decode())
+            number = next(numbers)
+            if self.lost_messages and message["type"] == "quotes":
+                self.lost_messages -= 1
+                return
+            await socket.send_message(msgspec.json.encode({"seq": number, **message}).decode())
 
         try:
             await tell(type="started", stream="s", keep_seconds=60.0)
@@ -52,7 +59,9 @@ class Service:
                 self.said.append(said)
                 if said.get("subscribe") == "documents":
                     await tell(type="ages", now=1000.0, documents={})
-                if said.get("subscribe") == "quotes":
+                if said.get("subscribe") == "quotes" and not self.is_mapped:
+                    await tell(type="error", id=said["id"], status=503, error="nothing is mapped yet")
+                elif said.get("subscribe") == "quotes":
                     await self._show(said, tell)
                 if said.get("unsubscribe") == "quotes":
                     self.subscribed -= {item["instrument_id"] for item in said["instruments"]}
@@ -70,6 +79,7 @@ class Service:
         await tell(type="subscribed", channel="quotes", id=said.get("id"), results=results)
         shown = [{**known[one].fields(), "stale": True, "stale_since": None} for one in asked if one in known]
         await tell(type="quotes", snapshot=True, quotes=shown)
+        await tell(type="ages", now=1000.0, documents={})
 
 
 @pytest.fixture(autouse=True)
@@ -147,3 +157,43 @@ async def test_after_a_lost_connection_only_what_is_read_is_subscribed_and_the_r
             await link.follow([name("A")])
             assert link.find(name("A")).identity == SHARES["A"]
             assert SHARES["A"].instrument_id in service.subscribed, "not taken for subscribed because it was once"
+
+
+async def test_a_refused_subscription_is_told_at_once_in_the_services_words():
+    async with linked() as (service, _, link):
+        service.is_mapped = False
+        await link.learn(b"good")
+        with (
+            trio.fail_after(link_module.ANSWER_SECONDS / 2),
+            pytest.raises(Refusal, match="nothing is mapped yet") as told,
+        ):
+            await link.follow([name("A")])
+        assert told.value.status == 503
+        service.is_mapped = True
+        await link.follow([name("A")])
+        assert link.find(name("A")).identity == SHARES["A"]
+
+
+async def test_after_a_message_that_is_missing_everything_is_asked_anew():
+    async with linked() as (service, mirror, link):
+        await link.learn(b"good")
+        service.lost_messages = 1
+        with pytest.raises(Refusal, match="does not hear"):
+            await link.follow([name("A")])
+        await until(lambda: len(service.connections) == 2 and mirror.is_heard)
+        await link.follow([name("A")])
+        assert link.find(name("A")).identity == SHARES["A"]
+
+
+async def test_what_could_not_be_subscribed_after_a_connection_is_subscribed_later(monkeypatch):
+    monkeypatch.setattr(link_module, "SWEEP_SECONDS", 0.05)
+    async with linked() as (service, mirror, link):
+        await link.learn(b"good")
+        await link.follow([name("B")])
+        with mirror.quotes.followers.open([SHARES["B"].instrument_id]):
+            service.is_mapped = False
+            await service.connections[0].aclose()
+            await until(lambda: len(service.connections) == 2 and mirror.is_heard and not mirror.quotes.known)
+            service.is_mapped = True
+            await until(lambda: service.subscribed == {SHARES["B"].instrument_id} == mirror.quotes.known)
+            assert len(service.connections) == 2, "the documents went on meanwhile"

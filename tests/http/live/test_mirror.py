@@ -195,6 +195,20 @@ async def test_quotes_that_come_late_are_not_served(autojump_clock):
     assert mirror.is_heard
 
 
+async def test_a_wrong_clock_of_the_replicas_machine_makes_no_old_document_fresh(live, autojump_clock, monkeypatch):
+    mirror = new_mirror()
+    live.publish("funds", {"summary": {}})
+    async with fed(live, mirror):
+        await trio.sleep(1.2)
+        asked = mirror.clock.epoch()
+    monkeypatch.setattr("onebroker.http.replica.service_clock.time.time", lambda: asked - 3600)  # an hour behind
+    await trio.sleep(READ_RULES["funds"].oldest_seconds + 5)
+    assert answer(mirror.documents, mirror.clock, "funds")[0] == 503
+    mirror.connected()  # the new connection has carried nothing yet
+    assert answer(mirror.documents, mirror.clock, "funds")[0] == 503
+    assert mirror.clock.epoch() > asked
+
+
 async def test_parents_are_those_of_the_route(live, autojump_clock):
     mirror = new_mirror()
     await live.save(live.parent("p1", ParentState.WORKING))
