@@ -20,9 +20,11 @@ LOOK_SECONDS = 2.0
 
 _TAKE = "SELECT pg_try_advisory_lock(%s, %s)"
 _HOLDER = (
-    "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s AND objsubid = 2"
+    "SELECT pid, backend_start FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s AND objsubid = 2"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
+_SESSION = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+"""A session's process number is used again after its end; with the time of its beginning it is one session's."""
 _NOTICE_LOSS = (
     "SELECT set_config('tcp_keepalives_idle', '30', false), set_config('tcp_keepalives_interval', '10', false),"
     " set_config('tcp_keepalives_count', '3', false)"
@@ -43,8 +45,8 @@ class DatabaseHold:
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
         self._connection: Connection | None = None
-        self._session: int | None = None
-        """Process number of our last session at the server."""
+        self._session: tuple[object, ...] | None = None
+        """Process number and beginning of our last session at the server."""
 
     def take(self) -> None:
         """Take the lock. Raises DatabaseHeld, DurableError."""
@@ -55,13 +57,14 @@ class DatabaseHold:
         try:
             with answered(connection):
                 taken = self._take(connection)
+                session = connection.execute(_SESSION).fetchone()
         except psycopg.Error as error:
             connection.close()
             raise failure_of(error) from error
         if not taken:
             connection.close()
             raise DatabaseHeld(self._server.shown)
-        self._connection, self._session = connection, connection.info.backend_pid
+        self._connection, self._session = connection, session
 
     def _take(self, connection: Connection) -> bool:
         connection.execute(_NOTICE_LOSS)
@@ -70,10 +73,10 @@ class DatabaseHold:
         holder = connection.execute(_HOLDER, (LOCK_SPACE, SERVICE_LOCK)).fetchone()
         if holder is None:  # released since
             return connection.execute(_TAKE, (LOCK_SPACE, SERVICE_LOCK)).fetchone() == (True,)
-        if holder[0] != self._session:
+        if holder != self._session:
             return False
         # Our own session, of which the server has not noticed yet that it is lost.
-        connection.execute("SELECT pg_terminate_backend(%s)", holder)
+        connection.execute("SELECT pg_terminate_backend(%s)", holder[:1])
         connection.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_SPACE, SERVICE_LOCK))
         return True
 

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
@@ -270,6 +271,19 @@ async def test_a_session_that_only_the_server_believes_in_does_not_keep_its_own_
     hold.look()
     assert hold._connection.info.backend_pid != lost.info.backend_pid
     lost.close()
+
+
+async def test_another_session_that_got_the_number_of_ours_is_not_ended(
+    hold: DatabaseHold, second: PostgresDurable
+) -> None:
+    other = DatabaseHold(second.server)
+    other.take()
+    assert other._connection is not None
+    hold._session = (other._connection.info.backend_pid, datetime(2026, 11, 27, tzinfo=UTC))  # ours ended long ago
+    with pytest.raises(DatabaseHeld):
+        hold.take()
+    other.look()
+    other.close()
 
 
 async def test_a_service_ends_when_another_has_taken_its_database(
