@@ -47,6 +47,8 @@ def simulator(folder: Path) -> Iterator[Simulator]:
 class ServiceByUrl(Demo):
     """One data directory and, while started, `onebroker serve` on it."""
 
+    codes = frozenset(CODES)
+
     def __init__(self, data_dir: Path, simulator: Simulator, url: str, more: str = "") -> None:
         """`more`: further lines of the settings file."""
         super().__init__(data_dir)
@@ -80,17 +82,3 @@ class ServiceByUrl(Demo):
     @property
     def control_url(self) -> str:
         return self._simulator.control_url
-
-    def all_ok(self, path: str) -> bool:
-        return self.statuses(path) == dict.fromkeys(CODES, "ok")
-
-    def shares(self) -> list[Any]:
-        """Cash shares of nse that every broker lists, with room for orders 7 % either side of the market."""
-        return [
-            each
-            for each in self.control("GET", "/instruments?shape=security&limit=500")
-            if each["segment"] == "nse_equities"
-            and len(each["brokers"]) == len(CODES)
-            and each["lower_circuit"] < each["last_price"] * 0.93
-            and each["last_price"] * 1.07 < each["upper_circuit"]
-        ]

@@ -152,6 +152,9 @@ class Demo:
     start it in two thirds of the time; tests/frame/test_readme.py and test_newcomer.py have the whole list. It has no past unless
     that is asked for."""
 
+    codes = CODES
+    """The brokers in service."""
+
     def __init__(self, data_dir: Path, *options: str, past: bool = False) -> None:
         few = () if "--instruments" in options else ("--instruments", "600")
         self.data_dir, self.options = data_dir, (*few, *([] if past else ["--no-past"]), *options)
@@ -296,7 +299,7 @@ class Demo:
         return {each["broker"]: each["status"] for each in brokers}
 
     def all_ok(self, path: str) -> bool:
-        return self.statuses(path) == dict.fromkeys(CODES, "ok")
+        return self.statuses(path) == dict.fromkeys(self.codes, "ok")
 
     def until_ready(self) -> None:
         """Wait until orders are taken and every broker is read in every document."""
@@ -352,7 +355,7 @@ class Demo:
             each
             for each in self.control("GET", "/instruments?shape=security&limit=500")
             if each["segment"] == "nse_equities"
-            and len(each["brokers"]) == len(CODES)
+            and len(each["brokers"]) == len(self.codes)
             and each["lower_circuit"] < each["last_price"] * 0.93
             and each["last_price"] * 1.07 < each["upper_circuit"]
         ]
