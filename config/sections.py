@@ -392,7 +392,7 @@ class BrokerSettings:
     others: Mapping[str, str] = attrs.field(factory=dict)
     """Further hosts by name, such as `order_url`."""
     credentials: Credentials = attrs.field(factory=Credentials)
-    """The broker's own keys: docs/brokers.md."""
+    """The broker's own keys: docs/first-broker/."""
     rate: RateOverrides = RateOverrides()
     """Other limits of messages than those of the broker's own table."""
     cadence: CadenceOverrides = CadenceOverrides()

@@ -135,7 +135,7 @@ def _section_class(annotation: Any) -> type | None:
 
 
 def _brokers(known_brokers: KnownBrokers, second_hosts: KnownBrokers) -> Iterator[str]:
-    yield "\n# Brokers. The service uses the brokers whose section is here. docs/brokers.md says where to get the keys.\n"
+    yield "\n# Brokers. The service uses the brokers whose section is here. docs/first-broker/ says where to get the keys.\n"
     for code, keys in known_brokers.items():
         yield f"\n# [brokers.{code}]\n"
         for name in sorted(keys):

@@ -47,7 +47,7 @@ def _of_living(code: str, view: SessionView) -> Iterator[Problem]:
     if view.address_refused:
         subject, do = (
             "address",
-            f"register the address that `onebroker check {code}` shows with the broker (docs/brokers.md)",
+            f"register the address that `onebroker check {code}` shows with the broker (docs/first-broker/)",
         )
     else:
         subject, do = "morning", f"onebroker login {code}, before the present login ends"

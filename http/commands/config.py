@@ -141,7 +141,7 @@ def _facts(settings: Settings) -> Sequence[str]:
     lines = [
         f"  listener     {settings.service.host}:{settings.service.port}",
         f"  data         {settings.service.data_dir}",
-        f"  brokers      {', '.join(codes) or 'no broker is set: docs/first-broker/ has the steps for each broker'}",
+        f"  brokers      {', '.join(codes) or 'no broker is set: docs/first-broker/ lists the settings of each broker'}",
     ]
     stored = "encrypted" if settings.secrets.keys else "not encrypted (docs/operations/secrets.md)"
     lines.append(f"  logins       stored {stored}")

@@ -64,7 +64,7 @@ def _no_such_broker(parsed: argparse.Namespace, codes: Sequence[str]) -> str:
         return f"CODE must be one of the brokers of the settings: {', '.join(codes)}"
     if parsed.config is None:
         return f"there is no broker to log in to: {NO_FILE}"
-    return f"there is no broker to log in to: {parsed.config} has no section [brokers.CODE] (docs/brokers.md)"
+    return f"there is no broker to log in to: {parsed.config} has no section [brokers.CODE] (docs/first-broker/)"
 
 
 async def _login(parsed: argparse.Namespace, settings: Settings, service: InService) -> dict[str, str]:

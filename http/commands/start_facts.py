@@ -56,7 +56,7 @@ def start_lines(event: Started, address: str, logins: Mapping[str, LoginKind], c
     """Return what `serve` prints, one fact a line. `logins`: broker code -> who logs in; `calendar`: what is known of the calendar."""
     return (
         f"onebroker {event.version} is running at {address}/api/",
-        f"  brokers      {', '.join(event.brokers) or 'no broker is set: docs/first-broker/ has the steps for each broker'}",
+        f"  brokers      {', '.join(event.brokers) or 'no broker is set: docs/first-broker/ lists the settings of each broker'}",
         *_login_lines(event, logins),
         f"  API key      {'yes' if event.key else 'no: service.api_key and service.api_secret are not set, so no client can connect'}",
         f"  store        {event.durability}",

@@ -231,5 +231,5 @@ def test_a_login_without_brokers_says_where_they_are_looked_for(tmp_path, capsys
     path.write_text("[service]\nport = 1\n")
     assert main(["login", "nosuch", "--config", str(path)]) == 2
     assert capsys.readouterr().err == (
-        f"there is no broker to log in to: {path} has no section [brokers.CODE] (docs/brokers.md)\n"
+        f"there is no broker to log in to: {path} has no section [brokers.CODE] (docs/first-broker/)\n"
     )

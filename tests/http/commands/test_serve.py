@@ -62,7 +62,7 @@ def test_a_start_and_a_stop_are_told_and_the_start_is_printed(tmp_path, port):
     assert process.returncode == 0
     assert printed[0].endswith(f" is running at http://127.0.0.1:{port}/api/\n")
     assert printed[1:] == [
-        "  brokers      no broker is set: docs/first-broker/ has the steps for each broker\n",
+        "  brokers      no broker is set: docs/first-broker/ lists the settings of each broker\n",
         "  API key      yes\n",
         "  store        every write on disk\n",
         "  calendar     always open\n",
