@@ -37,8 +37,12 @@ HEADINGS = [
 ]
 REGISTRY = build_registry()
 NEW_PAGES = [DOCS / "index.md", DOCS / "concepts.md", *sorted(FIRST_BROKER.glob("*.md"))]
+HOW_TO = sorted((DOCS / "how-to").glob("*.md"))
+"""Their blocks are run by tests/demo/test_how_to.py, which fails for a block that it does not run."""
 LONGEST_LINE = 150
 BLOCK = re.compile(r"(<!--[^>]*-->\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"^ {3}(?=[ `<]|\S)", re.MULTILINE)
+"""A block below a step of a how-to page stands three spaces to the right."""
 TEXTS = ("", "text")
 """Words of a fence whose block is no program."""
 
@@ -212,8 +216,12 @@ def test_the_vendored_script_is_the_one_of_its_package() -> None:
 
 
 def blocks() -> list[tuple[Path, str, str, str]]:
-    """(page, the comment before the block, its language, its text) of all new pages."""
+    """(page, the comment before the block, its language, its text) of the pages but the how-to pages."""
     return [(page, *found) for page in NEW_PAGES for found in BLOCK.findall(page.read_text())]
+
+
+def how_to_blocks() -> list[tuple[Path, str, str, str]]:
+    return [(page, *found) for page in HOW_TO for found in BLOCK.findall(INDENTED.sub("", page.read_text()))]
 
 
 def test_every_example_is_read_by_a_test_or_says_why_not() -> None:
@@ -257,9 +265,37 @@ def test_the_python_of_the_first_order_calls_what_the_client_has() -> None:
     assert [name for name in called if f"def {name}(" not in methods] == []
 
 
-@pytest.mark.parametrize("page", NEW_PAGES, ids=lambda page: page.stem)
+def test_every_program_and_command_of_a_how_to_page_can_be_read() -> None:
+    found = how_to_blocks()
+    assert len(found) > 2 * len(HOW_TO) - 2
+    methods = (ROOT / "clients" / "python" / "src" / "onebroker_client" / "sync_methods.py").read_text()
+    for page, comment, language, text in found:
+        where = f"{page.name}: {text}"
+        assert not comment or re.match(r"<!-- not run: .{10,} -->\n", comment), where
+        if language == "python":
+            program = page.read_text().split("```python\n")[1].split("```")[0]
+            compile(program, page.name, "exec")
+            called = set(re.findall(r"\bclient\.(\w+)\(", program)) - {"stream"}
+            assert [name for name in called if f"def {name}(" not in methods] == [], where
+        elif language == "toml":
+            build_settings(
+                tomllib.loads(text), known_brokers=known_brokers(REGISTRY), second_hosts=second_hosts(REGISTRY)
+            )
+        elif language == "sh":
+            check_commands("".join(line for line in text.splitlines(True) if line.startswith("onebroker ")))
+        else:
+            assert language in TEXTS, where
+
+
+def test_the_index_of_the_how_to_pages_names_each_once() -> None:
+    index = (DOCS / "how-to" / "index.md").read_text()
+    rows = re.findall(r"^\| .+ \| \[.+\]\((.+\.md)\) \|$", index, re.MULTILINE)
+    assert sorted(rows) == [page.name for page in HOW_TO if page.stem != "index"]
+
+
+@pytest.mark.parametrize("page", [*NEW_PAGES, *HOW_TO], ids=lambda page: page.stem)
 def test_the_lines_of_a_page_are_short(page: Path) -> None:
-    prose = BLOCK.sub("", page.read_text())
+    prose = BLOCK.sub("", INDENTED.sub("", page.read_text()) if page in HOW_TO else page.read_text())
     assert [line for line in prose.splitlines() if len(line) > LONGEST_LINE and not line.startswith("|")] == []
 
 
