@@ -315,6 +315,55 @@ def play_new_machine(page: Page, desk: Desk) -> None:
     assert desk.demo.placed(since) == []
 
 
+def play_morning_routine(page: Page, desk: Desk) -> None:
+    said = desk.output_of(page.take("python"))
+    assert "logins needed: none\ntoday's instruments: True\n" in said
+    assert desk.shell(page.take("sh"))
+
+
+def play_paper(page: Page, desk: Desk) -> None:
+    since = desk.demo.ledger()["next"]
+    said = desk.output_of(page.take("python"))
+    assert said.startswith("a dry run: True\nan order on paper: accepted ")
+    assert len(desk.demo.placed(since)) == 1
+
+
+def play_roll_a_future(page: Page, desk: Desk) -> None:
+    near, lot = near_month(desk)
+    held = net(desk, near)
+    bought = desk.demo.place(
+        instrument_id=near, transaction_type="BUY", product="NRML", order_type="MARKET", quantity=lot
+    )
+    assert bought.status == 200, bought
+    until(lambda: net(desk, near) == held + lot, "the position in the near month", WAIT_SECONDS)
+    since = desk.demo.ledger()["next"]
+    said = desk.output_of(page.take("python"))
+    assert re.search(r"^completed \[\('SELL', (\d+), .*\('BUY', \1, ", said, re.MULTILINE), said
+    until(lambda: net(desk, near) == 0, "the near month to be closed", WAIT_SECONDS)
+    placed = desk.demo.placed(since)
+    assert len(placed) == 2 * said.count("completed")
+
+
+def play_hedge(page: Page, desk: Desk) -> None:
+    near, lot = near_month(desk)
+    held, since = net(desk, near), desk.demo.ledger()["next"]
+    said = desk.output_of(page.take("python"))
+    assert re.search(rf"^completed \[\('BUY', {lot}, .*\('BUY', {lot}, ", said, re.MULTILINE), said
+    assert len(desk.demo.placed(since)) == 2
+    until(lambda: net(desk, near) == held + lot, "the position in the future", WAIT_SECONDS)
+
+
+def near_month(desk: Desk) -> tuple[str, int]:
+    """The future of the next expiry, and its lot."""
+    (future,) = desk.demo.read("/api/instruments/find", q="desh fut", limit=1)["instruments"]
+    return future["instrument_id"], future["lot_size"]
+
+
+def net(desk: Desk, instrument_id: str) -> int:
+    rows = desk.demo.read("/api/portfolio/positions")["net"]
+    return sum(row["quantity"] for row in rows if row["instrument_id"] == instrument_id)
+
+
 def play_many_readers(page: Page, desk: Desk) -> None:
     command = ["bash", "-c", f"exec {desk.here(page.take('sh')).strip()}"]
     with desk.running(command):
