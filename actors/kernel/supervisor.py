@@ -15,6 +15,7 @@ import attrs
 import trio
 
 from onebroker.actors.kernel.mailbox import Mailbox
+from onebroker.actors.kernel.panics import as_fault, is_fault
 from onebroker.config.clock import Clock
 
 _log = logging.getLogger("onebroker.supervisor")
@@ -198,11 +199,12 @@ class Supervisor:
         except Exception as error:  # noqa: BLE001  # the supervisor is one of the two places (style 6)
             return error
         except BaseExceptionGroup as group:
-            crash, rest = group.split(Exception)
+            crash, rest = group.split(is_fault)
+            if rest is None:
+                return as_fault(group)
             if crash is not None:
-                self._crashes.note(running.child, crash)
-            if rest is not None:
-                raise rest from None
+                self._crashes.note(running.child, as_fault(crash))
+            raise rest from None
         finally:
             running.up = False
             if mailbox is not None:

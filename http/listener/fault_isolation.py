@@ -4,17 +4,20 @@ listener nor other connections."""
 import logging
 from collections.abc import Awaitable, Callable
 
+from onebroker.actors.kernel.panics import is_fault, panics_as_faults
+
 _log = logging.getLogger(__name__)
 
 
 async def contained(run: Callable[[], Awaitable[None]], what: str) -> None:
     """Run it; on a failure log that `what` failed, with the traceback, and return."""
     try:
-        await run()
+        with panics_as_faults():
+            await run()
     except Exception:  # noqa: BLE001  # what it is for
         _log.exception("%s failed", what)
     except BaseExceptionGroup as group:
-        crash, rest = group.split(Exception)
+        crash, rest = group.split(is_fault)
         if crash is not None:
             _log.error("%s failed", what, exc_info=crash)
         if rest is not None:

@@ -11,6 +11,7 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.exceptions import PanicException
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Mailbox, Reply, open_mailbox
@@ -460,6 +461,35 @@ async def test_a_group_of_a_crash_and_a_cancellation_records_the_crash_and_passe
                 outside.cancel()
         assert outside.cancel_called
     assert [(record.count, record.error) for record in crashes.records()] == [(1, "Boom: while stopping")]
+
+
+@pytest.mark.parametrize("below", [False, True])
+async def test_a_panic_of_a_library_is_a_crash_of_its_actor_and_of_nothing_else(
+    autojump_clock: MockClock, below: bool
+) -> None:
+    """A library in Rust raises it as a BaseException."""
+
+    def panic() -> None:
+        raise PanicException("a mistake of the library")
+
+    async def panic_once(task_status: trio.TaskStatus[None]) -> None:
+        task_status.started()
+        if crashes.records():
+            await trio.sleep_forever()
+        if not below:
+            panic()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep_forever)
+            await trio.lowlevel.checkpoint()
+            panic()
+
+    crashes = CrashLog(clock())
+    with trio.move_on_after(10) as over:
+        await run_for_ever(crashes, child("panics", panic_once))
+    assert over.cancelled_caught
+    assert [(record.count, record.error) for record in crashes.records()] == [
+        (1, "LibraryPanicked: a mistake of the library")
+    ]
 
 
 async def test_a_base_exception_is_not_a_crash_and_is_not_kept_from_anybody(autojump_clock: MockClock) -> None:
