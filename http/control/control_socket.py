@@ -50,6 +50,7 @@ from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.refusal import Refusal
 from onebroker.http import request_events
 from onebroker.http.control import backfill_commands, desk_commands, history_commands, reading_commands
+from onebroker.http.control.socket_path import open_socket, socket_address
 from onebroker.http.listener.fault_isolation import contained
 
 SOCKET_NAME = "control.sock"
@@ -112,7 +113,8 @@ async def serve_control(
     listener = trio.socket.socket(trio.socket.AF_UNIX, trio.socket.SOCK_STREAM)
     mask = os.umask(0o177)
     try:
-        await listener.bind(str(path))
+        with socket_address(path) as address:
+            await listener.bind(address)
     finally:
         os.umask(mask)
     listener.listen()
@@ -302,7 +304,7 @@ async def ask_service(
     Raises NoService, ControlFailed.
     """
     try:
-        stream = await trio.open_unix_socket(str(path))
+        stream = await open_socket(path)
     except OSError as error:
         raise NoService(f"no service answers at {path}") from error
     async with stream:
@@ -323,7 +325,7 @@ async def history_held(path: Path, reason: str) -> AsyncIterator[None]:
     Raises NoService, ControlFailed; at the end of the block too, when the service has written meanwhile.
     """
     try:
-        stream = await trio.open_unix_socket(str(path))
+        stream = await open_socket(path)
     except OSError as error:
         raise NoService(f"no service answers at {path}") from error
     async with stream:

@@ -35,6 +35,7 @@ from onebroker.http.control.history_commands import (
     write_findings,
     write_rename,
 )
+from onebroker.http.control.socket_path import open_socket
 
 AGAIN = "run the same command again: it goes on where it stopped"
 
@@ -156,7 +157,7 @@ async def open_taker(places: Places, durable: Durable) -> AsyncIterator[Taker]:
 
 async def _answers(socket: Path) -> bool:
     try:
-        stream = await trio.open_unix_socket(str(socket))
+        stream = await open_socket(socket)
     except OSError:
         return False
     await stream.aclose()
