@@ -33,7 +33,7 @@ SOURCE = ROOT / "clients" / "python" / "src"
 BLOCK = re.compile(r"^( *)(<!-- not run: [^>]*-->\n *)?```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 SERVICE, REPLICA, RECEIVER = "http://127.0.0.1:8000", "8100", "9000"
 """What the pages write in the place of the ports of a test."""
-SYMBOL = "BHAPRAO"
+SYMBOL = "MANMAT"
 WAIT_SECONDS = 60.0
 HOLD_SECONDS = 120.0
 """A price stays where a test moved it: else the market's own walk decides what fills."""

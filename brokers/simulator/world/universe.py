@@ -118,6 +118,8 @@ class _Builder:
         self._issuer = count(1)
         self._tokens = {"nse": count(1001), "bse": count(500_001), "index": count(26_001)}
         self._shares: list[Convention] = []
+        self._with_futures = 0
+        """How many of the first shares have futures."""
 
     def build(self) -> Universe:
         number = self._number
@@ -125,13 +127,13 @@ class _Builder:
         futures = max(6, number * 3 // 40)
         goods = max(6, number // 50)
         pairs = max(3, number // 200)
-        self._add_cash(number - options - futures - goods - pairs)
         scale = max(1, number // _DEFAULT_NUMBER)
         few = max(3, min(_OPTION_UNDERLYINGS, options // 12)) * scale
-        listed = [*INDEX_UNDERLYINGS, *self._shares]
-        if few < len(INDEX_UNDERLYINGS) + 2:
-            listed = [*INDEX_UNDERLYINGS[: few - 1], *self._shares]
         many = max(few, min(_FUTURE_UNDERLYINGS * scale, -(-futures // 3)))
+        indices = INDEX_UNDERLYINGS if few >= len(INDEX_UNDERLYINGS) + 2 else INDEX_UNDERLYINGS[: few - 1]
+        self._with_futures = many - len(indices)
+        self._add_cash(number - options - futures - goods - pairs)
+        listed = [*indices, *self._shares]
         slots = {
             (convention.exchange, convention.symbol): n
             for n, convention in enumerate((*listed[:many], *COMMODITIES, *CURRENCIES))
@@ -180,6 +182,11 @@ class _Builder:
                 band=Decimal(20),
             )  # fmt: skip
 
+    def _band(self, has_futures: bool) -> Decimal:
+        """Return how far from its last close a share may trade, in percent. The exchanges give a share with futures no narrow band."""
+        band = self._random.choice(_BANDS)
+        return _BANDS[0] if has_futures else band
+
     def _add_share(self) -> Contract:
         stem = self._symbol("")
         tick = Decimal("0.05")
@@ -187,11 +194,12 @@ class _Builder:
         key = f"nse|{stem}"
         volatility = self._random.uniform(0.18, 0.42)
         self._walks[key] = Walk(key=key, base_price=price, tick_size=tick, volatility=volatility)
+        has_futures = len(self._shares) < self._with_futures
         name = f"{stem.title()} {self._random.choice(_TRADES)} Limited"
         contract = self._add(
             security("nse", "equities", stem), key, name=name, isin=self._isin("INE", "01"),
             token=next(self._tokens["nse"]), lot=1, tick=tick, freeze=100_000 if price > 100 else 500_000, series="EQ",
-            price=price, band=self._random.choice(_BANDS),
+            price=price, band=self._band(has_futures),
         )  # fmt: skip
         lot = max(25, round(600_000 / float(price) / 25) * 25)
         step = Decimal(max(1, round(float(price) / 100)))

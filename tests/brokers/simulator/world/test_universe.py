@@ -98,6 +98,15 @@ def test_derivatives_follow_the_exchanges_conventions():
     assert (gold.identity.exchange, gold.lot_size) == ("mcx", 100)
 
 
+@pytest.mark.parametrize("number", [300, 2000])
+def test_only_shares_without_futures_have_a_narrow_price_band(number):
+    listed = build_universe(number, 1, TODAY).contracts
+    underlyings = {each.identity.underlying_symbol for each in listed if each.bare == "equity_futures"}
+    shares = {each.identity.symbol: each.band_percent for each in listed if each.bare == "equities"}
+    assert {shares[symbol] for symbol in underlyings} == {Decimal(20)}
+    assert {band for symbol, band in shares.items() if symbol not in underlyings} == {5, 10, 20}
+
+
 def test_a_later_start_keeps_what_lives_and_drops_what_expired():
     before = build_universe(2000, 1, TODAY).by_id
     after = build_universe(2000, 1, TODAY + timedelta(days=2)).by_id
