@@ -10,6 +10,7 @@ import attrs
 import polars as pl
 from polars.exceptions import PolarsError
 
+from onebroker.actors.history.interface import TICK_SCHEMA
 from onebroker.actors.history.row_checks import REASON, ROW
 from onebroker.config.messages import history as sentences
 from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed
@@ -114,7 +115,7 @@ def _rows(reader: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
 
 
 class ParquetTable:
-    """A Parquet file; numbers and times become the texts that a CSV file would have."""
+    """A Parquet file; numbers and times become the texts that a CSV file would have. Files of archived ticks are known by their columns."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -123,10 +124,11 @@ class ParquetTable:
             self._height: int = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
         except (OSError, PolarsError) as error:
             raise CommandFailed(f"{path} is no Parquet file: {_first_line(error)}", WRONG_USE) from None
-        self.columns = _unique(path, list(self._schema))
+        self._texts = _archived_texts() if self._schema == dict(TICK_SCHEMA) else _texts(self._schema)
+        self.columns = _unique(path, list(self._texts))
 
     def chunks(self) -> Iterator[Chunk]:
-        texts = [_as_text(name, kind) for name, kind in self._schema.items()]
+        texts = [text.alias(name) for name, text in self._texts.items()]
         for start in range(0, self._height, CHUNK_ROWS):
             try:
                 part = pl.scan_parquet(self._path, glob=False).slice(start, CHUNK_ROWS).select(texts).collect()
@@ -137,21 +139,29 @@ class ParquetTable:
             yield Chunk(rows=part.insert_column(0, places), refused=refusals([]), share=end / self._height)
 
 
-def _as_text(name: str, kind: pl.DataType) -> pl.Expr:
-    column = pl.col(name)
+def _texts(schema: Mapping[str, pl.DataType]) -> dict[str, pl.Expr]:
+    return {name: _as_text(pl.col(name), kind) for name, kind in schema.items()}
+
+
+def _archived_texts() -> dict[str, pl.Expr]:
+    """Return the columns of a file of archived ticks, as a file of ticks has them: `time` is microseconds since 1970, the levels are lists. `sequence`
+    is told by the order of the rows."""
+    levels = pl.struct("buy", "sell")
+    other = {"time": pl.from_epoch("time", time_unit="us").dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ"),
+             "depth": pl.when(pl.col("buy").is_not_null()).then(levels.struct.json_encode())}  # fmt: skip
+    return {name: text for name, text in _texts(TICK_SCHEMA).items() if name not in ("buy", "sell", "sequence")} | other
+
+
+def _as_text(column: pl.Expr, kind: pl.DataType) -> pl.Expr:
     if isinstance(kind, pl.Datetime):
         zone = "Z" if kind.time_zone is not None else ""  # without a zone it is India time, as in a CSV file
         utc = column.dt.convert_time_zone("UTC") if kind.time_zone is not None else column
         return utc.dt.strftime(f"%Y-%m-%dT%H:%M:%S%.6f{zone}")
     if isinstance(kind, pl.Struct):
-        return pl.when(column.is_not_null()).then(column.struct.json_encode()).alias(name)
+        return pl.when(column.is_not_null()).then(column.struct.json_encode())
     if isinstance(kind, pl.Binary):
         return column.cast(pl.String, strict=False)
-    return (
-        column.cast(pl.String, strict=False)
-        if not isinstance(kind, pl.List | pl.Array)
-        else pl.lit(None, pl.String).alias(name)
-    )
+    return column.cast(pl.String, strict=False) if not isinstance(kind, pl.List | pl.Array) else pl.lit(None, pl.String)
 
 
 def _unique(path: Path, names: Sequence[str]) -> tuple[str, ...]:

@@ -162,6 +162,33 @@ def test_an_unknown_instrument_is_refused_unless_it_is_to_be_created(data_dir, c
     assert (said["added"], said["replaced"]) == (0, 1), "now it is known"
 
 
+def test_a_file_of_archived_ticks_is_taken_back_with_all_that_it_has(data_dir, csv, tmp_path):
+    levels = '"{""buy"": [{""price"": 99.95, ""quantity"": 10, ""orders"": 2}], ""sell"": [{""price"": 100.1, ""quantity"": 5, ""orders"": 1}]}"'
+    ticks = csv(
+        f"nse,equities,OLDCO,2024-01-01T10:00:00.123456,dhan,100.05,99.3333333,1000,{levels}",
+        'nse,equities,OLDCO,2024-01-01T10:00:00.123456,dhan,100.1,,1001,"{""buy"": [], ""sell"": []}"',
+        "nse,equities,OLDCO,2024-01-01T10:00:00.123456,zerodha,100.1,,,",
+        "nse,equities,OLDCO,2024-01-01T15:29:59,dhan,0.05,,,",
+        name="ticks.csv",
+        header="exchange,segment,symbol,time,broker,last_price,average_price,volume,depth",
+    )
+    assert load(data_dir, ticks, "--create")[0] == 0
+
+    async def archive():
+        store = DuckHistory(data_dir / "history" / "history.duckdb", memory_limit="256MB")
+        try:
+            await store.copy_ticks(*ALL, tmp_path / "ticks.parquet")
+            assert await store.drop_ticks(ALL[1]) == 4
+        finally:
+            await store.close()
+
+    before = stored_ticks(data_dir)
+    trio.run(archive)
+    code, (said,) = load(data_dir, tmp_path / "ticks.parquet")
+    assert (code, said["added"]) == (0, 4)
+    assert stored_ticks(data_dir).equals(before)
+
+
 def test_parquet_files_may_have_real_times_and_figures(data_dir, tmp_path):
     path = tmp_path / "candles.parquet"
     pl.DataFrame({
