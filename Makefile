@@ -39,7 +39,7 @@ docs:
 	PYTHONPATH=. $(BIN)/python tests/support/concept_pictures.py
 
 lock: $(BIN)/uv
-	$(BIN)/uv pip compile pyproject.toml -c constraints.txt --extra alerts --extra completion --extra postgres --generate-hashes --universal --no-header --no-annotate --python-version 3.11 -o requirements.lock -q
+	$(BIN)/uv pip compile pyproject.toml -c constraints.txt --extra alerts --extra completion --extra postgres --extra s3 --generate-hashes --universal --no-header --no-annotate --python-version 3.11 -o requirements.lock -q
 
 licences:
 	PYTHONPATH=. $(BIN)/python tests/support/licences.py

@@ -50,6 +50,7 @@ from onebroker.actors.health.service_problems import alerts_not_taken, values_lo
 from onebroker.actors.health.sources import Watched, problem_sources
 from onebroker.actors.health.watch import HealthWatch
 from onebroker.actors.history.actor import HistoryActor
+from onebroker.actors.history.archive_place import ArchivePlace
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.backfill_runner import Backfiller
 from onebroker.actors.history.candle_collector import CandleCollector
@@ -61,7 +62,7 @@ from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.history.messages import CollectorMessage, HistoryMessage, LastLoad
 from onebroker.actors.history.selection import Choosing
-from onebroker.actors.history.tick_archive import TickKeeping
+from onebroker.actors.history.tick_archive import ArchiveState, TickKeeping
 from onebroker.actors.history.tick_buffer import TickBuffer
 from onebroker.actors.kernel.conflation import Changes
 from onebroker.actors.kernel.events import Events
@@ -146,6 +147,8 @@ class TreeInputs:
     """The charges of orders."""
     history: HistoryStore = attrs.field(factory=MemoryHistory)
     """Store of candles and ticks; in memory when no store is given (tests)."""
+    tick_place: ArchivePlace | None = None
+    """Where ticks of days that are over are archived; None = nowhere."""
     record_ticks: bool = False
     """Whether the ticks that the settings choose are recorded in `history`; recording uses threads."""
     document_calendar: DocumentCalendar | None = None
@@ -188,6 +191,8 @@ class Tree:
     last_load: Published[LastLoad | None]
     room: Published[Room]
     """Whether the disk has room for candles and ticks."""
+    archive: Published[ArchiveState]
+    """The archive of ticks; without one it stays as it is at first."""
     dropped_ticks: Callable[[], int]
     """Returns the number of ticks that should have been recorded and were not."""
     collector: Address[CollectorMessage]
@@ -251,6 +256,9 @@ class _Planting:
         }
         self._last_load: Published[LastLoad | None] = Published(None)
         self._room = Published(Room(reserve=inputs.settings.history.disk_reserve_mb * MEGABYTE))
+        self._archive = Published(
+            ArchiveState(place=None if (place := inputs.settings.history.tick_archive) is None else str(place))
+        )
         self._collected = Published(CollectorView())
         self._backfill: Published[BackfillProgress | None] = Published(None)
         self._recorded = TickBuffer() if inputs.record_ticks else None
@@ -349,6 +357,7 @@ class _Planting:
             history_actor=self._history_box.address,
             last_load=self._last_load,
             room=self._room,
+            archive=self._archive,
             dropped_ticks=self._dropped_ticks,
             collector=self._collector_box.address,
             collected=self._collected,
@@ -392,6 +401,7 @@ class _Planting:
             catalogue=self._catalogue,
             collected=self._collected,
             room=self._room,
+            archive=self._archive,
             dropped_ticks=self._dropped_ticks,
             charges=inputs.charges,
         )
@@ -511,8 +521,11 @@ class _Planting:
             last_load=self._last_load,
             room=DiskRoom(folder=inputs.data_dir, published=self._room),
             keeping=TickKeeping(
-                archive=inputs.settings.history.tick_archive, days=inputs.settings.history.keep_ticks_days
+                place=inputs.tick_place,
+                days=inputs.settings.history.keep_ticks_days,
+                reserve=inputs.settings.history.disk_reserve_mb * MEGABYTE,
             ),
+            archive=self._archive,
         )
 
     def _session(self, code: str) -> Child:

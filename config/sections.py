@@ -188,6 +188,36 @@ def _recorded(value: object, _: type) -> RecordedInstruments:
 CONVERTER.register_structure_hook(RecordedInstruments, _recorded)
 
 
+_BUCKET = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<folder>[^/?#\s]+(?:/[^/?#\s]+)*)/?)?/?")
+
+
+@attrs.frozen(kw_only=True)
+class TickPlace:
+    """Where archived ticks are: in a folder of this machine, or in a bucket of an object store, in `folder` of it ("" = at its top)."""
+
+    folder: str
+    bucket: str | None = None
+
+    def __str__(self) -> str:
+        return self.folder if self.bucket is None else f"s3://{self.bucket}/{self.folder}".removesuffix("/")
+
+
+def _tick_place(value: object, _: type) -> TickPlace:
+    if not isinstance(value, str) or not value:
+        raise WrongValueError("must be a folder, or s3://bucket/folder")
+    if "://" not in value:
+        return TickPlace(folder=str(Path(value).expanduser()))
+    found = _BUCKET.fullmatch(value)
+    if found is None:
+        raise WrongValueError(
+            "must be a folder, or s3://bucket/folder with the name of a bucket of 3 to 63 letters a-z, digits, . and -"
+        )
+    return TickPlace(bucket=found["bucket"], folder=found["folder"] or "")
+
+
+CONVERTER.register_structure_hook(TickPlace, _tick_place)
+
+
 @attrs.frozen(kw_only=True)
 class HistorySettings:
     memory_limit: str = attrs.field(default="1GB", validator=_memory)
@@ -196,10 +226,41 @@ class HistorySettings:
     """Whose ticks are recorded: held (held instruments), all, or a list of instrument ids."""
     keep_ticks_days: int | None = attrs.field(default=None, validator=attrs.validators.optional(_positive))
     """Days for which ticks are kept, the present day not counted; None = they are never removed."""
-    tick_archive: Path | None = None
-    """Folder into which the ticks of each day that is over are written as Parquet, a file a day; None = none are written."""
+    tick_archive: TickPlace | None = None
+    """Folder into which the ticks of each day that is over are written as Parquet, a file a day, or s3://bucket/folder in the object store of
+    [object_store]; None = none are written."""
     disk_reserve_mb: int = attrs.field(default=1000, validator=_positive)
     """Megabytes that candles and ticks leave free on the disk of the data directory. With less free space none are written."""
+
+
+def _endpoint(_: object, field: "attrs.Attribute[Any]", value: str | None) -> None:
+    if value is None:
+        return
+    found = _ENDPOINT.fullmatch(value)
+    if found is None or int(found["port"] or 0) > 65_535:
+        raise WrongFieldError(field.name, "must be https://host or https://host:port (http:// sends ticks unencrypted)")
+
+
+_ENDPOINT = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?/?")
+
+
+@attrs.frozen(kw_only=True)
+class ObjectStoreSettings:
+    """The object store of `history.tick_archive`: Amazon S3, or another one that speaks its protocol (docs/history.md)."""
+
+    endpoint: str | None = attrs.field(default=None, validator=_endpoint)
+    """Address of an object store that is not Amazon's, such as https://minio.example:9000; None = Amazon S3."""
+    region: str | None = None
+    """Region of the bucket, such as ap-south-1; None = that of the environment (AWS_REGION), else us-east-1."""
+    access_key_id: str | None = None
+    """Id of the access key; None = the key of the environment (AWS_ACCESS_KEY_ID), or of the machine's role at Amazon."""
+    secret_access_key: Secret | None = None
+    """The secret of the access key; given together with `access_key_id`."""
+
+    def __attrs_post_init__(self) -> None:
+        if (self.access_key_id is None) != (self.secret_access_key is None):
+            missing = "access_key_id" if self.access_key_id is None else "secret_access_key"
+            raise WrongFieldError(missing, "is required: access_key_id and secret_access_key are given together")
 
 
 @attrs.frozen(kw_only=True)
@@ -516,6 +577,7 @@ class Settings:
     redis: RedisSettings = RedisSettings()
     store: StoreSettings = StoreSettings()
     history: HistorySettings = HistorySettings()
+    object_store: ObjectStoreSettings = ObjectStoreSettings()
     engine: EngineSettings = EngineSettings()
     brokers: Mapping[str, BrokerSettings] = attrs.field(factory=dict)
     """By broker code, in the given order; only brokers that the settings name."""
@@ -533,6 +595,7 @@ SECTIONS: dict[str, type] = {
     "redis": RedisSettings,
     "store": StoreSettings,
     "history": HistorySettings,
+    "object_store": ObjectStoreSettings,
     "engine": EngineSettings,
     "charges": ChargesSettings,
     "audit": AuditSettings,

@@ -43,6 +43,7 @@ from onebroker.config.sections import (
     ServiceSettings,
     Settings,
     StoreSettings,
+    TickPlace,
 )
 from onebroker.config.settings_sources import ENVIRONMENT_PREFIX, KnownBrokers, SettingsError, Tree, read_sources
 
@@ -61,6 +62,7 @@ __all__ = [
     "RateOverrides",
     "RateRow",
     "RecordedInstruments",
+    "TickPlace",
     "RedisSettings",
     "SECTIONS",
     "SecretsSettings",

@@ -19,7 +19,7 @@ import msgspec
 
 from onebroker.config import sections
 from onebroker.config.secret_files import SUFFIX, is_secret
-from onebroker.config.sections import BrokerSettings, RecordedInstruments, Settings
+from onebroker.config.sections import BrokerSettings, RecordedInstruments, Settings, TickPlace
 from onebroker.config.settings import BROKER_SECTION_FIELDS, SECTIONS, KnownBrokers
 
 WIDTH = 120
@@ -91,6 +91,8 @@ def _toml(value: object) -> str:
     """Return a setting's value as TOML."""
     if isinstance(value, RecordedInstruments):
         value = list(value.instrument_ids) if value.scope == "listed" else value.scope
+    elif isinstance(value, TickPlace):
+        value = str(value)
     kind: Any = type(value)
     if attrs.has(kind):
         given = {field.name: getattr(value, field.name) for field in attrs.fields(kind)}
@@ -117,6 +119,7 @@ _KINDS: Mapping[type, str] = {
     Decimal: "number",
     time: "time of day HH:MM",
     Path: "path",
+    TickPlace: "path or s3://bucket/folder",
 }
 
 

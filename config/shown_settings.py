@@ -9,7 +9,7 @@ import attrs
 
 from onebroker.config.converters import Secret, SecretUrl
 from onebroker.config.secret_files import SUFFIX
-from onebroker.config.sections import Credentials, RecordedInstruments, Settings
+from onebroker.config.sections import Credentials, RecordedInstruments, Settings, TickPlace
 
 HIDDEN = "***"
 
@@ -76,7 +76,7 @@ def _value(path: str, value: object) -> Iterator[tuple[str, str]]:
     elif isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _value(f"{path}.{name}", inner)
-    elif attrs.has(type(value)) and not isinstance(value, RecordedInstruments):
+    elif attrs.has(type(value)) and not isinstance(value, RecordedInstruments | TickPlace):
         yield from _section(path, value)  # type: ignore[arg-type]
     else:
         yield path, _text(value)

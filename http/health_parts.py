@@ -19,6 +19,7 @@ from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.disk_room import MEGABYTE, Room
 from onebroker.actors.history.messages import LastLoad
+from onebroker.actors.history.tick_archive import ArchiveState
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembler import DocumentState
 from onebroker.actors.sessions.session_view import FeedView
@@ -58,7 +59,9 @@ def health_sources(
         "catalogue": lambda: _catalogue_health(tree),
         "documents": lambda: _document_health(tree),
         "reference": lambda: _reference_health(tree),
-        "history": lambda: history_health(tree.last_load.value, tree.collected.value, tree.backfill.value),
+        "history": lambda: history_health(
+            tree.last_load.value, tree.collected.value, tree.backfill.value, tree.archive.value
+        ),
         "alerts": lambda: alerts_health(tree.alerts.value),
         "disk": lambda: disk_health(tree.room.value),
         "audit": lambda: audit_health(audit.figures()),
@@ -219,10 +222,10 @@ def _reference_health(tree: Tree) -> dict[str, object]:
 
 
 def history_health(
-    last_load: LastLoad | None, collected: CollectorView, backfill: BackfillProgress | None
+    last_load: LastLoad | None, collected: CollectorView, backfill: BackfillProgress | None, archive: ArchiveState
 ) -> dict[str, object]:
     """Return what `/api/health` shows of candles: the last load since the start, the daily loads of each market, a
-    running backfill.
+    running backfill, the archive of ticks.
 
     If a day is overdue, its `next_due` lies in the past.
     """
@@ -243,6 +246,13 @@ def history_health(
             for name, market in collected.markets.items()
         },
         "backfill": None if backfill is None else attrs.asdict(backfill),
+        "tick_archive": {
+            "place": archive.place,
+            "waiting_days": archive.waiting,
+            "last_day": None if archive.last_day is None else archive.last_day.isoformat(),
+            "written_at": _moment(archive.written_at),
+            "trouble": archive.trouble,
+        },
     }
 
 

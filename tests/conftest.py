@@ -30,6 +30,7 @@ from tests.support.kinds import LONG, MARKS, SEARCHED, mark_of
 from tests.support.steady_clock import steady_run
 
 if TYPE_CHECKING:
+    from tests.support.object_server import ObjectServer
     from tests.support.postgres_server import PostgresTestServer
 
 DICE = os.environ.get("TEST_DICE", "")
@@ -56,6 +57,18 @@ def postgres_server() -> Iterator["PostgresTestServer"]:
     if programs is None:
         pytest.skip(ABSENT)
     with running_postgres(programs) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def object_server() -> Iterator["ObjectServer"]:
+    """An object store of this worker, with one bucket. Each test uses a folder of its own in it."""
+    from tests.support.object_server import ABSENT, find_program, running_object_server
+
+    program = find_program()
+    if program is None:
+        pytest.skip(ABSENT)
+    with running_object_server(program) as server:
         yield server
 
 

@@ -36,6 +36,11 @@ class ProblemKind(StrEnum):
     """The disk of the data directory has less free than `history.disk_reserve_mb`, or ticks were not recorded in the last minute.
 
     Subject: empty or `ticks`. Do: free some space."""
+    ARCHIVE = "archive"
+    """Ticks of days that are over could not be archived, or not be removed after their time. They stay in the history store, and the service
+    tries again every quarter of an hour.
+
+    Do: look at the place of `history.tick_archive`; `onebroker history archive` tries it."""
     FILES = "files"
     """The process can open few more files.
 

@@ -8,6 +8,7 @@ import attrs
 from onebroker.actors.clock_doubt import clock_doubt
 from onebroker.actors.health.problem import Problem, ProblemKind
 from onebroker.actors.history.disk_room import Room
+from onebroker.actors.history.tick_archive import ArchiveState
 from onebroker.actors.kernel.supervisor import CrashRecord
 from onebroker.actors.store.sealing import ADVICE
 from onebroker.config.charges.load import age_warning
@@ -90,6 +91,16 @@ def disk_short(room: Room) -> Iterator[Problem]:
             kind=ProblemKind.DISK,
             what=f"no candles and ticks are written: {room.refusal}",
             do="free some space on the disk of the data directory, before the store finds it full",
+        )
+
+
+def ticks_not_archived(archive: ArchiveState) -> Iterator[Problem]:
+    """Yield the problem that ticks of days that are over are not archived, or not removed after their time."""
+    if archive.trouble is not None:
+        yield Problem(
+            kind=ProblemKind.ARCHIVE,
+            what=f"ticks of days that are over stay in the history store: {archive.trouble}",
+            do="look at the place that history.tick_archive names, and at its rights: `onebroker history archive` tries it",
         )
 
 

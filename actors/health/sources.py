@@ -33,9 +33,11 @@ from onebroker.actors.health.service_problems import (
     crashes_lately,
     disk_short,
     store_away,
+    ticks_not_archived,
 )
 from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.disk_room import Room
+from onebroker.actors.history.tick_archive import ArchiveState
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import CrashLog
 from onebroker.actors.portfolio.assembler import DocumentState
@@ -68,6 +70,7 @@ class Watched:
     catalogue: Published[CatalogueState]
     collected: Published[CollectorView]
     room: Published[Room]
+    archive: Published[ArchiveState]
     dropped_ticks: Callable[[], int]
     """Returns the number of ticks that should have been recorded and were not."""
     charges: Charges
@@ -87,6 +90,7 @@ def problem_sources(watched: Watched) -> Iterator[ProblemSource]:
     yield lambda: actors_down(watched.states, watched.crashes.records())
     yield lambda: crashes_lately(watched.crashes.records(), clock.epoch())
     yield lambda: disk_short(watched.room.value)
+    yield lambda: ticks_not_archived(watched.archive.value)
     yield DroppedTicks(watched.dropped_ticks, clock)
     yield lambda: clock_doubted({code: handle.view.value.clock_ahead for code, handle in sessions.items()})
     yield lambda: charges_old(watched.charges, clock.today())

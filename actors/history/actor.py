@@ -45,7 +45,7 @@ from onebroker.actors.history.messages import (
 )
 from onebroker.actors.history.resampling import with_made
 from onebroker.actors.history.store_check import check_store
-from onebroker.actors.history.tick_archive import TickArchive, TickKeeping, days_of
+from onebroker.actors.history.tick_archive import ArchiveState, TickArchive, TickKeeping, days_of
 from onebroker.actors.history.tick_buffer import PUT_SECONDS, TickBuffer, write_ticks
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
@@ -96,11 +96,12 @@ class HistoryActor:
         last_load: Published[LastLoad | None] | None = None,
         room: DiskRoom | None = None,
         keeping: TickKeeping | None = None,
+        archive: Published[ArchiveState] | None = None,
     ) -> None:
         """`recorded` ticks are staged in the folder `staging` and put into the store every few seconds; recording needs both arguments.
 
         Nothing is written while `room` reports too little free space; None = no check, write until the disk refuses. `keeping`: what becomes of the
-        ticks of days that are over; None = they are kept.
+        ticks of days that are over; None = they are kept. `archive`: where its state is published.
         """
         self._mailbox = mailbox
         self._store = store
@@ -112,7 +113,9 @@ class HistoryActor:
         self._staging = staging
         self._last_load = last_load
         self._room = room
-        self._archive = TickArchive(store, keeping, clock) if keeping is not None and keeping.is_wanted else None
+        self._archive = (
+            TickArchive(store, keeping, clock, archive) if keeping is not None and keeping.is_wanted else None
+        )
         self._cache = CandleCache()
         self._loads = 0
         self._holds: dict[str, _Hold] = {}

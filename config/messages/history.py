@@ -34,6 +34,18 @@ def disk_low(free: int | None, reserve: int) -> str:
     return f"{left}, and history leaves {reserve} MB (history.disk_reserve_mb)"
 
 
+def archive_without_room(day: date, free: int, needed: int, reserve: int) -> str:
+    """Megabytes."""
+    return (
+        f"the archive of {day}: {free} MB are free on the disk of its draft, the ticks need about {needed} MB, "
+        f"and history leaves {reserve} MB (history.disk_reserve_mb)"
+    )
+
+
+def archived_less(day: date, written: int | None, rows: int) -> str:
+    return f"the archive of {day}: its file has {written or 0} ticks after it was written, and should have {rows}"
+
+
 def instruments_unreadable(error: str) -> str:
     """For the instruments that were entered together with their history."""
     return f"the instrument history could not be read: {error}"

@@ -174,6 +174,19 @@ class MarketLoads(msgspec.Struct, kw_only=True):
     trouble: str | None
 
 
+class TickArchiveHealth(msgspec.Struct, kw_only=True):
+    """The archive of ticks of days that are over."""
+
+    place: str | None
+    """As `history.tick_archive` names it; null: ticks are not archived."""
+    waiting_days: int | None
+    """Days that are over and have not all of their ticks in the archive; null: not looked yet, or no archive."""
+    last_day: DayText | None
+    """The day whose file was written last since the start."""
+    written_at: str | None
+    trouble: str | None
+
+
 class HistoryHealth(msgspec.Struct, kw_only=True):
     """Candles and their loads."""
 
@@ -182,6 +195,7 @@ class HistoryHealth(msgspec.Struct, kw_only=True):
     """The market that is being loaded now."""
     daily: dict[str, MarketLoads]
     backfill: BackfillProgress | None
+    tick_archive: TickArchiveHealth
 
 
 class ReferenceHealth(msgspec.Struct, kw_only=True):

@@ -19,7 +19,9 @@ from onebroker.actors.audit.writer import AuditPlace
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.builder import ProcessBuilder
 from onebroker.actors.health.service_problems import database_away
+from onebroker.actors.history.history_paths import incoming_folder
 from onebroker.actors.history.open_history import open_history
+from onebroker.actors.history.open_place import open_place
 from onebroker.actors.kernel.events import Events, write_to_log
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.sessions.brokers_in_service import brokers_in_service
@@ -270,6 +272,7 @@ async def _running_tree(options: ServiceOptions, seal: Seal, events: Events) -> 
     if settings.redis.url is not None:
         await _check_server(store)
     history = open_history(data_dir, settings.history, settings.store)
+    tick_place = open_place(incoming_folder(data_dir), settings)
     brokers = brokers_in_service(
         options.registry,
         settings.brokers,
@@ -298,6 +301,7 @@ async def _running_tree(options: ServiceOptions, seal: Seal, events: Events) -> 
             durable=held.durable,
             seal=seal,
             history=history,
+            tick_place=tick_place,
             record_ticks=True,
             data_dir=data_dir,
             owner=options.data_directory.engine_owner(),

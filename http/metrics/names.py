@@ -183,6 +183,10 @@ HISTORY_WRITTEN = _gauge(
     "history_written",
     "Whether candles and ticks are written; 0 while the disk has less than history.disk_reserve_mb left.",
 )
+TICK_ARCHIVE_WAITING = _gauge(
+    "tick_archive_waiting_days",
+    "Days that are over and have not all of their ticks in the archive. No sample without an archive, and before the first look.",
+)
 
 # --- clients ------------------------------------------------------------------------------------------------------------
 
@@ -256,7 +260,7 @@ SECTIONS: Mapping[str, tuple[Name, ...]] = {
     "Orders": (
         ORDERS, ORDER_TIME, TRIGGER, FILLS, REJECTIONS, UNKNOWN_ORDERS, PARENTS, PARENT_STATES, AT_RISK, UNPROTECTED, HALTED, LOSS, LOSS_LIMIT,
     ),
-    "Documents, market, history": (DOCUMENT, DOCUMENT_BUILD, MARKET_OPEN, CALENDAR_ENDS, TICKS_DROPPED, HISTORY_WRITTEN),
+    "Documents, market, history": (DOCUMENT, DOCUMENT_BUILD, MARKET_OPEN, CALENDAR_ENDS, TICKS_DROPPED, HISTORY_WRITTEN, TICK_ARCHIVE_WAITING),
     "Clients": (
         REQUESTS, REQUEST_TIME, STREAM_CLIENTS, STREAM_LAGGED, STREAMS, CONNECTIONS, CONNECTIONS_REFUSED, CONNECTIONS_GAVE_WAY,
         CONNECTS_REFUSED, METRICS_REFUSED, CLIENTS_REFUSED,

@@ -8,6 +8,7 @@ import attrs
 from prometheus_client.core import Metric
 
 from onebroker.actors.history.disk_room import Room
+from onebroker.actors.history.tick_archive import ArchiveState
 from onebroker.actors.kernel.durations import Durations
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import CrashRecord
@@ -71,6 +72,10 @@ def disk_figures(room: Room, dropped_ticks: int) -> Iterable[Metric]:
     yield names.DISK_RESERVE.one(room.reserve)
     yield names.HISTORY_WRITTEN.one(float(room.enough))
     yield names.TICKS_DROPPED.one(dropped_ticks)
+
+
+def archive_figures(archive: ArchiveState) -> Iterable[Metric]:
+    yield names.TICK_ARCHIVE_WAITING.one(archive.waiting)
 
 
 def stream_figures(streams: Streams) -> Iterable[Metric]:

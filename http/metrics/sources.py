@@ -21,6 +21,7 @@ from onebroker.http.metrics.order_figures import (
 from onebroker.http.metrics.registry import Metrics
 from onebroker.http.metrics.service_figures import (
     actor_figures,
+    archive_figures,
     calendar_figures,
     clock_figures,
     connection_figures,
@@ -58,6 +59,7 @@ def add_sources(
     metrics.add(lambda: calendar_figures(tree.calendar, clock))
     metrics.add(lambda: clock_figures(clock))
     metrics.add(lambda: disk_figures(tree.room.value, tree.dropped_ticks()))
+    metrics.add(lambda: archive_figures(tree.archive.value))
     metrics.add(lambda: stream_figures(streams))
     metrics.add(lambda: connection_figures(connections))
     metrics.add(lambda: problem_figures(tree.problems.seen()))

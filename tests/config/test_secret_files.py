@@ -26,11 +26,14 @@ SECRETS = {
     ("secrets", "key"): "s.secrets.key.reveal()",
     ("redis", "url"): "s.redis.url.reveal()",
     ("store", "database"): "s.store.database.reveal()",
+    ("object_store", "secret_access_key"): "s.object_store.secret_access_key.reveal()",
     ("brokers", "alpha", "api_secret"): "s.brokers['alpha'].credentials['api_secret']",
     ("brokers", "beta", "pin"): "s.brokers['beta'].credentials['pin']",
     ("brokers", "beta", "totp_secret"): "s.brokers['beta'].credentials['totp_secret']",
 }
 """Place of a secret -> how it is read from the settings `s`."""
+TOGETHER = {("object_store", "secret_access_key"): {"ONEBROKER_OBJECT_STORE_ACCESS_KEY_ID": "id"}}
+"""Place of a secret -> variables of the settings that must be given together with it."""
 
 
 def secret(folder: Path, text: str = HIDDEN, name: str = "secret", mode: int = 0o600) -> Path:
@@ -86,12 +89,13 @@ def test_a_secret_is_read_from_its_file_by_setting_by_variable_and_by_credential
 ) -> None:
     text = {("secrets", "key"): FERNET_KEY, ("store", "database"): DATABASE}.get(place, HIDDEN)
     file = secret(tmp_path, f"{text}\n")
-    by_setting = load(toml(tmp_path, line((*place[:-1], place[-1] + "_file"), file)))
-    by_variable = load(None, {variable(place) + "_FILE": str(file)})
+    environ = TOGETHER.get(place, {})
+    by_setting = load(toml(tmp_path, line((*place[:-1], place[-1] + "_file"), file)), environ)
+    by_variable = load(None, {variable(place) + "_FILE": str(file), **environ})
     folder = tmp_path / ".".join(place)
     folder.mkdir()
     credential = secret(folder, text, ".".join(place))
-    by_credential = load(None, {"CREDENTIALS_DIRECTORY": str(folder)})
+    by_credential = load(None, {"CREDENTIALS_DIRECTORY": str(folder), **environ})
     assert [value_of(found, place) for found in (by_setting, by_variable, by_credential)] == [text] * 3
     name = ".".join(place)
     assert dict(by_setting.secret_files) == dict(by_variable.secret_files) == {name: file}

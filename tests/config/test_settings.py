@@ -14,6 +14,7 @@ from onebroker.config.settings import (
     RecordedInstruments,
     Settings,
     SettingsError,
+    TickPlace,
     build_settings,
     load_settings,
 )
@@ -155,6 +156,29 @@ def test_a_broker_without_addresses_uses_its_own() -> None:
         ({"history": {"memory_limit": "lots"}}, "history.memory_limit must be a size such as 1GB or 512MB"),
         ({"history": {"disk_reserve_mb": 0}}, "history.disk_reserve_mb must be above zero"),
         ({"history": {"record": "some"}}, "history.record must be held, all, or a list of instrument ids"),
+        ({"history": {"tick_archive": 5}}, "history.tick_archive must be a folder, or s3://bucket/folder"),
+        *(
+            (
+                {"history": {"tick_archive": place}},
+                "history.tick_archive must be a folder, or s3://bucket/folder with the name of a bucket of 3 to 63 letters a-z, digits, . and -",
+            )
+            for place in ("s3://", "s3://b", "s3://Bucket", "s3://bucket//twice", "s3://bucket/a?b", "s3://bucket/a b", "gs://bucket/folder")
+        ),
+        *(
+            (
+                {"object_store": {"endpoint": address}},
+                "object_store.endpoint must be https://host or https://host:port (http:// sends ticks unencrypted)",
+            )
+            for address in ("minio.example", "s3://bucket", "https://", "https://user:word@minio.example", "https://minio.example/bucket", "http://minio:70000")
+        ),
+        (
+            {"object_store": {"access_key_id": "k"}},
+            "object_store.secret_access_key is required: access_key_id and secret_access_key are given together",
+        ),
+        (
+            {"object_store": {"secret_access_key": "k"}},
+            "object_store.access_key_id is required: access_key_id and secret_access_key are given together",
+        ),
         ({"engine": {"exit_share": 1.0}}, "engine.exit_share must be a share from 0 to below 1"),
         ({"engine": {"hold_limit": True}}, "engine.hold_limit is not known; did you mean hold_limits?"),
         ({"engine": {"pre_open_send_window": ["09:07", "09:00"]}}, "engine.pre_open_send_window must begin before it ends"),
@@ -242,6 +266,23 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     assert refusal({"brokers": {"alpha": {**LOOPBACK, "rest_url": address}}}) == (
         "brokers.alpha.rest_url must be an address that begins with http://, https://, ws:// or wss://",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "shown"),
+    [
+        ("/srv/ticks", TickPlace(folder="/srv/ticks"), "/srv/ticks"),
+        ("ticks", TickPlace(folder="ticks"), "ticks"),
+        ("~/ticks", TickPlace(folder=str(Path("~/ticks").expanduser())), str(Path("~/ticks").expanduser())),
+        ("s3://a-bucket", TickPlace(bucket="a-bucket", folder=""), "s3://a-bucket"),
+        ("s3://a-bucket/", TickPlace(bucket="a-bucket", folder=""), "s3://a-bucket"),
+        ("s3://a.b/firm/ticks/", TickPlace(bucket="a.b", folder="firm/ticks"), "s3://a.b/firm/ticks"),
+    ],
+)
+def test_the_place_of_ticks_is_a_folder_or_one_in_a_bucket(text: str, place: TickPlace, shown: str) -> None:
+    found = build({"history": {"tick_archive": text}}).history.tick_archive
+    assert found == place
+    assert str(found) == shown
 
 
 def test_a_file_is_read_with_its_types(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ def test_only_what_has_no_default_is_shown_of_settings_that_are_not_set():
 def test_what_differs_is_shown_by_its_name_in_the_file():
     rows = shown(
         service={"data_dir": "/data", "port": 9000, "host_names": ["a.example", "b.example"], "plain_text": True},
-        history={"record": "all"},
+        history={"record": "all", "tick_archive": "s3://bucket/ticks"},
+        object_store={"endpoint": "https://minio.example", "access_key_id": "id", "secret_access_key": "word"},
         engine={
             "daily_loss_limit": 5000,
             "freeze_quantities": {"NIFTY": 1800},
@@ -38,6 +39,10 @@ def test_what_differs_is_shown_by_its_name_in_the_file():
         "service.host_names": "a.example, b.example",
         "service.plain_text": "true",
         "history.record": "all",
+        "history.tick_archive": "s3://bucket/ticks",
+        "object_store.endpoint": "https://minio.example",
+        "object_store.access_key_id": "id",
+        "object_store.secret_access_key": "***",
         "engine.daily_loss_limit": "5000",
         "engine.freeze_quantities.NIFTY": "1800",
         "engine.square_off.equity": "15:00",

@@ -49,14 +49,16 @@ class ServiceByUrl(Demo):
 
     codes = frozenset(CODES)
 
-    def __init__(self, data_dir: Path, simulator: Simulator, url: str, more: str = "") -> None:
-        """`more`: further lines of the settings file."""
+    def __init__(self, data_dir: Path, simulator: Simulator, url: str | None, more: str = "") -> None:
+        """`url`: None = the embedded server. `more`: further lines of the settings file."""
         super().__init__(data_dir)
         self._simulator = simulator
         self.config = data_dir.with_name(f"{data_dir.name}.toml")
         self.config.touch(0o600)
         lines = ["[service]", f"port = {self.port}", f'data_dir = "{data_dir}"', f'api_key = "{KEY}"',
-                 f'api_secret = "{SECRET}"', 'calendar = "always_open"', "[redis]", f'url = "{url}"']  # fmt: skip
+                 f'api_secret = "{SECRET}"', 'calendar = "always_open"']  # fmt: skip
+        if url is not None:
+            lines += ["[redis]", f'url = "{url}"']
         for code, said in simulator.brokers.items():
             own = {name: value for name, value in said.items() if name not in _NO_SETTING}
             own.setdefault("login_url", said["rest_url"])

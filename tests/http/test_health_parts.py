@@ -9,6 +9,7 @@ from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.candle_jobs import BrokerShare
 from onebroker.actors.history.daily_loader import CollectorView, MarketView
 from onebroker.actors.history.messages import LastLoad
+from onebroker.actors.history.tick_archive import ArchiveState
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import Halt, HaltMode
 from onebroker.actors.store.merge_result import Merged
@@ -74,8 +75,9 @@ async def test_a_halt_is_shown_with_its_mode_its_reason_and_its_begin():
 
 
 def test_before_anything_was_loaded_there_is_nothing_to_show():
-    assert history_health(None, CollectorView(), None) == {
+    assert history_health(None, CollectorView(), None, ArchiveState()) == {
         "last_load": None, "loading": None, "daily": {}, "backfill": None,
+        "tick_archive": {"place": None, "waiting_days": None, "last_day": None, "written_at": None, "trouble": None},
     }  # fmt: skip
 
 
@@ -89,6 +91,9 @@ def test_loads_are_shown_by_market_with_what_failed_and_when_the_next_is_due():
         LastLoad(kind="candles", at=EVENING, merged=Merged(added=3, equal=1)),
         CollectorView(markets={"nse equity": equity, "mcx commodity": never}, loading="nse equity"),
         BackfillProgress(instruments=9, done=4, brokers={"upstox": BrokerShare(instruments=4, rows=80)}),
+        ArchiveState(
+            place="/srv/ticks", waiting=1, last_day=date(2026, 11, 19), written_at=EVENING, trouble="it is full"
+        ),
     )
     assert shown == {
         "last_load": {"kind": "candles", "at": "2026-11-20T16:15:00", "added": 3, "replaced": 0, "equal": 1},
@@ -105,6 +110,9 @@ def test_loads_are_shown_by_market_with_what_failed_and_when_the_next_is_due():
         "backfill": {
             "instruments": 9, "done": 4, "rows": 0, "refused": 0, "unread": 0,
             "brokers": {"upstox": {"instruments": 4, "rows": 80, "why": None}},
+        },
+        "tick_archive": {
+            "place": "/srv/ticks", "waiting_days": 1, "last_day": "2026-11-19", "written_at": "2026-11-20T16:15:00", "trouble": "it is full",
         },
     }  # fmt: skip
 

@@ -39,10 +39,12 @@ async def _copy(source: trio.abc.ReceiveStream, target: trio.abc.SendStream, bot
 
 
 @asynccontextmanager
-async def tls_proxy(server_port: int, host: str = "127.0.0.1") -> AsyncIterator[TlsProxy]:
+async def tls_proxy(
+    server_port: int, host: str = "127.0.0.1", *, certificate: Path = CERTIFICATE, key: Path = CERTIFICATES / "key.pem"
+) -> AsyncIterator[TlsProxy]:
     """Listen for the block at a free port of `host`."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(CERTIFICATE, CERTIFICATES / "key.pem")
+    context.load_cert_chain(certificate, key)
     proxy = TlsProxy(server_port)
     async with trio.open_nursery() as nursery:
         (tcp,) = await trio.open_tcp_listeners(0, host=host)

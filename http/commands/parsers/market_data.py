@@ -81,6 +81,7 @@ def _add_history(commands: "Commands[argparse.ArgumentParser]") -> None:
     _add_rename(verbs)
     _add_backfill(verbs)
     _add_plot(verbs)
+    _add_archive(verbs)
 
 
 def _add_load(verbs: "Commands[argparse.ArgumentParser]") -> None:
@@ -200,6 +201,26 @@ def _id(text: str) -> str:
         return str(uuid.UUID(text))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text} is not a UUID") from None
+
+
+def _add_archive(verbs: "Commands[argparse.ArgumentParser]") -> None:
+    parser = add_command(
+        verbs,
+        "archive",
+        summary="try the place of archived ticks, and list its days",
+        about="""Try whether the folder or the object store of `history.tick_archive` takes files, and list the days that have a file there; or copy
+        the file of a day. It works with and without a running service.
+
+        Exit code 1 when there is no file of the day, 4 when the place cannot be used.""",
+        example="onebroker history archive --config onebroker.toml",
+        runs="history.archive:run",
+    )
+    parser.add_argument(
+        "--fetch", type=_day, metavar="DAY", help="copy the file of this day, such as 2026-11-23; with --to"
+    )
+    parser.add_argument("--to", type=Path, metavar="FILE", help="where to copy it to")
+    add_config(parser)
+    add_json(parser, "print the days as JSON")
 
 
 def _add_plot(verbs: "Commands[argparse.ArgumentParser]") -> None:

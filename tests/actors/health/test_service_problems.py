@@ -15,9 +15,11 @@ from onebroker.actors.health.service_problems import (
     crashes_lately,
     disk_short,
     store_away,
+    ticks_not_archived,
     values_locked,
 )
 from onebroker.actors.history.disk_room import MEGABYTE, Room
+from onebroker.actors.history.tick_archive import ArchiveState
 from onebroker.actors.kernel.supervisor import CrashRecord
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.clock import IST, Clock
@@ -47,6 +49,12 @@ def test_the_store_and_the_disk() -> None:
     assert list(disk_short(Room(reserve=MEGABYTE))) == []
     assert kinds(list(disk_short(Room(reserve=9 * MEGABYTE, free=MEGABYTE, enough=False)))) == [("disk", "")]
     assert kinds(list(disk_short(Room(reserve=MEGABYTE, free=None, enough=False)))) == [("disk", "")]
+
+
+def test_ticks_that_are_not_archived_are_a_problem_with_the_reason() -> None:
+    assert list(ticks_not_archived(ArchiveState(place="/srv/ticks", waiting=3))) == []
+    (problem,) = ticks_not_archived(ArchiveState(place="s3://b", waiting=3, trouble="s3://b: Connection refused"))
+    assert (problem.kind, "s3://b: Connection refused" in problem.what) == (ProblemKind.ARCHIVE, True)
 
 
 async def test_ticks_that_were_not_recorded_are_a_problem_for_a_minute(autojump_clock):

@@ -110,7 +110,7 @@ def stop(process):
 
 def settings_text(simulated, port):
     lines = ["[service]", f"port = {port}", 'data_dir = "data"', f'api_key = "{KEY}"', f'api_secret = "{SECRET}"']
-    lines.append('calendar = "always_open"')
+    lines += ['calendar = "always_open"', "[history]", 'tick_archive = "ticks"']
     for code, said in simulated.items():
         own = {name: text for name, text in said.items() if name not in ("broker", "credentials", "session")}
         own.setdefault("login_url", said["rest_url"])

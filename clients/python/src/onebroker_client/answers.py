@@ -880,6 +880,7 @@ class HistoryHealth(Struct, frozen=True, kw_only=True):
     """The market that is being loaded now."""
     daily: dict[str, MarketLoads]
     backfill: BackfillProgress | None
+    tick_archive: TickArchiveHealth
 
 
 class HoldingPnl(Struct, Generic[N], frozen=True, kw_only=True):
@@ -1940,6 +1941,19 @@ class Tick(Struct, Generic[N], frozen=True, kw_only=True):
     sell_quantity: int | None
     oi: int | None
     depth: TickDepth[N] | None
+
+
+class TickArchiveHealth(Struct, frozen=True, kw_only=True):
+    """The archive of ticks of days that are over."""
+
+    place: str | None
+    """As `history.tick_archive` names it; null: ticks are not archived."""
+    waiting_days: int | None
+    """Days that are over and have not all of their ticks in the archive; null: not looked yet, or no archive."""
+    last_day: date | None
+    """The day whose file was written last since the start."""
+    written_at: str | None
+    trouble: str | None
 
 
 class TickBar(Struct, Generic[N], frozen=True, kw_only=True):
