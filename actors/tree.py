@@ -50,6 +50,7 @@ from onebroker.actors.health.service_problems import alerts_not_taken, values_lo
 from onebroker.actors.health.sources import Watched, problem_sources
 from onebroker.actors.health.watch import HealthWatch
 from onebroker.actors.history.actor import HistoryActor
+from onebroker.actors.history.archive_marks import ArchiveMarks
 from onebroker.actors.history.archive_place import ArchivePlace
 from onebroker.actors.history.backfill_job import BackfillProgress
 from onebroker.actors.history.backfill_runner import Backfiller
@@ -57,7 +58,7 @@ from onebroker.actors.history.candle_collector import CandleCollector
 from onebroker.actors.history.candle_run import CandleRunContext
 from onebroker.actors.history.daily_loader import CollectorView, DailyLoader
 from onebroker.actors.history.disk_room import MEGABYTE, DiskRoom, Room
-from onebroker.actors.history.history_paths import incoming_folder, refused_folder
+from onebroker.actors.history.history_paths import incoming_folder, marks_folder, refused_folder
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.history.messages import CollectorMessage, HistoryMessage, LastLoad
@@ -525,6 +526,7 @@ class _Planting:
                 days=inputs.settings.history.keep_ticks_days,
                 reserve=inputs.settings.history.disk_reserve_mb * MEGABYTE,
             ),
+            marks=ArchiveMarks(marks_folder(inputs.data_dir)),
             archive=self._archive,
         )
 

@@ -18,6 +18,7 @@ import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.history.adjust import adjust_candles, day_end, day_start, steps
+from onebroker.actors.history.archive_marks import ArchiveMarks, days_of
 from onebroker.actors.history.candle_cache import CandleCache, Entry, holds, range_to_read, widens
 from onebroker.actors.history.disk_room import DiskRoom
 from onebroker.actors.history.earlier_names import (
@@ -45,7 +46,7 @@ from onebroker.actors.history.messages import (
 )
 from onebroker.actors.history.resampling import with_made
 from onebroker.actors.history.store_check import check_store
-from onebroker.actors.history.tick_archive import ArchiveState, TickArchive, TickKeeping, days_of
+from onebroker.actors.history.tick_archive import ArchiveState, TickArchive, TickKeeping
 from onebroker.actors.history.tick_buffer import PUT_SECONDS, TickBuffer, write_ticks
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
@@ -96,12 +97,13 @@ class HistoryActor:
         last_load: Published[LastLoad | None] | None = None,
         room: DiskRoom | None = None,
         keeping: TickKeeping | None = None,
+        marks: ArchiveMarks | None = None,
         archive: Published[ArchiveState] | None = None,
     ) -> None:
         """`recorded` ticks are staged in the folder `staging` and put into the store every few seconds; recording needs both arguments.
 
         Nothing is written while `room` reports too little free space; None = no check, write until the disk refuses. `keeping`: what becomes of the
-        ticks of days that are over; None = they are kept. `archive`: where its state is published.
+        ticks of days that are over; None = they are kept. `marks`: the days that are to be archived again; needed by `keeping`. `archive`: where its state is published.
         """
         self._mailbox = mailbox
         self._store = store
@@ -113,8 +115,11 @@ class HistoryActor:
         self._staging = staging
         self._last_load = last_load
         self._room = room
+        self._marks = marks
         self._archive = (
-            TickArchive(store, keeping, clock, archive) if keeping is not None and keeping.is_wanted else None
+            TickArchive(store, keeping, clock, marks, archive)
+            if keeping is not None and keeping.is_wanted and marks is not None
+            else None
         )
         self._cache = CandleCache()
         self._loads = 0
@@ -227,16 +232,23 @@ class HistoryActor:
         if refusal is not None:
             message.reply.refuse(HistoryError(refusal))
             return
-        put = self._store.put_candles if message.kind == "candles" else self._store.put_ticks
+        put = self._store.put_candles if message.kind == "candles" else self._put_ticks
         try:
             merged = await put(message.file)
-            if message.kind == "ticks" and self._archive is not None:
-                self._archive.loaded(await trio.to_thread.run_sync(days_of, message.file))
         except HistoryError as error:
             message.reply.refuse(error)
             return
         self._loaded(message.kind, merged)
         message.reply.answer(merged)
+
+    async def _put_ticks(self, file: Path) -> Merged:
+        """Put loaded ticks, whose days are to be archived again. Raises HistoryError."""
+        if self._marks is not None:
+            await self._marks.add(await days_of(file))
+        merged = await self._store.put_ticks(file)
+        if self._archive is not None:
+            self._archive.wake()
+        return merged
 
     async def _take_factors(self, message: TakeFactors) -> None:
         try:

@@ -20,6 +20,11 @@ def incoming_folder(data_dir: Path) -> Path:
     return (data_dir / HISTORY_FOLDER / "incoming").resolve()
 
 
+def marks_folder(data_dir: Path) -> Path:
+    """Return the folder of the days that are to be archived again (`archive_marks`)."""
+    return data_dir / HISTORY_FOLDER / "archive-again"
+
+
 def loads_folder(data_dir: Path) -> Path:
     """Return the folder that records the progress of loads."""
     return data_dir / HISTORY_FOLDER / "loads"

@@ -20,12 +20,13 @@ import attrs
 import trio
 
 from onebroker.actors.history.adjust import day_end, day_start
+from onebroker.actors.history.archive_marks import ArchiveMarks
+from onebroker.actors.history.archive_merge import write_missing
 from onebroker.actors.history.archive_place import ArchivePlace, PlaceAway
 from onebroker.actors.history.disk_room import MEGABYTE, free_bytes
-from onebroker.actors.history.interface import INDIA_DAY, INDIA_OFFSET, HistoryError, HistoryStore
+from onebroker.actors.history.interface import HistoryError, HistoryStore
 from onebroker.actors.kernel.published import Published
 from onebroker.config.clock import Clock
-from onebroker.config.late_modules import pl
 from onebroker.config.messages import history as sentences
 
 LOOK_SECONDS = 900.0
@@ -77,6 +78,7 @@ class TickArchive:
         store: HistoryStore,
         keeping: TickKeeping,
         clock: Clock,
+        marks: ArchiveMarks,
         published: Published[ArchiveState] | None = None,
         free_bytes: Callable[[Path], int] = free_bytes,
     ) -> None:
@@ -85,15 +87,13 @@ class TickArchive:
         self._clock = clock
         self._published = Published(ArchiveState()) if published is None else published
         self._free_bytes = free_bytes
-        self._loaded: set[date] = set()
-        """Days into which ticks were loaded since their file was written."""
+        self._marks = marks
         self._rows: dict[date, int] = {}
         """Day -> ticks in its file, as last read."""
         self._wake = trio.Event()
 
-    def loaded(self, days: Iterable[date]) -> None:
-        """Ticks of these days were loaded: their files are old."""
-        self._loaded.update(days)
+    def wake(self) -> None:
+        """Ticks were loaded into days that are marked: look at once."""
         self._wake.set()
 
     async def keep(self) -> None:
@@ -125,7 +125,7 @@ class TickArchive:
         today = self._clock.today()
         days = {day: rows for day, rows in (await self._store.tick_days()).iter_rows() if day < today}
         first_kept = None if self._keeping.days is None else today - timedelta(days=self._keeping.days)
-        safe, failed = await self._archive(days, first_kept)
+        safe, failed = await self._archive(days, await self._marks.days(), first_kept)
         self._publish(waiting=None if self._keeping.place is None else len(days) - len(safe))
         if first_kept is not None:
             await self._drop(days, safe, first_kept)
@@ -133,72 +133,71 @@ class TickArchive:
             raise failed
 
     async def _archive(
-        self, days: Mapping[date, int], first_kept: date | None
-    ) -> tuple[set[date], HistoryError | None]:
-        """Return the days that may be removed, and the first failure. One bad file does not keep the other days back."""
-        safe: set[date] = set()
+        self, days: Mapping[date, int], marked: Set[date], first_kept: date | None
+    ) -> tuple[Mapping[date, int], HistoryError | None]:
+        """Return the days that may be removed, each with how often it had been marked, and the first failure. One bad file does not keep the other
+        days back."""
+        safe: dict[date, int] = {}
         failed: HistoryError | None = None
         for day, rows in days.items():
+            times = self._marks.times(day)
+            is_marked = day in marked or times > 0
             try:
-                if await self._archived(day, rows, leaves=first_kept is not None and day < first_kept):
-                    safe.add(day)
+                await self._archive_day(
+                    day, rows, is_marked=is_marked, leaves=first_kept is not None and day < first_kept
+                )
+                if is_marked:
+                    await self._marks.remove(day, times)
+                safe[day] = times
             except HistoryError as error:
                 failed = error if failed is None else failed
                 if isinstance(error, PlaceAway):
                     break
         return safe, failed
 
-    async def _drop(self, days: Iterable[date], safe: Set[date], first_kept: date) -> None:
-        unsafe = [day for day in days if day < first_kept and day not in safe]
+    async def _drop(self, days: Iterable[date], safe: Mapping[date, int], first_kept: date) -> None:
+        # A load marks its days before it stores: what is stored before the removal below is seen here.
+        unsafe = [day for day in days if day < first_kept and safe.get(day) != self._marks.times(day)]
         # Days are removed from the oldest on: a day that has no file keeps the days after it.
         until = min([first_kept, *unsafe])
         if any(day < until for day in days):
             count = await self._store.drop_ticks(day_start(until))
             _log.info("%s ticks of days before %s were removed from the store", count, until)
 
-    async def _archived(self, day: date, rows: int, *, leaves: bool) -> bool:
-        """Whether the day may be removed: its file has all of its ticks. Writes the file where it has not. `leaves`: the day is to be removed now, so
-        its file is read again. Raises HistoryError.
-        """
+    async def _archive_day(self, day: date, rows: int, *, is_marked: bool, leaves: bool) -> None:
+        """See that the file of a day has all of its ticks. `leaves`: the day is to be removed now, so its file is read again. Raises HistoryError."""
         place = self._keeping.place
-        if place is None:
-            return True
-        if self._rows.get(day) == rows and day not in self._loaded and not leaves:
-            return True
-        try:
-            kept = await place.rows(day)
-            if kept == rows and day not in self._loaded:
-                self._rows[day] = rows
-                return True
-            self._loaded.discard(day)
+        if place is None or (self._rows.get(day) == rows and not is_marked and not leaves):
+            return
+        kept = await place.rows(day)
+        if kept != rows or is_marked:
             await self._write(place, day, rows, is_there=kept is not None)
-            written = await place.rows(day)
-        except HistoryError:
-            self._loaded.add(day)
-            raise
-        if written is None or written < max(rows, kept or 0):
-            self._loaded.add(day)
-            raise HistoryError(sentences.archived_less(day, written, max(rows, kept or 0)))
-        self._rows[day] = written
-        self._publish(last_day=day, written_at=self._clock.epoch())
-        _log.info("%s ticks of %s were archived", written, day)
-        return True
+            written, needed = await place.rows(day), max(rows, kept or 0)
+            if written is None or written < needed:
+                raise HistoryError(sentences.archived_less(day, written, needed))
+            self._publish(last_day=day, written_at=self._clock.epoch())
+            _log.info("%s ticks of %s were archived", written, day)
+            kept = written
+        self._rows[day] = kept
 
     async def _write(self, place: ArchivePlace, day: date, rows: int, *, is_there: bool) -> None:
-        """Write the file of a day, with what an earlier file has and the store has not."""
+        """Write the file of a day. What an earlier file has and the store has not is put into the store first, which never overwrites a tick of it."""
         draft = await place.draft(day)
+        missing = draft.with_name(f"{draft.name}.missing")
         try:
             await self._find_room(draft, day, rows * TICK_BYTES * (2 if is_there else 1))
             await self._store.copy_ticks(day_start(day), day_end(day), draft)
             if is_there:
                 async with place.kept(day) as kept:
-                    await self._store.put_ticks(kept)
-                await self._store.put_ticks(draft)  # what was loaded later counts
-                draft = await place.draft(day)
-                await self._store.copy_ticks(day_start(day), day_end(day), draft)
+                    count = await write_missing(kept, draft, missing)
+                if count:
+                    await self._store.put_ticks(missing)
+                    draft = await place.draft(day)
+                    await self._store.copy_ticks(day_start(day), day_end(day), draft)
             await place.publish(day, draft)
         finally:
-            draft.unlink(missing_ok=True)  # also a half written one: it would fill the disk
+            for file in (draft, missing):  # also what is half written: it would fill the disk
+                file.unlink(missing_ok=True)
 
     async def _find_room(self, draft: Path, day: date, needed: int) -> None:
         """Raise HistoryError if the draft would fill its disk, which may be that of the store of orders."""
@@ -217,9 +216,3 @@ class TickArchive:
         state = attrs.evolve(self._published.value, **changed)
         if state != self._published.value:
             self._published.set(state)
-
-
-def days_of(file: Path) -> tuple[date, ...]:
-    """Return the days in India of the ticks of a Parquet file of TICK_SCHEMA. Raises OSError, PolarsError."""
-    midnight = ((pl.col("time") + INDIA_OFFSET) // INDIA_DAY).cast(pl.Int32).cast(pl.Date)
-    return tuple(pl.scan_parquet(file).select(midnight.unique()).collect().to_series().to_list())

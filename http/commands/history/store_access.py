@@ -10,9 +10,10 @@ import attrs
 import msgspec
 import trio
 
+from onebroker.actors.history.archive_marks import ArchiveMarks, days_of
 from onebroker.actors.history.disk_room import MEGABYTE, DiskRoom, Room
 from onebroker.actors.history.earlier_names import take_rename
-from onebroker.actors.history.history_paths import incoming_folder
+from onebroker.actors.history.history_paths import incoming_folder, marks_folder
 from onebroker.actors.history.interface import HistoryError, HistoryStore
 from onebroker.actors.history.open_history import open_history
 from onebroker.actors.history.store_check import check_store
@@ -113,8 +114,10 @@ class OwnTaker:
         try:
             if kind == "factors":
                 return await self.durable.put_factors(read_factors(file))
-            put = self.history.put_candles if kind == "candles" else self.history.put_ticks
-            return await put(file)
+            if kind == "candles":
+                return await self.history.put_candles(file)
+            await ArchiveMarks(marks_folder(self.data_dir)).add(await days_of(file))
+            return await self.history.put_ticks(file)
         except HistoryError as error:
             raise CommandFailed(f"it was not taken in: {error}", NOTHING_REACHABLE) from error
 

@@ -15,11 +15,12 @@ import trio
 from onebroker.actors.catalogue.interface import NOT_MAPPED
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.adjust import day_end, day_start
+from onebroker.actors.history.archive_marks import ArchiveMarks, days_of
 from onebroker.actors.history.archive_place import FolderPlace, PlaceAway, rows_of
 from onebroker.actors.history.bucket_place import BucketPlace
 from onebroker.actors.history.interface import TICK_SCHEMA, HistoryError
 from onebroker.actors.history.messages import TakeFile
-from onebroker.actors.history.tick_archive import ArchiveState, TickArchive, TickKeeping, days_of
+from onebroker.actors.history.tick_archive import ArchiveState, TickArchive, TickKeeping
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable_memory import MemoryDurable
@@ -69,10 +70,15 @@ def place(request):
 
 
 @pytest.fixture
-def archive(store, place):
+def marks(tmp_path):
+    return ArchiveMarks(tmp_path / "archive-again")
+
+
+@pytest.fixture
+def archive(store, place, marks):
     def made(days=None, place=place, published=None, clock=None, **options):
         keeping = TickKeeping(place=place, days=days, reserve=options.pop("reserve", 0))
-        return TickArchive(store, keeping, clock or Clock.following_trio(NOW), published, **options)
+        return TickArchive(store, keeping, clock or Clock.following_trio(NOW), marks, published, **options)
 
     return made
 
@@ -110,7 +116,7 @@ async def test_each_day_that_is_over_has_a_file_that_the_store_takes_back(store,
     assert dict(frame.schema) == dict(TICK_SCHEMA)
     assert frame.height == await place.rows(DAYS[0]) == 3
     async with place.kept(DAYS[0]) as file:
-        assert days_of(file) == (DAYS[0],)
+        assert await days_of(file) == (DAYS[0],)
         assert file.stat().st_size == (await place.days())[DAYS[0]]
         assert (await store.put_ticks(file)).equal == 3
     assert len(await stored(store)) == 4, "nothing was removed"
@@ -132,9 +138,9 @@ async def test_days_are_removed_after_their_time_and_only_with_their_file(store,
     assert await place.rows(DAYS[0]) == 3, "a day that is not in the store any more keeps its file"
 
 
-async def test_without_an_archive_days_are_removed_all_the_same(store, put, tmp_path):
+async def test_without_an_archive_days_are_removed_all_the_same(store, put, marks, tmp_path):
     await put(*DAYS)
-    await TickArchive(store, TickKeeping(days=1), Clock.following_trio(NOW)).look()
+    await TickArchive(store, TickKeeping(days=1), Clock.following_trio(NOW), marks).look()
     assert sorted(await stored(store)) == [DAYS[2]]
     assert not (tmp_path / "archive").exists()
 
@@ -186,25 +192,92 @@ async def test_a_file_that_was_not_finished_counts_as_not_there(put, archive, fo
     assert [path.name for path in file.parent.iterdir()] == ["ticks.parquet"]
 
 
-async def test_ticks_loaded_after_a_day_was_removed_join_its_file(store, put, archive, place, drafts):
-    await put(DAYS[0])
-    keeper = archive(days=1)
-    await keeper.look()
+@pytest.fixture
+def load(put, marks):
+    """Load ticks as the service and the command do: their days are marked first."""
+
+    async def loaded(*days, **given):
+        await marks.add(days)
+        return await put(*days, **given)
+
+    return loaded
+
+
+async def test_ticks_loaded_after_a_day_was_removed_join_its_file(store, load, archive, place, marks, drafts):
+    await load(DAYS[0])
+    await archive(days=1).look()
     assert await stored(store) == {}
-    keeper.loaded(days_of(await put(DAYS[0], count=2, first=100)))
-    await keeper.look()
+    await load(DAYS[0], count=2, first=100)
+    await archive(days=1).look()
     assert await place.rows(DAYS[0]) == 5
     assert await stored(store) == {}
+    assert await marks.days() == frozenset()
     assert drafts() == []
 
 
-async def test_a_corrected_tick_replaces_that_of_the_file(put, archive, place):
+async def test_a_corrected_tick_replaces_that_of_the_file(put, load, archive, place, drafts):
     await put(DAYS[0])
     keeper = archive()
     await keeper.look()
-    keeper.loaded(days_of(await put(DAYS[0], price=200.0)))
+    await load(DAYS[0], price=200.0)
     await keeper.look()
     assert (await kept_in(place, DAYS[0]))["last_price"].to_list() == [200.0, 201.0, 202.0]
+    assert drafts() == []
+
+
+async def test_a_correction_is_archived_after_a_new_start_too(put, load, archive, place, marks, tmp_path):
+    await put(DAYS[0])
+    await archive().look()
+    await load(DAYS[0], price=200.0)
+    marks._times.clear()  # as in a new process
+    await archive().look()
+    assert (await kept_in(place, DAYS[0]))["last_price"].to_list() == [200.0, 201.0, 202.0]
+    assert await marks.days() == frozenset()
+
+
+async def test_a_correction_is_never_out_of_the_store_while_its_file_is_written(
+    store, put, load, archive, place, monkeypatch
+):
+    """A kill at any moment leaves it there."""
+    await put(DAYS[0], count=5)
+    await archive().look()
+    await store.drop_ticks(day_end(DAYS[0]))
+    await load(DAYS[0], price=200.0)
+    seen, put_ticks = [], store.put_ticks
+
+    async def watched(file):
+        merged = await put_ticks(file)
+        await store.copy_ticks(day_start(DAYS[0]), day_end(DAYS[0]), file.with_name("seen"))
+        seen.append(pl.read_parquet(file.with_name("seen"))["last_price"].to_list())
+        file.with_name("seen").unlink()
+        return merged
+
+    monkeypatch.setattr(store, "put_ticks", watched)
+    await archive().look()
+    whole = [200.0, 201.0, 202.0, 103.0, 104.0]
+    assert seen == [whole]
+    assert (await kept_in(place, DAYS[0]))["last_price"].to_list() == whole
+
+
+async def test_a_day_that_is_loaded_while_it_is_archived_stays_marked_and_is_not_removed(
+    store, load, archive, place, marks, monkeypatch
+):
+    await load(DAYS[0])
+    publish = place.publish
+
+    async def slowly(day, draft):
+        await publish(day, draft)
+        await load(DAYS[0], price=200.0)
+
+    monkeypatch.setattr(place, "publish", slowly)
+    await archive(days=1).look()
+    assert await marks.days() == {DAYS[0]}
+    assert await stored(store) == {DAYS[0]: 3}
+    monkeypatch.setattr(place, "publish", publish)
+    await archive(days=1).look()
+    assert await stored(store) == {}
+    assert (await kept_in(place, DAYS[0]))["last_price"].to_list() == [200.0, 201.0, 202.0]
+    assert await marks.days() == frozenset()
 
 
 async def test_a_draft_leaves_the_reserve_free(store, put, archive, place, drafts):
@@ -260,14 +333,14 @@ async def test_the_query_of_the_docs_reads_the_archive(put, archive, folder_plac
 
 
 @pytest.fixture
-def run_actor(nursery, store):
+def run_actor(nursery, store, marks):
     """Run a history actor that keeps ticks as it is told; return its mailbox's address, and the published state of its archive."""
 
     async def run(place):
         mailbox, published = open_mailbox("history", capacity=1), Published(ArchiveState(place="there"))
         actor = HistoryActor(
             mailbox=mailbox, store=store, durable=MemoryDurable(), catalogue=Published(NOT_MAPPED), clock=Clock.following_trio(NOW),
-            calendar=always_open(), keeping=TickKeeping(place=place), archive=published,
+            calendar=always_open(), keeping=TickKeeping(place=place), marks=marks, archive=published,
         )  # fmt: skip
         mailbox.running = True
         await nursery.start(actor.run)

@@ -182,6 +182,7 @@ def test_a_file_of_archived_ticks_is_taken_back_with_all_that_it_has(data_dir, c
         finally:
             await store.close()
 
+    assert [mark.name for mark in (data_dir / "history" / "archive-again").iterdir()] == ["2024-01-01"]
     before = stored_ticks(data_dir)
     trio.run(archive)
     code, (said,) = load(data_dir, tmp_path / "ticks.parquet")
