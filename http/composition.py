@@ -136,6 +136,7 @@ def build_services(
         crashes=lambda: (*tree.crashes.records(), *audit.crashes()),
         problems=tree.problems.look,
         store_reachable=lambda: store.reachable,
+        store_durability=lambda: store.durability_text,
         receivers=tree.receivers,
         audit=AuditServices(folder=audit.folder),
         logins=LoginServices(brokers=tree.brokers, sessions=tree.sessions, store=store),

@@ -190,6 +190,8 @@ class Services:
     """Every supervised child -> whether it is up."""
     crashes: Callable[[], tuple[CrashRecord, ...]]
     store_reachable: Callable[[], bool]
+    store_durability: Callable[[], str | None] = lambda: None
+    """Returns what an acknowledged write is worth; None = not known."""
     problems: Callable[[], Sequence[Standing]] = lambda: ()
     """What is wrong now, oldest first."""
     health_sources: Mapping[str, Callable[[], object]] = attrs.field(factory=dict)

@@ -130,3 +130,7 @@ class Store(Protocol):
     @property
     def reachable(self) -> bool:
         """Whether the last contact succeeded."""
+
+    @property
+    def durability_text(self) -> str | None:
+        """What an acknowledged write is worth, such as `every write on disk`; None before the first contact, and where nothing is stored."""

@@ -77,6 +77,10 @@ class MemoryStore:
     def reachable(self) -> bool:
         return self._away is None
 
+    @property
+    def durability_text(self) -> str | None:
+        return None
+
     async def get(self, key: str) -> bytes | None:
         await self._contact()
         value = self._read(key, bytes)

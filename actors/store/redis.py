@@ -36,6 +36,8 @@ _HELD_BYTES = 32 * 1024 * 1024
 _FIRST_RETRY_SECONDS = 0.05
 _MOST_RETRY_SECONDS = 2.0
 _PING_SECONDS = 2.0
+_LOOK_AGAIN_SECONDS = 60.0
+"""How often the server's settings are looked at again: a person may change them while it runs."""
 _FIRST_CONTACT_SECONDS = 5.0
 """How long a start waits for the server before it continues without it."""
 _FLUSH_SECONDS = 10.0
@@ -75,6 +77,11 @@ class RedisStore:
     def reason(self) -> str:
         """Why the store is not reachable; empty when it is."""
         return "" if self._link.reachable else self._link.reason
+
+    @property
+    def durability_text(self) -> str | None:
+        durability = self._link.durability
+        return None if durability is None else durability.text
 
     @property
     def durability(self) -> Durability | None:
@@ -190,6 +197,7 @@ class RedisStore:
     async def _watch(self) -> None:
         """Return when contact is lost; ping the server from time to time, so that a loss is noticed even without traffic."""
         lost = self._link.lost
+        looked = trio.current_time()
         while not lost.is_set():
             with trio.move_on_after(_PING_SECONDS):
                 await lost.wait()
@@ -198,6 +206,25 @@ class RedisStore:
             # loses contact reports it itself.
             with suppress(StoreError):
                 await self._reads.ask(("PING",))
+            if trio.current_time() >= looked + _LOOK_AGAIN_SECONDS:
+                looked = trio.current_time()
+                await self._look_again()
+
+    async def _look_again(self) -> None:
+        """Show what acknowledged writes are worth now, when that has changed. Contact is kept: what can be lost is told, and exits go on."""
+        known = self._link.durability
+        try:
+            _, now = await self._look()
+        except StoreError:
+            return  # a lane that loses contact reports it
+        except StoreRefused as error:
+            now = Durability(
+                every_write=False, text=str(error), wait_for_disk=known is not None and known.wait_for_disk
+            )
+        if known is None or now == known or self._link.durability is not known:
+            return
+        self._link.durability = attrs.evolve(now, run_id=known.run_id)
+        _log.warning("the settings of Redis have changed: %s", now.text)
 
     async def _look(self) -> tuple[Connect, Durability]:
         try:

@@ -64,6 +64,8 @@ _LOSS_UNCONFIRMED = (
 _LOSS_AT_FAILOVER = "writes that no replica has yet are lost at a failover"
 _LOSS_UNKNOWN = "the server does not show how it writes its file: the last acknowledged writes may be lost when it dies"
 EVERY_WRITE = "every write on disk"
+_KEEPS_ALL = "noeviction"
+EVICTS = "Redis removes orders when its memory is full (maxmemory-policy {}): set maxmemory-policy noeviction"
 
 
 class StoreRefused(Exception):
@@ -286,6 +288,9 @@ def _refuse_unfit(info: Mapping[str, object]) -> None:
         raise StoreRefused(CLUSTER_REFUSED)
     if _version(info) < _OLDEST:
         raise StoreRefused(f"Redis {info.get('redis_version')} is too old: 6.2 or newer is needed")
+    policy = info.get("maxmemory_policy", _KEEPS_ALL)
+    if info.get("maxmemory") and policy != _KEEPS_ALL:
+        raise StoreRefused(EVICTS.format(policy))
 
 
 def _version(info: Mapping[str, object]) -> tuple[int, ...]:

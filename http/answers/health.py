@@ -105,6 +105,6 @@ EXAMPLE: dict[str, Any] = {
     ],
     "actors": {"token": True, "engine": True},
     "crashes": [],
-    "store": {"reachable": True},
+    "store": {"reachable": True, "durability": "every write on disk"},
     "market": {"nse equity": {"today": "trading", "open": True, "known_until": "2026-12-31"}},
 }

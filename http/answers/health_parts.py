@@ -16,6 +16,8 @@ from onebroker.http.answers.shared import UNSET, DayText, Unset
 
 class StoreHealth(msgspec.Struct, kw_only=True):
     reachable: bool
+    durability: str | None
+    """What an acknowledged write is worth, such as `every write on disk`, or what of it can be lost; null before the first contact."""
 
 
 class FeedHealth(msgspec.Struct, kw_only=True):

@@ -27,7 +27,7 @@ def _facts(health: Health) -> Iterator[tuple[str, str]]:
     if "market" in health:
         yield "market", _market(health["market"])
     yield "clock", _said(health.get("clock"), "problem", "ok")
-    yield "store", "ok" if health["store"]["reachable"] else "down"
+    yield "store", _store(health["store"])
     yield "engine", _engine(health.get("engine"))
     yield "halt", _halt(health.get("halt"))
     if health.get("daily_loss") is not None:
@@ -37,6 +37,10 @@ def _facts(health: Health) -> Iterator[tuple[str, str]]:
     yield "actors", f"down: {', '.join(down)}" if down else "ok"
     for crash in health["crashes"]:
         yield "crash", f"{crash['actor']} {crash['count']} times, last at {crash['at']}: {crash['error']}"
+
+
+def _store(store: Mapping[str, Any]) -> str:
+    return "down" if not store["reachable"] else f"ok, {store['durability']}" if store.get("durability") else "ok"
 
 
 def _market(market: Mapping[str, Mapping[str, Any]]) -> str:

@@ -39,7 +39,7 @@ def health_document(services: Services) -> dict[str, object]:
             }
             for crash in services.crashes()
         ],
-        "store": {"reachable": services.store_reachable()},
+        "store": {"reachable": services.store_reachable(), "durability": services.store_durability()},
     }
     body.update((key, source()) for key, source in services.health_sources.items())
     return body

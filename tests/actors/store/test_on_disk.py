@@ -12,7 +12,7 @@ import trio
 
 from onebroker.actors.store.interface import Op, Set, StoreError
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
-from onebroker.actors.store.server_address import EVERY_WRITE, read_address
+from onebroker.actors.store.server_address import EVERY_WRITE, EVICTS, StoreRefused, read_address
 from tests.actors.store.conftest import FreePort
 from tests.support.real_servers import RealServer, held_disk, real_server
 
@@ -148,3 +148,41 @@ async def test_a_disk_that_hangs_acknowledges_nothing_or_the_store_has_not_promi
             assert all(refusal is None or NOT_CONFIRMED in str(refusal) for refusal in refusals)
             assert all(refusals) or not store.durability.every_write
             assert store.durability.every_write == (store.durability.text == EVERY_WRITE)
+
+
+async def test_a_server_whose_settings_are_changed_while_it_runs_is_not_said_to_keep_every_write(
+    tmp_path: Path, free_port: FreePort, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onebroker.actors.store.redis._PING_SECONDS", 0.01)
+    monkeypatch.setattr("onebroker.actors.store.redis._LOOK_AGAIN_SECONDS", 0.02)
+    with (
+        real_server(tmp_path / "server", free_port(), FILE.format("always")) as server,
+        redis.Redis(port=server.port) as admin,
+    ):
+        async with store_by_url(server) as store:
+            await store.commit(Set("k", b"1"))
+            assert store.durability_text == EVERY_WRITE
+            admin.config_set("appendfsync", "no")
+            await eventually(lambda: "lost" in str(store.durability_text))
+            await store.commit(Set("k", b"2"))
+            admin.config_set("maxmemory", "100mb")
+            admin.config_set("maxmemory-policy", "allkeys-lru")
+            await eventually(lambda: store.durability_text == EVICTS.format("allkeys-lru"))
+            await store.commit(Set("k", b"3"))
+            admin.config_set("maxmemory-policy", "noeviction")
+            admin.config_set("appendfsync", "always")
+            await eventually(lambda: store.durability_text == EVERY_WRITE)
+            await store.commit(Set("k", b"4"))
+            assert store.reachable
+
+
+async def test_a_server_that_removes_what_it_holds_is_refused(tmp_path: Path, free_port: FreePort) -> None:
+    lines = FILE.format("always") + "maxmemory 100mb\nmaxmemory-policy volatile-lru\n"
+    with (
+        real_server(tmp_path / "server", free_port(), lines) as server,
+        redis.Redis(port=server.port) as admin,
+    ):
+        with pytest.raises(StoreRefused, match="maxmemory-policy volatile-lru"):
+            await RedisStore(read_address(url(server))).check()
+        admin.config_set("maxmemory", "0")  # nothing is removed without a limit
+        assert (await RedisStore(read_address(url(server))).check()).every_write

@@ -26,7 +26,7 @@ HEALTH = {
     "time": "2026-11-25T09:15:00",
     "actors": {"store": True, "funds": False},
     "crashes": [{"actor": "funds", "error": "boom\x1b", "count": 2, "at": "2026-11-25T09:14:00"}],
-    "store": {"reachable": True},
+    "store": {"reachable": True, "durability": "every write on disk"},
     "market": {
         "nse equity": {"today": "trading", "open": True, "known_until": None},
         "nse currency": {"today": "closed", "open": False, "known_until": None},
@@ -95,6 +95,18 @@ def test_a_market_feed_that_nothing_needs_is_idle_and_not_down():
     idle = {**BROKER, "market_feed": {"connected": False, "trouble": None, "subscribed": 0}}
     lines = plain(health_block(HEALTH | {"brokers": {"groww": idle}}))
     assert words_of(lines, "groww")[2] == "idle"
+
+
+@pytest.mark.parametrize(
+    ("store", "words"),
+    [
+        ({"reachable": True, "durability": "every write on disk"}, "ok, every write on disk"),
+        ({"reachable": True, "durability": None}, "ok"),
+        ({"reachable": False, "durability": "every write on disk"}, "down"),
+    ],
+)
+def test_the_store_is_shown_with_what_its_writes_are_worth(store, words):
+    assert f"store       {words}" in plain(health_block(HEALTH | {"store": store}))
 
 
 def test_a_service_without_brokers_is_shown_too():

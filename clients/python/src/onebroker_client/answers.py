@@ -1916,6 +1916,8 @@ class StopDryRun(Struct, Generic[N], frozen=True, kw_only=True):
 
 class StoreHealth(Struct, frozen=True, kw_only=True):
     reachable: bool
+    durability: str | None
+    """What an acknowledged write is worth, such as `every write on disk`, or what of it can be lost; null before the first contact."""
 
 
 class StreamsHealth(Struct, frozen=True, kw_only=True):
