@@ -119,7 +119,7 @@ _KINDS: Mapping[type, str] = {
     Decimal: "number",
     time: "time of day HH:MM",
     Path: "path",
-    TickPlace: "path or s3://bucket/folder",
+    TickPlace: "path or address",
 }
 
 

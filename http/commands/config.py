@@ -15,6 +15,8 @@ from pathlib import Path
 import msgspec
 
 from onebroker.actors.alerts.start import alert_inputs
+from onebroker.actors.history.history_paths import incoming_folder
+from onebroker.actors.history.open_place import open_place
 from onebroker.actors.sessions.brokers_in_service import require_credentials
 from onebroker.actors.store.embedded import find_server_binary
 from onebroker.actors.store.sealing import new_key
@@ -122,7 +124,8 @@ def settings_to_serve(config: Path | None, registry: Registry) -> tuple[Settings
 
 
 def _refuse_unusable(settings: Settings) -> None:
-    """Raise what `serve` raises for a store or TLS files that cannot be used: StoreRefused, NoServerBinary, ListenError."""
+    """Raise what `serve` raises for stores or TLS files that cannot be used: StoreRefused, NoServerBinary, ListenError."""
+    open_place(incoming_folder(settings.service.data_dir), settings)
     if settings.redis.url is not None:
         read_address(settings.redis.url.reveal())
     else:
