@@ -23,6 +23,7 @@ from onebroker.actors.health.problem_book import ProblemBook
 from onebroker.actors.health.sources import Watched, problem_sources
 from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.disk_room import Room
+from onebroker.actors.history.tick_archive import ArchiveState
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import CrashLog
@@ -89,8 +90,8 @@ def watched(*, wrong: bool) -> Watched:
         documents=dict.fromkeys(RESOURCES, Published(state)), legs=legs, troubles=troubles, gate=TradingGate(),
         loss=Published(DayLoss()), engine=Published(EngineStatus(running=True, reason="")),
         catalogue=Published(CatalogueState(latest=None, published_today=True, reason="")),
-        collected=Published(CollectorView()), room=Published(Room(reserve=0)), dropped_ticks=lambda: 0,
-        charges=built_in_charges(),
+        collected=Published(CollectorView()), room=Published(Room(reserve=0)), archive=Published(ArchiveState()),
+        dropped_ticks=lambda: 0, charges=built_in_charges(),
     )  # fmt: skip
 
 

@@ -216,9 +216,12 @@ def _add_archive(verbs: "Commands[argparse.ArgumentParser]") -> None:
         runs="history.archive:run",
     )
     parser.add_argument(
-        "--fetch", type=_day, metavar="DAY", help="copy the file of this day, such as 2026-11-23; with --to"
+        "--fetch",
+        type=_day,
+        metavar="DAY",
+        help="copy the file of this day, such as 2026-11-23; with --to (default: list the days)",
     )
-    parser.add_argument("--to", type=Path, metavar="FILE", help="where to copy it to")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="where to copy it to; with --fetch (default: nowhere)")
     add_config(parser)
     add_json(parser, "print the days as JSON")
 
