@@ -4,7 +4,7 @@ A corrected tick leaves the number of a day's ticks as it is, so the file does n
 directory, made before the ticks are stored, by the service and by a command that works without one. It outlives both, until the day is archived.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TypeVar
@@ -23,25 +23,28 @@ class ArchiveMarks:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._times: dict[date, int] = {}
+        self._counts: dict[date, int] = {}
         """Day -> how often it was marked since the start of the process. A mark that came during the archiving of its day stays."""
 
     async def add(self, days: Iterable[date]) -> None:
         marked = tuple(days)
         for day in marked:
-            self._times[day] = self.times(day) + 1
+            self._counts[day] = self.count(day) + 1
         await self._in_thread(lambda: self._write(marked))
 
-    def times(self, day: date) -> int:
-        """Return what `remove` needs to know, when it was read before the day's ticks were."""
-        return self._times.get(day, 0)
+    def count(self, day: date) -> int:
+        return self._counts.get(day, 0)
+
+    def counts(self) -> Mapping[date, int]:
+        """Return how often each day was marked so far; read it before the day's ticks are read, for `remove`."""
+        return dict(self._counts)
 
     async def days(self) -> frozenset[date]:
         return await self._in_thread(self._read)
 
-    async def remove(self, day: date, times: int) -> None:
-        """Remove the mark of a day that was archived, unless it was marked again meanwhile."""
-        if self.times(day) == times:
+    async def remove(self, day: date, count: int) -> None:
+        """Remove the mark of a day that was archived, unless it was marked again since the count was read."""
+        if self.count(day) == count:
             await self._in_thread(lambda: self._file(day).unlink(missing_ok=True))
 
     def _file(self, day: date) -> Path:

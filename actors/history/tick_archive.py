@@ -125,7 +125,8 @@ class TickArchive:
         today = self._clock.today()
         days = {day: rows for day, rows in (await self._store.tick_days()).iter_rows() if day < today}
         first_kept = None if self._keeping.days is None else today - timedelta(days=self._keeping.days)
-        safe, failed = await self._archive(days, await self._marks.days(), first_kept)
+        counts = self._marks.counts()  # before the marks are read: a later mark makes a difference to them
+        safe, failed = await self._archive(days, counts, await self._marks.days(), first_kept)
         self._publish(waiting=None if self._keeping.place is None else len(days) - len(safe))
         if first_kept is not None:
             await self._drop(days, safe, first_kept)
@@ -133,22 +134,20 @@ class TickArchive:
             raise failed
 
     async def _archive(
-        self, days: Mapping[date, int], marked: Set[date], first_kept: date | None
+        self, days: Mapping[date, int], counts: Mapping[date, int], marked: Set[date], first_kept: date | None
     ) -> tuple[Mapping[date, int], HistoryError | None]:
         """Return the days that may be removed, each with how often it had been marked, and the first failure. One bad file does not keep the other
         days back."""
         safe: dict[date, int] = {}
         failed: HistoryError | None = None
         for day, rows in days.items():
-            times = self._marks.times(day)
-            is_marked = day in marked or times > 0
+            count = counts.get(day, 0)
+            leaves = first_kept is not None and day < first_kept
             try:
-                await self._archive_day(
-                    day, rows, is_marked=is_marked, leaves=first_kept is not None and day < first_kept
-                )
-                if is_marked:
-                    await self._marks.remove(day, times)
-                safe[day] = times
+                await self._archive_day(day, rows, is_marked=day in marked, leaves=leaves)
+                if day in marked:
+                    await self._marks.remove(day, count)
+                safe[day] = count
             except HistoryError as error:
                 failed = error if failed is None else failed
                 if isinstance(error, PlaceAway):
@@ -157,7 +156,7 @@ class TickArchive:
 
     async def _drop(self, days: Iterable[date], safe: Mapping[date, int], first_kept: date) -> None:
         # A load marks its days before it stores: what is stored before the removal below is seen here.
-        unsafe = [day for day in days if day < first_kept and safe.get(day) != self._marks.times(day)]
+        unsafe = [day for day in days if day < first_kept and safe.get(day) != self._marks.count(day)]
         # Days are removed from the oldest on: a day that has no file keeps the days after it.
         until = min([first_kept, *unsafe])
         if any(day < until for day in days):

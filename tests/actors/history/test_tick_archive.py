@@ -215,7 +215,7 @@ async def test_ticks_loaded_after_a_day_was_removed_join_its_file(store, load, a
     assert drafts() == []
 
 
-async def test_a_corrected_tick_replaces_that_of_the_file(put, load, archive, place, drafts):
+async def test_a_corrected_tick_replaces_that_of_the_file(put, load, archive, place, drafts, monkeypatch):
     await put(DAYS[0])
     keeper = archive()
     await keeper.look()
@@ -223,13 +223,15 @@ async def test_a_corrected_tick_replaces_that_of_the_file(put, load, archive, pl
     await keeper.look()
     assert (await kept_in(place, DAYS[0]))["last_price"].to_list() == [200.0, 201.0, 202.0]
     assert drafts() == []
+    monkeypatch.delattr(type(place), "publish")
+    await keeper.look()  # nothing is written again
 
 
 async def test_a_correction_is_archived_after_a_new_start_too(put, load, archive, place, marks, tmp_path):
     await put(DAYS[0])
     await archive().look()
     await load(DAYS[0], price=200.0)
-    marks._times.clear()  # as in a new process
+    marks._counts.clear()  # as in a new process
     await archive().look()
     assert (await kept_in(place, DAYS[0]))["last_price"].to_list() == [200.0, 201.0, 202.0]
     assert await marks.days() == frozenset()
@@ -257,6 +259,26 @@ async def test_a_correction_is_never_out_of_the_store_while_its_file_is_written(
     whole = [200.0, 201.0, 202.0, 103.0, 104.0]
     assert seen == [whole]
     assert (await kept_in(place, DAYS[0]))["last_price"].to_list() == whole
+
+
+async def test_a_day_that_is_loaded_before_its_turn_comes_is_not_removed(store, put, load, archive, place, monkeypatch):
+    """The marks of the look were read before."""
+    await put(*DAYS[:2])
+    await archive().look()
+    rows, second = place.rows, []
+
+    async def slowly(day):
+        if not second:
+            second.append(await load(DAYS[1], price=200.0))
+        return await rows(day)
+
+    monkeypatch.setattr(place, "rows", slowly)
+    keeper = archive(days=1)
+    await keeper.look()
+    assert list(await stored(store)) == [DAYS[1]]
+    await keeper.look()
+    assert await stored(store) == {}
+    assert (await kept_in(place, DAYS[1]))["last_price"].to_list() == [200.0, 201.0, 202.0]
 
 
 async def test_a_day_that_is_loaded_while_it_is_archived_stays_marked_and_is_not_removed(
