@@ -259,14 +259,16 @@ async def test_the_full_health_tells_actors_store_and_what_others_add(house, tok
     assert body["status"] == "ok"
     assert body["actors"] == {"token": True}
     assert body["crashes"] == []
-    assert body["store"] == {"reachable": True}
+    assert body["store"] == {"reachable": True, "durability": None}
     assert body["charges"] == CHARGES
 
     assert body["problems"] == []
 
     house.store.fail_with(StoreError("away"))
     body = await (await client.get("/api/health", headers={"access-token": token})).get_json()
-    assert (body["status"], body["store"]) == ("ok", {"reachable": False}), "only a problem degrades the status"
+    assert (body["status"], body["store"]) == ("ok", {"reachable": False, "durability": None}), (
+        "only a problem degrades the status"
+    )
 
 
 async def test_the_status_is_degraded_exactly_while_there_is_a_problem(services: Services, token: str):
