@@ -73,6 +73,17 @@ def store_away(reachable: bool) -> Iterator[Problem]:
         )
 
 
+def store_evicts(evicts: str) -> Iterator[Problem]:
+    """Yield the problem that the store may remove orders. `evicts`: why; empty when it does not."""
+    if evicts:
+        yield Problem(
+            kind=ProblemKind.STORE,
+            subject="eviction",
+            what=evicts,
+            do="CONFIG SET maxmemory-policy noeviction, and put it into the server's settings (docs/operations/servers.md)",
+        )
+
+
 def database_away(trouble: str | None) -> Iterator[Problem]:
     """Yield the problem that the database of the durable store cannot be used. `trouble`: why not."""
     if trouble is not None:

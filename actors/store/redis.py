@@ -109,6 +109,8 @@ class RedisStore:
         Raises StoreRefused with the sentence to show, StoreError when the server cannot be reached.
         """
         _, durability = await self._look()
+        if durability.evicts:
+            raise StoreRefused(durability.evicts)
         return durability
 
     async def get(self, key: str) -> bytes | None:
@@ -223,6 +225,8 @@ class RedisStore:
             )
         if known is None or now == known or self._link.durability is not known:
             return
+        if now.run_id not in ("", known.run_id):
+            return  # it is about another server, after a failover that the lanes notice by themselves
         self._link.durability = attrs.evolve(now, run_id=known.run_id)
         _log.warning("the settings of Redis have changed: %s", now.text)
 

@@ -82,6 +82,8 @@ class Durability:
     """EVERY_WRITE, or a text about what can be lost."""
     wait_for_disk: bool
     """Whether each engine batch ends with WAITAOF."""
+    evicts: str = ""
+    """Why a start on this server is refused; empty = it is not. A running service goes on, because without its store no exit acts."""
     run_id: str = attrs.field(default="", eq=False)
     """The run of the server that was looked at: one that was started again, or another one at the same address, may promise less."""
 
@@ -241,7 +243,9 @@ def probe(client: "redis.Redis", *, fails_over: bool) -> Durability:
         client.script_load(script)
     found = _durability(client, info)
     text = f"{found.text}; {_LOSS_AT_FAILOVER}" if fails_over or info.get("connected_slaves") else found.text
-    return attrs.evolve(found, text=text, run_id=str(info.get("run_id", "")))
+    evicts = _eviction(info)
+    text = f"{text}; {evicts}" if evicts else text
+    return attrs.evolve(found, text=text, evicts=evicts, run_id=str(info.get("run_id", "")))
 
 
 def _refuse_missing_rights(client: "redis.Redis") -> None:
@@ -288,9 +292,12 @@ def _refuse_unfit(info: Mapping[str, object]) -> None:
         raise StoreRefused(CLUSTER_REFUSED)
     if _version(info) < _OLDEST:
         raise StoreRefused(f"Redis {info.get('redis_version')} is too old: 6.2 or newer is needed")
+
+
+def _eviction(info: Mapping[str, object]) -> str:
+    """Return why the server may remove orders; empty when it does not."""
     policy = info.get("maxmemory_policy", _KEEPS_ALL)
-    if info.get("maxmemory") and policy != _KEEPS_ALL:
-        raise StoreRefused(EVICTS.format(policy))
+    return EVICTS.format(policy) if info.get("maxmemory") and policy != _KEEPS_ALL else ""
 
 
 def _version(info: Mapping[str, object]) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from onebroker.actors.audit.problems import audit_problems
 from onebroker.actors.audit.writer import AuditPlace
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.builder import ProcessBuilder
-from onebroker.actors.health.service_problems import database_away
+from onebroker.actors.health.service_problems import database_away, store_evicts
 from onebroker.actors.history.history_paths import incoming_folder
 from onebroker.actors.history.open_history import open_history
 from onebroker.actors.history.open_place import open_place
@@ -313,6 +313,7 @@ async def _running_tree(options: ServiceOptions, seal: Seal, events: Events) -> 
         try:
             async with open_tree(inputs) as tree:
                 tree.problems.add(lambda: database_away(held.trouble()))
+                tree.problems.add(lambda: store_evicts("" if store.durability is None else store.durability.evicts))
                 yield tree, store
         finally:
             with trio.move_on_after(CLOSE_SECONDS, shield=True):

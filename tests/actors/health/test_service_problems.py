@@ -15,6 +15,7 @@ from onebroker.actors.health.service_problems import (
     crashes_lately,
     disk_short,
     store_away,
+    store_evicts,
     ticks_not_archived,
     values_locked,
 )
@@ -46,6 +47,8 @@ def test_a_crash_is_a_problem_for_ten_minutes() -> None:
 def test_the_store_and_the_disk() -> None:
     assert list(store_away(True)) == []
     assert [problem.kind for problem in store_away(False)] == [ProblemKind.STORE]
+    assert list(store_evicts("")) == []
+    assert kinds(list(store_evicts("Redis removes orders"))) == [("store", "eviction")]
     assert list(disk_short(Room(reserve=MEGABYTE))) == []
     assert kinds(list(disk_short(Room(reserve=9 * MEGABYTE, free=MEGABYTE, enough=False)))) == [("disk", "")]
     assert kinds(list(disk_short(Room(reserve=MEGABYTE, free=None, enough=False)))) == [("disk", "")]

@@ -244,9 +244,9 @@ if TYPE_CHECKING:
 
     Subject: the document. Do: wait, because reads are repeated; then look at the broker's status page.
 
-    `store`: The store does not answer, or the database of `store.database` does not.
+    `store`: The store does not answer, or may remove orders when its memory is full, or the database of `store.database` does not answer.
 
-    Subject: empty or `database`. Do: look at the store's process, its disk and its log.
+    Subject: empty, `eviction` or `database`. Do: look at the store's process, its disk and its log.
 
     `secrets`: A broker's login or the access token is stored encrypted, and no key of the settings opens it. It counts as not there. A login that the service makes by itself is not stored then.
 
