@@ -94,6 +94,7 @@ class EngineActor:
                 nursery.start_soon(self._keep_lock)
                 await self._context.writes.begin()
                 nursery.start_soon(self._context.writes.keep)
+                nursery.start_soon(self._context.bounds.watch)
                 # Before any parent acts: an entry that is due would be refused for good.
                 await self._context.gate.take_up(self._context.durable)
                 self._context.legs.lead()

@@ -23,6 +23,10 @@ class LiveQuotes(QuoteReader, Protocol):
     def is_usable(self, instrument_id: str, quote: Quote) -> bool:
         """Tell whether a given unified quote, read earlier, may be acted on now, by the rule of `usable_tick`."""
 
+    async def fetch(self, instrument_id: str) -> bool:
+        """Ask the brokers that list the instrument for a quote over REST. Return whether a broker gave one; `usable_quote` then returns it for
+        a few seconds, where the feeds give none. Never raises an error that a broker can cause."""
+
     def is_stale(self, instrument_id: str) -> bool:
         """Tell whether there is a live quote that may not be acted on."""
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
-from onebroker.actors.kernel.mailbox import Address
+from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.followers import Follower, Followers, Listener
 from onebroker.actors.quotes.known_instruments import KnownInstruments
-from onebroker.actors.quotes.messages import QuoteMessage, Touched
+from onebroker.actors.quotes.messages import FetchQuote, QuoteMessage, Touched
+from onebroker.actors.quotes.rest_quotes import FETCH_SECONDS
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.quotes.usable_quotes import USABLE_SECONDS, may_act, may_serve
 from onebroker.brokers.records import Tick
@@ -16,9 +17,12 @@ from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import price_places
 from onebroker.config.money import round_half_up
+from onebroker.config.refusal import Refusal
 
 TOUCH_SECONDS = 30.0
 """If an instrument is read again within this time, the quote book is not told again."""
+FETCHED_SECONDS = 15.0
+"""How long a quote that was fetched over REST is acted on (order-engine 1.11)."""
 MOST_REMEMBERED = 50_000
 
 
@@ -85,7 +89,10 @@ class Quotes:
             return None
         self._touch(instrument_id)
         quote = self._book.value.live(instrument_id)
-        return quote if quote is not None and self._may_act(instrument, quote) else None
+        if quote is not None and self._may_act(instrument, quote):
+            return quote
+        fetched = self._book.value.fetched(instrument_id)
+        return fetched if fetched is not None and self._fetched_acts(instrument, fetched) else None
 
     def is_usable(self, instrument_id: str, quote: Quote) -> bool:
         instrument = self._known.instrument(instrument_id)
@@ -93,6 +100,22 @@ class Quotes:
 
     def _may_act(self, instrument: Instrument, quote: Quote) -> bool:
         return may_act(quote, instrument.identity, self._calendar, self._clock.epoch(), self._usable_seconds)
+
+    def _fetched_acts(self, instrument: Instrument, quote: Quote) -> bool:
+        """Whether a quote fetched over REST may be acted on, where the feeds give none: by the same rule, and only for a few seconds. No later
+        tick corrects it."""
+        now = self._clock.epoch()
+        return may_act(quote, instrument.identity, self._calendar, now, min(FETCHED_SECONDS, self._usable_seconds))
+
+    async def fetch(self, instrument_id: str) -> bool:
+        instrument = self._known.instrument(instrument_id)
+        if instrument is None:
+            return False
+        try:
+            await self._address.ask(lambda reply: FetchQuote(instrument=instrument, reply=reply), FETCH_SECONDS)
+        except (Refusal, ActorNotRunning, AskTimedOut):
+            return False
+        return True
 
     def is_stale(self, instrument_id: str) -> bool:
         return self._book.value.live(instrument_id) is not None and self.usable_tick(instrument_id) is None

@@ -53,6 +53,24 @@ def server_failed(status: int, code: str | None, message: str) -> RefusalKind | 
     return RefusalKind.UNAVAILABLE if status >= 500 else None
 
 
+_SHORTAGE = re.compile(
+    r"(insufficient|not enough|no|inadequate|lack of|exceeds?( the)?( available)?|short(age|fall)( (of|in))?|blocked)"
+    r"[^.;]{0,40}?\b(holdings?|shares?|stocks?|funds?|margins?|balance|cash)\b"
+    r"|\b(holdings?|shares?|funds?|margins?|balance|cash|(free|available|sellable|demat) (qty|quantity))\b[^.;]{0,60}?"
+    r"(insufficient|not enough|not (available|sufficient)|inadequate|short(age|fall)|blocked|exceeds?)",
+    re.IGNORECASE,
+)
+
+
+def says_shortage(message: str) -> bool:
+    """Tell whether a refusal, of whichever broker, says that shares, margin or funds are missing.
+
+    The words come from the risk systems of the brokers and stand in the answer or in the row of the order. They are no kind of a refusal:
+    they change nothing for a caller. The engine asks whether another order of the same plan has taken what is missing (order-engine 1.12).
+    """
+    return _SHORTAGE.search(message) is not None
+
+
 _REFUSED_ADDRESS = (
     r"(not|no|un(allowed|registered|authori[sz]ed|known)|invalid|mismatch(ed)?|static|match(es|ing)?|"
     r"(white-?list|register|configure|allow|permit|authori[sz]e)(ed|d|ing|s)?)"

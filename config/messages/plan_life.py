@@ -15,6 +15,11 @@ PRICED_FROM_SPOT = (
 TRIGGERED_NOT_REACHED = "its condition came true, but the market did not reach its limit in time, so nothing was sent"
 NO_POSITION = "there was no open position to close"
 CANCEL_REFUSED = "the cancel of a resting order was refused"
+JOINT_UNTOLD = "the positions of a broker cannot be read, so their joint profit or loss is not known"
+NO_FIGURES = "the account figures of the condition are not available"
+EXPOSURE_UNPRICED = "no live quote exists for an instrument of the exposure, so the hedge cannot be worked out"
+NO_PRICE = "no price is known for this order"
+TRAIL_BLIND = "no live quote exists for this instrument, so its stop does not follow the market"
 
 
 def result_untold(brokers: Sequence[str]) -> str:
@@ -71,6 +76,31 @@ def not_a_price(price: Decimal) -> str:
 def fell_through(trigger: Decimal) -> str:
     """A stop that was to be moved to `trigger`."""
     return f"the market fell through the stop's new trigger {plain(trigger)} before it stood there, so it goes at the market"
+
+
+def jumped_over(limit: Decimal) -> str:
+    """Ours."""
+    return f"the market is past the limit {plain(limit)} of the stop, so its order guards nothing"
+
+
+def cancel_refused(broker: str, units: int) -> str:
+    """Ours: the plan wants to end an order, and its broker refuses the cancels."""
+    return f"{broker} refuses to cancel a live order of {units} units that is not wanted any more"
+
+
+def waits_because(reason: str) -> str:
+    """What is due cannot happen (ours)."""
+    return f"what is due waits: {reason}"
+
+
+def stop_taken_away(name: str, parent_id: str, units: int) -> str:
+    """A warning to the caller who ends a stop, or asks what would happen (ours)."""
+    return f"this is the stop of {name} {parent_id}: {units} units stay open without it"
+
+
+def stop_ended_by_hand(units: int) -> str:
+    """Ours."""
+    return f"its stop was ended by hand while {units} units were open"
 
 
 def without_stop(units: int) -> str:

@@ -94,6 +94,8 @@ class Cancelled(msgspec.Struct, kw_only=True):
     outcome: Outcome | Unset = UNSET
     status_message: str | Unset | None = UNSET
     broker_response: Json | Unset = UNSET
+    warnings: list[str] | Unset = UNSET
+    """(ours) The units that stay open without this stop, where the order is the stop of a parent."""
     timing_ms: Timing
 
 
@@ -136,6 +138,10 @@ class ParentCancelled(msgspec.Struct, kw_only=True):
     state: ParentState
     cancelled_legs: list[CancelledLeg]
     """The orders whose cancel was tried now."""
+    open_units: dict[str, int] = msgspec.field(default_factory=dict)
+    """(ours) Instrument id -> units that the parent's entries have filled and its exits have not closed. Nobody closes them any more."""
+    warnings: list[str] | Unset = UNSET
+    """(ours) The units that stay open without their stop."""
     intent_id: UuidText
 
 
@@ -150,6 +156,8 @@ class PartCancelled(msgspec.Struct, kw_only=True):
     outcome: Outcome
     """`partial`: some cancels were accepted; `rejected`: none was."""
     status_message: str | None
+    warnings: list[str] | Unset = UNSET
+    """(ours) The units that stay open without their stop."""
     intent_id: UuidText
 
 
@@ -162,6 +170,10 @@ class StopDryRun(msgspec.Struct, kw_only=True):
     state: Annotated[str, known_words([*ParentState, *PartState])]
     dry_run: Literal[True]
     resting_legs: list[RestingLeg]
+    open_units: dict[str, int] | Unset = UNSET
+    """(ours) Of a whole parent: instrument id -> units that its entries have filled and its exits have not closed."""
+    warnings: list[str] | Unset = UNSET
+    """(ours) The units that would stay open without their stop."""
 
 
 class CancelEntry(msgspec.Struct, kw_only=True):
@@ -228,6 +240,7 @@ PARENT_CANCELLED_EXAMPLE: dict[str, Any] = {
     "synthetic_type": "plan",
     "state": "cancelled",
     "cancelled_legs": [_LEG],
+    "open_units": {},
     "intent_id": INTENT_ID,
 }
 _REFUSED = {**_LEG, "outcome": "rejected", "status_message": "Order is already executed"}

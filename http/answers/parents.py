@@ -169,6 +169,8 @@ class Parent(msgspec.Struct, kw_only=True):
     """Epoch seconds."""
     over_filled_quantity: int
     """Units by which exits closed more than there was, because two filled in the same moment."""
+    open_units: dict[str, int] = msgspec.field(default_factory=dict)
+    """(ours) Instrument id -> units that the entries have filled and that the exits which hang on them have not closed."""
     body: dict[str, Any]
     """The order as its caller sent it."""
     parameters: ParentParameters
@@ -212,6 +214,7 @@ EXAMPLE: dict[str, Any] = {
     "created_at": 1795578304.2,
     "updated_at": 1795578304.4,
     "over_filled_quantity": 0,
+    "open_units": {},
     "body": {
         "instrument_id": SHARE["instrument_id"],
         "transaction_type": "BUY",

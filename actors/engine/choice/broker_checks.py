@@ -188,7 +188,7 @@ def _cap_left(candidate: Candidate) -> Skipped | None:
     room = candidate.view.room
     if room is None or room.daily_cap is None:
         return None
-    kept = 0 if candidate.order.closes else room.exit_reserve
+    kept = 0 if candidate.order.closes and not candidate.order.keeps_off_reserve else room.exit_reserve
     if room.order_messages_today < room.daily_cap - kept:
         return None
     sentence = texts.daily_cap(candidate.broker.code, room.order_messages_today, room.daily_cap, kept)

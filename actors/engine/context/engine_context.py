@@ -37,6 +37,7 @@ from onebroker.config.calendars import Calendar
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
+from onebroker.config.messages import orders as order_texts
 from onebroker.config.sections import EngineSettings, IntradayCutoff
 
 Counts: TypeAlias = Callable[[OrderRow | PositionRow], bool]
@@ -146,6 +147,25 @@ class EngineContext:
     def entry_lock(self) -> EngineAnswer | None:
         """Return why no entry may leave now: a halt by hand, or the day's loss; None when entries may leave."""
         return self.gate.refusal(Passage.ENTRY) or self.loss.value.refusal(self.clock.monotonic())
+
+    def exit_lock(self, broker: str | None) -> str | None:
+        """Return why no exit can leave at this broker now (None: at any broker), or None (order-engine 1.11). Room that comes back by itself
+        within seconds is no reason."""
+        refusal = self.gate.refusal(Passage.EXIT)
+        if refusal is not None:
+            return str(refusal.body["error"])
+        if broker is None:
+            return None
+        handle = self.sessions.get(broker)
+        if handle is None:
+            return order_texts.not_in_service(broker)
+        view = handle.view.value
+        if not view.live:
+            return order_texts.no_login(broker)
+        room = view.room
+        if room is None or room.daily_cap is None or room.order_messages_today < room.daily_cap:
+            return None
+        return order_texts.daily_cap(broker, room.order_messages_today, room.daily_cap, 0)
 
     def read_soon(self, broker: str) -> None:
         """Ask for a read of a broker's order book soon; does nothing for a broker not in service."""

@@ -206,6 +206,10 @@ class Stopped:
     """The legs whose cancel was tried now."""
     resting: tuple[LegRecord, ...] = ()
     """On a dry run: the legs whose cancel would be tried."""
+    open_units: Mapping[str, int] = attrs.field(factory=dict)
+    """Of a whole parent: instrument -> units that its entries have filled and its exits have not closed."""
+    warnings: tuple[str, ...] = ()
+    """What the caller must know: units that stay open without their stop."""
 
 
 @attrs.frozen(kw_only=True)

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TypeAlias
 
+import trio
+
 from onebroker.actors.engine.context.seen_quotes import SeenQuotes
 from onebroker.actors.engine.plan.market import Calm, Seen
 from onebroker.actors.engine.plan.parts import QuoteField
@@ -23,6 +25,8 @@ from onebroker.actors.sessions.tick_backlog import MOST_UNREAD, outline
 
 MOST_AT_ONCE = 8
 """How many plans look within one step of the quote book. The others look in the next round of the loop, so one quote never holds it up for long."""
+
+WATCH_SECONDS = 1.0
 
 _NO_LEVEL = Decimal("-Infinity")
 _Bounds: TypeAlias = tuple[Calm, ...]
@@ -118,14 +122,14 @@ class QuoteBounds:
         if held is None:
             held = self._of[instrument_id] = _OfInstrument()
             self._quotes.attach(instrument_id, self)
-        held.plans += 1
+        held.plans[plan] = None
         held.awake[plan] = None
 
     def leave(self, instrument_id: str, plan: PlanQuotes, bounds: _Bounds) -> None:
         held = self._of[instrument_id]
         held.replace(plan, bounds, ())
         held.awake.pop(plan, None)
-        held.plans -= 1
+        held.plans.pop(plan, None)
         if not held.plans:
             del self._of[instrument_id]
             self._quotes.detach(instrument_id, self)
@@ -163,6 +167,21 @@ class QuoteBounds:
             self._quotes.when_taken(self._look)
         self._due.update(dict.fromkeys(broken))
 
+    async def watch(self) -> None:
+        """Once a second, tell the exits of instruments whose quote has just become unusable: nothing else would, since a quote grows old, or is
+        marked by the quote book, without a new quote (order-engine 1.11)."""
+        while True:
+            await trio.sleep(WATCH_SECONDS)
+            self.tell_blind()
+
+    def tell_blind(self) -> None:
+        for instrument_id, held in list(self._of.items()):
+            usable = self._quotes.usable_quote(instrument_id) is not None
+            if held.was_usable and not usable:
+                for plan in [plan for plan in held.plans if plan.is_exit]:
+                    plan.tell()
+            held.was_usable = usable
+
     def _look(self) -> None:
         """Let the plans look whose bounds are broken, exits first. They were told: whatever does not look here looks in the next round."""
         due, self._due = self._due, {}
@@ -174,7 +193,8 @@ class _OfInstrument:
     """The plans that watch one instrument."""
 
     def __init__(self) -> None:
-        self.plans = 0
+        self.plans: dict[PlanQuotes, None] = {}
+        self.was_usable = False
         self.awake: dict[PlanQuotes, None] = {}
         """The plans that every quote concerns. Their bounds may still be in `_fields`."""
         self._fields: dict[QuoteField, _Levels] = {}

@@ -8,6 +8,8 @@ from onebroker.actors.engine.intake.dry_run import shown_url
 from onebroker.actors.engine.orders.intents import IntentKind
 from onebroker.actors.engine.placing.message_events import cancel_event
 from onebroker.actors.engine.placing.send_once import Message
+from onebroker.actors.engine.plan.machine.open_units import warnings_of
+from onebroker.actors.engine.shown.stored_parents import Unreadable, stored_record
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.acknowledged_changes import cancelling
 from onebroker.actors.sessions.messages import LoginNeeded, Origin, RoomFull, Sent, result
@@ -30,9 +32,10 @@ async def cancel_order(desk: DeskContext, message: CancelOrder) -> EngineAnswer:
     desk.check_store(held.named())
     try:
         request = desk.session(held.broker).broker.orders.cancel_request(access, held.row, desk.context.clock.now())
+        warned = await _warnings(desk, held)
         if message.dry_run:
-            return _dry_run(desk, message, held, request)
-        return _answer(desk, message, held, await _send(desk, held, request, message.routed))
+            return _dry_run(desk, message, held, request, warned)
+        return _answer(desk, message, held, await _send(desk, held, request, message.routed), warned)
     except NotSendable as error:
         raise Refusal(503, texts.cancel_not_built(str(error)), held.named()) from error
     except LoginNeeded as error:
@@ -41,6 +44,22 @@ async def cancel_order(desk: DeskContext, message: CancelOrder) -> EngineAnswer:
         raise Refusal(503, texts.CANCEL_RATE_BUDGET_FULL, held.named()) from error
     except StoreError as error:
         raise Refusal(503, texts.redis_unreadable(str(error)), held.named()) from error
+
+
+async def _warnings(desk: DeskContext, held: Held) -> dict[str, list[str]]:
+    """Return what the caller must know about an order that is the stop of a parent, as a field of the answer; empty where there is nothing to
+    say, or where the parent cannot be read: a cancel does not wait for a warning."""
+    parent_id = desk.parent_of(held)
+    if parent_id is None:
+        return {}
+    try:
+        record = await stored_record(desk.context.store, parent_id)
+    except (StoreError, Unreadable):
+        return {}
+    legs = () if record is None else record.legs
+    leg = next((leg for leg in legs if (leg.broker, leg.order_id) == (held.broker, held.row.order_id)), None)
+    warnings = () if record is None or leg is None else warnings_of(record, path=leg.part, leg_id=leg.leg_id)
+    return {"warnings": list(warnings)} if warnings else {}
 
 
 async def _send(desk: DeskContext, held: Held, request: WireRequest, routed: float) -> Sent:
@@ -87,18 +106,23 @@ async def _through_parent(desk: DeskContext, held: Held, parent_id: str, routed:
         return result(Outcome.UNKNOWN, str(error), reached=True)
 
 
-def _dry_run(desk: DeskContext, message: CancelOrder, held: Held, request: WireRequest) -> EngineAnswer:
+def _dry_run(
+    desk: DeskContext, message: CancelOrder, held: Held, request: WireRequest, warned: dict[str, list[str]]
+) -> EngineAnswer:
     body = {
         **held.named(),
         "status_before_cancel": held.row.status,
         "dry_run": True,
         "request": {"method": request.method, "url": shown_url(request.url)},
+        **warned,
         "timing_ms": desk.timing(message.routed, None),
     }
     return EngineAnswer(status=200, body=body)
 
 
-def _answer(desk: DeskContext, message: CancelOrder, held: Held, sent: Sent) -> EngineAnswer:
+def _answer(
+    desk: DeskContext, message: CancelOrder, held: Held, sent: Sent, warned: dict[str, list[str]]
+) -> EngineAnswer:
     answer = sent.answer
     body = {
         **held.named(),
@@ -106,6 +130,7 @@ def _answer(desk: DeskContext, message: CancelOrder, held: Held, sent: Sent) -> 
         "outcome": answer.outcome.value,
         "status_message": answer.status_message,
         "broker_response": answer.broker_response,
+        **warned,
         "timing_ms": desk.timing(message.routed, sent),
     }
     return EngineAnswer(status=OUTCOME_STATUS[answer.outcome], body=body)

@@ -156,18 +156,22 @@ def _stop_answer(message: StopParent, intent: Intent, stopped: Stopped) -> Engin
     named = {"parent_id": message.parent_id, "synthetic_type": stopped.synthetic_type}
     part = {} if message.part is None else {"part": message.part}
     state = {"state": stopped.state}
+    warned = {"warnings": list(stopped.warnings)} if stopped.warnings else {}
+    left = {"open_units": dict(stopped.open_units)} if message.part is None else {}
     if message.dry_run:
         resting = [_resting(leg) for leg in stopped.resting]
-        return EngineAnswer(status=200, body={**named, **part, **state, "dry_run": True, "resting_legs": resting})
+        return EngineAnswer(
+            status=200, body={**named, **part, **state, "dry_run": True, "resting_legs": resting, **left, **warned}
+        )
     outcome = combined(stopped.legs)
     status = 200 if outcome is Outcome.ACCEPTED else 207
     ending = {"intent_id": intent.intent_id}
     if message.part is None:
         legs = [_cancelled(leg) for leg in stopped.legs]
-        return EngineAnswer(status=status, body={**named, **state, "cancelled_legs": legs, **ending})
+        return EngineAnswer(status=status, body={**named, **state, "cancelled_legs": legs, **left, **warned, **ending})
     orders = [{**_cancelled(leg), "cancel_accepted": leg.outcome is Outcome.ACCEPTED} for leg in stopped.legs]
     said = {"outcome": outcome.value, "status_message": _reasons(stopped.legs)}
-    return EngineAnswer(status=status, body={**named, **part, **state, "orders": orders, **said, **ending})
+    return EngineAnswer(status=status, body={**named, **part, **state, "orders": orders, **said, **warned, **ending})
 
 
 def combined(legs: tuple[LegCancel, ...]) -> Outcome:

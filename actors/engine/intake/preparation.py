@@ -172,7 +172,7 @@ async def _is_stopped(part: OrderPart, locked: EngineAnswer, context: EngineCont
     latest = context.catalogue.value.latest
     instrument = None if latest is None else latest.instrument(part.instrument_id)
     units = _units(part)
-    if instrument is None or part.is_exit or units is None:
+    if instrument is None or (part.is_exit and not part.exit_by_type) or units is None:
         return False
     order = LegOrder(
         instrument=instrument,

@@ -100,6 +100,8 @@ class Ending:
     """The filled quantity is closed first (1.8, close_filled)."""
     marketable: bool = False
     """The resting and the unsent quantity continue as marketable with follow (1.8, marketable)."""
+    by_caller: bool = False
+    """A caller ended the part, not the plan."""
     unfilled: bool = False
     """The part that this part hangs on ended without a fill."""
 
@@ -212,6 +214,8 @@ class PartRecord:
     """When `rows` (or `nets`) were read; None also for rows read before a restart."""
     rows_again: bool = False
     """Whether to read the rows again for which nothing was sent."""
+    rows_wait: Mapping[str, str] = attrs.field(factory=dict)
+    """Instrument -> why a position in it is not closed yet; what rests at it was left alone. It is read again."""
     nets: Mapping[str, int] | None = None
     """Of an exposure: net units by instrument, as read for the next decision."""
     holders: tuple[str, ...] = ()
@@ -221,7 +225,15 @@ class PartRecord:
     made: tuple[Instance, ...] = ()
     """The exits made for single fills."""
     held_up: str | None = None
-    """Why an exit could not leave at the last try; it is tried again."""
+    """Why an exit could not leave at the last try, or why what is due cannot happen; it is tried again."""
+    waits_since: float | None = None
+    """Since when what is due cannot happen (`plan/machine/overdue.py`); None = it can, or is not due."""
+    swaps: bool = False
+    """Whether a target is swapped in for the stop of its group, because its broker has refused to have both (`plan/machine/swaps.py`)."""
+    swap_units: int = 0
+    """Units that a target wants to send and for which the stop is making room."""
+    swap_at: float | None = None
+    """When the market last touched the target of a swap, or the swap was wished."""
     reserved: int = 0
     """Units taken off the resting leg for an immediate order (discretion)."""
     refusal: str | None = None

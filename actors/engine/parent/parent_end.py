@@ -21,6 +21,7 @@ from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED, UN
 from onebroker.actors.engine.parent.leg_cancel import CALLER, NOT_SENT, Cancelling
 from onebroker.actors.engine.placing.unshown_orders import is_unshown
 from onebroker.actors.engine.placing.write_ahead import Recorder, session_day
+from onebroker.actors.engine.plan.machine.open_units import open_units, warnings_of
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.sessions.messages import LoginNeeded, RoomFull
 from onebroker.actors.store.interface import StoreError
@@ -59,8 +60,9 @@ class Stopping:
         record = self._recorder.record
         if record.state.final:
             raise Refusal(409, texts.parent_already(record.state.value))
+        warnings = warnings_of(record)
         if message.dry_run:
-            return self._stopped(resting=tuple(leg for leg in record.legs if _rests(leg)))
+            return self._stopped(resting=tuple(leg for leg in record.legs if _rests(leg)), warnings=warnings)
         await self._write_end(message)
         done: list[LegCancel] = []
         async with trio.open_nursery() as nursery:
@@ -72,7 +74,7 @@ class Stopping:
             ended = moved_parent(self._recorder.record, ParentEvent.NOTHING_RESTS, updated_at=self._clock.epoch())
             self._recorder.change(ended)
         await self._recorder.write()  # the result is recorded before the caller hears it
-        return self._stopped(legs=tuple(sorted(done, key=lambda cancel: cancel.leg_id)))
+        return self._stopped(legs=tuple(sorted(done, key=lambda cancel: cancel.leg_id)), warnings=warnings)
 
     async def _write_end(self, message: CancelParent) -> None:
         def ending(record: ParentRecord) -> ParentRecord:
@@ -131,9 +133,22 @@ class Stopping:
                 await view.wait_newer(version)
         return row
 
-    def _stopped(self, *, legs: tuple[LegCancel, ...] = (), resting: tuple[LegRecord, ...] = ()) -> Stopped:
+    def _stopped(
+        self,
+        *,
+        legs: tuple[LegCancel, ...] = (),
+        resting: tuple[LegRecord, ...] = (),
+        warnings: tuple[str, ...] = (),
+    ) -> Stopped:
         record = self._recorder.record
-        return Stopped(synthetic_type=record.synthetic_type, state=record.state.value, legs=legs, resting=resting)
+        return Stopped(
+            synthetic_type=record.synthetic_type,
+            state=record.state.value,
+            legs=legs,
+            resting=resting,
+            open_units=open_units(record),
+            warnings=warnings,
+        )
 
     # --- for a flatten ----------------------------------------------------------------------------------------------
 

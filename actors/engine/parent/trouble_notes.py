@@ -24,6 +24,10 @@ def troubles_of(
         Found(instrument_id, plan_texts.without_stop(units), units)
         for instrument_id, units in sorted(own.unprotected.items())
     ]
+    found += [
+        Found(instrument_id, plan_texts.stop_ended_by_hand(units))
+        for instrument_id, units in sorted(own.ended_by_hand.items())
+    ]
     sentences = list(own.untold)
     away = Counter(leg.broker for leg in record.legs if not leg.state.final and not leg.given_up)
     sentences += [

@@ -20,6 +20,8 @@ class WorkTroubles:
 
     unprotected: Mapping[str, int] = attrs.field(factory=dict)
     """Units that are open without a stop, by instrument id."""
+    ended_by_hand: Mapping[str, int] = attrs.field(factory=dict)
+    """Units that were open when a caller ended their stop, and are not closed since, by instrument id."""
     untold: Collection[str] = ()
     """As sentences: the figures that conditions wait for and that brokers do not give."""
     unsent_cancels: frozenset[str] = frozenset()

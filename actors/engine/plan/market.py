@@ -269,3 +269,7 @@ class Market(Protocol):
 
     def lockout(self) -> str | None:
         """Return why new orders are refused today (4.7), or None."""
+
+    def exit_lock(self, broker: str | None) -> str | None:
+        """Return why no exit can leave at this broker now (None: at any broker), or None: trading is halted wholly (4.10), the broker has no
+        login, or its day's order messages are used up (4.5)."""

@@ -270,6 +270,9 @@ class OrderPart(_Part):
     known_exit: bool = False
     """Whether the engine itself knows that the part closes something, not only from a caller's flag. Then the day's loss does not
     stop the part (4.7)."""
+    exit_by_type: bool = False
+    """Whether only the order type's name says that the part is an exit (trailing_stop, atr_trail). It waits and is told as an exit. But the part
+    of a daily cap that is kept for exits needs the caller's own `closes_position` (rules 2.7), and a locked day refuses it at intake (4.7)."""
     compulsory: bool = False
     """A caller may not cancel the part while the part it hangs on is open (cover)."""
     each_fill: "Part | None" = None

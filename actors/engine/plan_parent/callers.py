@@ -27,6 +27,7 @@ from onebroker.actors.engine.plan.machine.caller_changes import (
     leg_changed,
     modify_part,
 )
+from onebroker.actors.engine.plan.machine.open_units import warnings_of
 from onebroker.actors.engine.plan.parts import OrderPart, own_orders_of, walk
 from onebroker.actors.engine.plan_parent.leg_conversion import leg_of
 from onebroker.actors.engine.plan_parent.leg_steps import LegSteps
@@ -78,14 +79,15 @@ class PlanCallers:
         part = next(part for part in walk(self._plan.root) if part.path == message.part)
         own = {order.path for order in own_orders_of(part)}
         resting = tuple(leg for leg in self._plan.record.legs if leg.part in own and not leg.state.final)
+        warnings = warnings_of(self._plan.newest(), path=message.part)
         if message.dry_run:
-            return self._part_stopped(message.part, resting=resting)
+            return self._part_stopped(message.part, resting=resting, warnings=warnings)
         await self._write_parts(parts[message.part], message.part, message)
         await self._looks.again()
         wait_seconds = message.deadline - self._clock.monotonic() + self._context.settings.broker_timeout_seconds
         with trio.move_on_after(wait_seconds):
             await self._parent.traffic.until(lambda: all(map(self._cancel_answered, resting)), math.inf)
-        return self._part_stopped(message.part, legs=tuple(map(self._leg_cancel, resting)))
+        return self._part_stopped(message.part, legs=tuple(map(self._leg_cancel, resting)), warnings=warnings)
 
     def _cancel_answered(self, leg: LegRecord) -> bool:
         now = self._plan.record.leg(leg.leg_id)
@@ -105,11 +107,20 @@ class PlanCallers:
         )
 
     def _part_stopped(
-        self, path: str, *, legs: tuple[LegCancel, ...] = (), resting: tuple[LegRecord, ...] = ()
+        self,
+        path: str,
+        *,
+        legs: tuple[LegCancel, ...] = (),
+        resting: tuple[LegRecord, ...] = (),
+        warnings: tuple[str, ...] = (),
     ) -> Stopped:
         record = self._plan.record
         return Stopped(
-            synthetic_type=record.synthetic_type, state=self._plan.parts[path].state.value, legs=legs, resting=resting
+            synthetic_type=record.synthetic_type,
+            state=self._plan.parts[path].state.value,
+            legs=legs,
+            resting=resting,
+            warnings=warnings,
         )
 
     async def _modify_part(self, message: ModifyPart) -> PartChanged:

@@ -10,6 +10,7 @@ from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecor
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import LATE
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
+from onebroker.actors.engine.plan.machine.open_units import left_by_caller, open_units
 from onebroker.actors.engine.plan.machine.over_fills import exits_by_base
 from onebroker.actors.engine.plan.parts import Part, own_orders_of
 
@@ -38,5 +39,13 @@ def with_late_fill(record: ParentRecord, root: Part, leg: LegRecord) -> ParentRe
 
 
 def left_unprotected(record: ParentRecord) -> Mapping[str, int]:
-    """Return the units that filled after the end and that nothing closes, by instrument id."""
-    return {instrument_id: units for instrument_id, units in record.filled_after_end.items() if units > 0}
+    """Return the units that nothing closes, by instrument id, of instruments in which something filled after the end. All fills count, also
+    those from before the end."""
+    late = {instrument_id for instrument_id, units in record.filled_after_end.items() if units > 0}
+    every = open_units(record) if late else {}
+    return {one: max(every.get(one, 0), record.filled_after_end[one]) for one in late}
+
+
+def ended_by_caller(record: ParentRecord) -> Mapping[str, int]:
+    """Return the units that a caller left open when he ended the parent, whose stop ended with it. A flatten closes what it leaves."""
+    return {} if record.state is ParentState.HALTED else left_by_caller(record)

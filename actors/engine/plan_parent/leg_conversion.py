@@ -9,6 +9,7 @@ from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, P
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.orders.states import ParentEvent
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg
+from onebroker.brokers.codec.refusals import says_shortage
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
@@ -32,6 +33,7 @@ def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, sett
         trigger=leg.trigger_price,
         state=LegState.CANCELLING if leg.cancel_accepted and not leg.state.final else leg.state,
         status_message=leg.status_message,
+        shortage=leg.state is LegState.REJECTED and says_shortage(leg.status_message or ""),
         cancel_reason=leg.cancel_reason,
         piece=leg.piece,
         instance=leg.instance,
@@ -65,6 +67,7 @@ def order_of(new: NewLeg, instrument: Instrument, *, closes: bool, prefer: str |
         broker=new.broker,
         prefer=prefer,
         closes=closes or new.is_exit,
+        keeps_off_reserve=new.exit_by_type and not closes,
         exit=new.known_exit,
     )
 

@@ -110,7 +110,9 @@ class Placing:
             planned = await self._plan(new, deadline, origin)
             if isinstance(planned, NotPlaced | Dropped):
                 return planned
-            return await self._send(planned, new, standing, goes_again=new.is_exit and deadline is None)
+            return await self._send(
+                planned, new, standing, goes_again=(new.is_exit or new.replaces) and deadline is None
+            )
         finally:
             standing.end()
 

@@ -93,5 +93,5 @@ class NewOrders:
 
 
 def _goes_again(new: NewLeg, done: NotPlaced) -> bool:
-    """Whether an order that could not leave is tried again: an exit, for a reason that passes."""
-    return new.is_exit and not done.ends and (done.passes or new.instance == CLOSING)
+    """Whether an order that could not leave is tried again: an exit or a replacement, for a reason that passes."""
+    return (new.is_exit or new.replaces) and not done.ends and (done.passes or new.instance == CLOSING)

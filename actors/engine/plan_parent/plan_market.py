@@ -46,12 +46,15 @@ class PlanMarket:
         self._list = context.catalogue.version
         self._locked: str | None = None
         """The lockout as it was when it was asked for last."""
+        self._exit_locks: dict[str | None, str | None] = {}
+        """Broker -> `exit_lock` as it was when it was asked for."""
 
     def stands(self) -> bool:
         """Whether all that was read of the market is still as it was read. Figures that change without a quote are not asked again: a look
         that reads them comes again in half a second (`plan.machine.conditions`)."""
         now = self._context.quotes.usable_quote
         same = self._locked == self._lockout() and self._list == self._context.catalogue.version
+        same = same and all(self._context.exit_lock(broker) == why for broker, why in self._exit_locks.items())
         return same and all(now(instrument_id) is quote for instrument_id, quote in self._quotes.items())
 
     @property
@@ -205,6 +208,11 @@ class PlanMarket:
     def lockout(self) -> str | None:
         self._locked = self._lockout()
         return self._locked
+
+    def exit_lock(self, broker: str | None) -> str | None:
+        if broker not in self._exit_locks:
+            self._exit_locks[broker] = self._context.exit_lock(broker)
+        return self._exit_locks[broker]
 
     def _lockout(self) -> str | None:
         refusal = self._context.entry_lock()

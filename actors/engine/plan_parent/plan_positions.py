@@ -12,6 +12,7 @@ from onebroker.actors.engine.parent.leg_cancel import CALLER
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.cleared_exits import Closing, without_exits
 from onebroker.actors.engine.plan.machine.exposure import with_nets
+from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
 from onebroker.actors.engine.plan.machine.position_closes import ROWS_SECONDS, with_rows
 from onebroker.actors.engine.plan.parts import (
     AllOf,
@@ -70,13 +71,14 @@ class PlanPositions:
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
-    async def read(self, path: str) -> None:
+    async def read(self, action: ReadRows) -> None:
         """Read the positions that a part closes, or its exposure. The result is in the record before an order that follows from it leaves."""
+        path = action.part
         try:
             await self._recorder.write()  # record that the part is due, before any order at the positions is cancelled
             part = self._plan.part_at(path)
             if isinstance(part.quantity, FromPosition):
-                await self._read_to_close(part, part.quantity)
+                await self._read_to_close(part, part.quantity, without_price=action.without_price)
             elif isinstance(part.quantity, FromExposure):
                 await self._read_exposure(part, part.quantity)
         finally:
@@ -87,13 +89,14 @@ class PlanPositions:
         self._plan.news.tell()
         self._parent.traffic.tell()
 
-    async def _read_to_close(self, part: OrderPart, form: FromPosition) -> None:
+    async def _read_to_close(self, part: OrderPart, form: FromPosition, *, without_price: bool) -> None:
         """Read the rows, hand them to the plan, and hold them until the orders for them are at their brokers."""
         before, sent = self._plan.parts[part.path], self._keys_sent(part)
         rows = before.rows or ()
         form = attrs.evolve(form, most=form.most if before.quantity is None else before.quantity)
         owner = f"{self._parent.parent_id} {part.path}"
-        found = await self._rows.to_close(part, form, [row for row in rows if row.key in sent], owner)
+        begun = [row for row in rows if row.key in sent]
+        found = await self._rows.to_close(part, form, begun, owner, without_price=without_price)
         record = self._plan.parts[part.path]
         if not self._plan.sends or record.own is not None:
             return

@@ -4,6 +4,7 @@ Part of a plan parent's actor. Rows read before the part became due are not used
 would be closed a second time.
 """
 
+import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
@@ -22,7 +23,7 @@ from onebroker.actors.portfolio.position_view import position_product
 from onebroker.brokers.records import PositionRow
 from onebroker.config.messages import order_changes as close_texts
 from onebroker.config.messages import plan_life as texts
-from onebroker.config.vocabulary import POSITION_PRODUCTS, Product
+from onebroker.config.vocabulary import POSITION_PRODUCTS, Product, Side
 
 READ_SECONDS = 5.0
 """A broker that shows no fresh positions in this time counts as unread (order-engine 1.3)."""
@@ -45,6 +46,8 @@ class _Read:
     """Broker code -> why a row of the form may be unreadable there."""
     troubles: tuple[str, ...] = ()
     """Why an existing row cannot be closed."""
+    waits: Mapping[str, str] = attrs.field(factory=dict)
+    """Instrument -> why a position in it is left out: its close could not leave now."""
 
 
 class PlanRows:
@@ -55,13 +58,15 @@ class PlanRows:
         self._clearing = clearing
 
     async def to_close(
-        self, part: OrderPart, form: FromPosition, begun: Collection[RowToClose], owner: str
+        self, part: OrderPart, form: FromPosition, begun: Collection[RowToClose], owner: str, *, without_price: bool
     ) -> FoundRows:
         """Read the rows that a part closes. Where the part says so, the orders that rest there are cancelled first. `begun`: rows for which an
-        order was sent already; `owner`: the name by which `Closes` knows the part."""
+        order was sent already; `owner`: the name by which `Closes` knows the part; `without_price`: rows without a price are closed too.
+
+        A row whose close could not leave now is left out, and what rests there is left alone (order-engine 1.11)."""
         left_alone = {row.key for row in begun}
         while True:
-            read, cleared = await self._read_cleared(part, form, left_alone)
+            read, cleared = await self._read_cleared(part, form, left_alone, without_price=without_price)
             keys = {holding.key for holding in read.nets} - left_alone
             if not self._context.closes.are_others(keys, owner, read.mark):
                 break
@@ -74,23 +79,53 @@ class PlanRows:
             nets={holding.key: net for holding, net in read.nets.items()},
             message=_joined([*_unread(read), *read.troubles, *uncleared]),
             status_message=_joined(notes),
+            waits=read.waits,
             at=self._context.clock.epoch(),
         )
 
     async def _read_cleared(
-        self, part: OrderPart, form: FromPosition, left_alone: Collection[str]
+        self, part: OrderPart, form: FromPosition, left_alone: Collection[str], *, without_price: bool
     ) -> tuple[_Read, dict[Holding, int]]:
         """Read, cancel the resting orders where the form asks for it, and read again, until there is no new position to clear."""
         cleared: dict[Holding, int] = {}
-        read = await self._read_positions(form)
+        can_close = functools.partial(self._can_close, left_alone=left_alone, without_price=without_price)
+        read = can_close(await self._read_positions(form))
         while form.cancel_resting_first:
             new = frozenset(holding for holding in read.nets if holding.key not in left_alone) - cleared.keys()
             if not new:
                 break
             closing = Closing(holdings=new, elsewhere=self._elsewhere(read, new))
             cleared |= await self._clearing.clear(part.path, closing)
-            read = await self._read_positions(form, unread=read.unread)
+            read = can_close(await self._read_positions(form, unread=read.unread), cleared=cleared)
         return read, cleared
+
+    def _can_close(
+        self, read: _Read, *, left_alone: Collection[str], without_price: bool, cleared: Collection[Holding] = ()
+    ) -> _Read:
+        """Return the read without the positions whose close could not leave now. A position that was cleared already stays."""
+        waits = {
+            holding: why
+            for holding, net in read.nets.items()
+            if holding not in cleared
+            and holding.key not in left_alone
+            and (why := self._why_not(holding, net, without_price=without_price)) is not None
+        }
+        nets = {holding: net for holding, net in read.nets.items() if holding not in waits}
+        return attrs.evolve(read, nets=nets, waits={holding.instrument_id: why for holding, why in waits.items()})
+
+    def _why_not(self, holding: Holding, net: int, *, without_price: bool) -> str | None:
+        """Return why the close of a position could not leave now; None when it could."""
+        locked, side = self._context.exit_lock(holding.broker), Side.SELL if net > 0 else Side.BUY
+        if locked is not None or without_price:
+            return locked
+        tick = self._context.quotes.usable_tick(holding.instrument_id)
+        if tick is None:
+            stale = self._context.quotes.is_stale(holding.instrument_id)
+            return texts.stale_quote(side) if stale else texts.no_quote(side)
+        against = tick.buy if net > 0 else tick.sell
+        if against is None:
+            return texts.no_depth(side)
+        return None if against else texts.nobody(side)
 
     async def _read_positions(self, form: FromPosition, unread: Collection[str] = ()) -> _Read:
         """Read every broker that may hold such a position, except the brokers that could not be read before (`unread`)."""

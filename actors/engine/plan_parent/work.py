@@ -20,9 +20,15 @@ from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.parent.work import WorkTroubles
 from onebroker.actors.engine.plan.machine.advance import advance
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
+from onebroker.actors.engine.plan_parent.asked_quotes import AskedQuotes
 from onebroker.actors.engine.plan_parent.callers import PlanCallers
 from onebroker.actors.engine.plan_parent.first_plan_answer import FirstPlanAnswer
-from onebroker.actors.engine.plan_parent.late_fills import ENDED_BY_OTHERS, left_unprotected, with_late_fill
+from onebroker.actors.engine.plan_parent.late_fills import (
+    ENDED_BY_OTHERS,
+    ended_by_caller,
+    left_unprotected,
+    with_late_fill,
+)
 from onebroker.actors.engine.plan_parent.leg_conversion import event_of
 from onebroker.actors.engine.plan_parent.leg_steps import LegSteps
 from onebroker.actors.engine.plan_parent.looks import Looks
@@ -49,6 +55,7 @@ class PlanWork:
         self._looks = looks = Looks(parent, plan, steps, waiting)
         self._new_orders = NewOrders(parent, plan, looks, waiting)
         self._positions = PlanPositions(parent, plan, looks)
+        self._asked = AskedQuotes(parent, plan)
         self._callers = PlanCallers(parent, plan, steps, looks)
         self._answer = FirstPlanAnswer(parent, plan, looks, waiting, self._new_orders, self._positions)
 
@@ -105,8 +112,9 @@ class PlanWork:
         else:
             looked = self._looks.look(self._start)
             self._positions.read_soon()
+            self._asked.ask(looked.blind)
             self._looks.rest(looked)
-            wake_in = looked.wake_at - self._clock.epoch()
+            wake_in = min(looked.wake_at - self._clock.epoch(), self._asked.again_in_seconds(looked.blind))
         retry_in = min(self._steps.retry_in_seconds(), self._plan.keep_in_seconds())
         return trio.current_time() + max(0.0, min(wake_in, retry_in))
 
@@ -145,7 +153,7 @@ class PlanWork:
                 start(self._steps.end, action, origin)
             case ReadRows():
                 self._looks.reading.add(action.part)
-                start(self._positions.read, action.part)
+                start(self._positions.read, action)
 
     # --- what the actor hears ---------------------------------------------------------------------------------------
 
@@ -224,8 +232,10 @@ class PlanWork:
             return None
         sends = self._plan.sends
         unprotected = left_unprotected(self._record) if by_others else {} if looked is None else looked.unprotected
+        by_hand = ended_by_caller(self._record) if by_others else {} if looked is None else looked.ended_by_hand
         return WorkTroubles(
             unprotected=unprotected,
+            ended_by_hand={one: units for one, units in by_hand.items() if one not in unprotected},
             untold=looked.untold if looked is not None and sends else (),
             unsent_cancels=self._steps.unsent_cancels if sends else frozenset(),
         )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
+from onebroker.actors.engine.plan.machine.open_units import open_units
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.stored_tree import decode_plan
 from onebroker.actors.engine.shown.plan_answers import shown_parts
@@ -26,6 +27,7 @@ def parent_record(record: ParentRecord) -> dict[str, Any]:
         "created_at": record.created_at,
         "updated_at": record.updated_at,
         "over_filled_quantity": record.over_filled_quantity,
+        "open_units": open_units(record, _tree(record)),
         "body": record.body,
         "parameters": _parameters(record),
         "legs": [_leg(leg) for leg in record.legs],
@@ -57,11 +59,17 @@ def _leg(leg: LegRecord) -> Mapping[str, Any]:
 
 def _parameters(record: ParentRecord) -> Mapping[str, Any]:
     """Return the settings together with the present state of a plan's parts."""
+    root = _tree(record)
+    return record.parameters if root is None else {**record.parameters, "parts": shown_parts(record, root)}
+
+
+def _tree(record: ParentRecord) -> Part | None:
+    """Return a plan's tree; None for an order without a plan."""
     if record.plan is None:
-        return record.parameters
+        return None
     root = _trees.get(record.parent_order_id)
     if root is None:
         if len(_trees) >= MOST_TREES:
             _trees.clear()
         root = _trees[record.parent_order_id] = decode_plan(record.plan)
-    return {**record.parameters, "parts": shown_parts(record, root)}
+    return root

@@ -14,8 +14,9 @@ from onebroker.actors.engine.plan.machine.groups import work
 from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.over_fills import over_filled
+from onebroker.actors.engine.plan.machine.overdue import note_waiting
 from onebroker.actors.engine.plan.machine.part_context import Context
-from onebroker.actors.engine.plan.machine.unprotected_units import unprotected
+from onebroker.actors.engine.plan.machine.unprotected_units import ended_by_hand, unprotected
 from onebroker.actors.engine.plan.market import Calm, Seen
 from onebroker.actors.engine.plan.parts import Part, walk
 from onebroker.config.messages import plan_life as texts
@@ -51,8 +52,12 @@ class Outcome:
     """Units filled beyond what was asked for (1.7)."""
     unprotected: Mapping[str, int]
     """Instrument -> units that are open without a stop."""
+    ended_by_hand: Mapping[str, int]
+    """Instrument -> units that are open and whose stop a caller has ended."""
     untold: tuple[str, ...]
-    """Sentences on account figures that a condition waits for but a broker does not report."""
+    """Sentences on what waits, or does not hold, and why: figures that no broker reports, exits that are overdue, orders that cannot be cancelled."""
+    blind: frozenset[str]
+    """Instruments without whose quote a part that guards cannot act."""
 
 
 def advance(root: Part, inputs: Inputs) -> Outcome:
@@ -65,12 +70,17 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         look.excess.clear()
         look.calm.clear()
         look.untold.clear()
+        look.blocked.clear()
+        look.blind.clear()
+        look.still_waits.clear()
         look.wake_at = float("inf")
         work(look, root, Context())
         if look.parts == before:
             break
     else:
         raise AssertionError("a plan that never settles")
+    overdue = note_waiting(look)
+    look.held_up = {**overdue, **look.held_up}
     for part in walk(root):
         if look.record(part).held_up != look.held_up.get(part.path):
             look.note(part, held_up=look.held_up.get(part.path))
@@ -90,7 +100,9 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         excess=look.excess,
         over_filled=excess,
         unprotected=unprotected(look),
-        untold=tuple(sorted(look.untold)),
+        ended_by_hand=ended_by_hand(look),
+        untold=tuple(sorted(look.untold | {texts.waits_because(reason) for reason in overdue.values()})),
+        blind=frozenset(look.blind),
     )
 
 

@@ -84,7 +84,7 @@ def cancel_part(root: Part, inputs: Inputs, path: str) -> Parts:
     part = find(root, inputs, path, "cancelled")
     _check_compulsory(root, inputs, part)
     record = inputs.parts[path]
-    return {**inputs.parts, part.path: attrs.evolve(record, ending=Ending(state=PartState.CANCELLED))}
+    return {**inputs.parts, part.path: attrs.evolve(record, ending=Ending(state=PartState.CANCELLED, by_caller=True))}
 
 
 def _check_compulsory(root: Part, inputs: Inputs, part: Part) -> None:

@@ -7,6 +7,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, ChangeLeg,
 from onebroker.actors.engine.plan.machine.leg_changes import end
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.over_fills import takers_by_base
+from onebroker.actors.engine.plan.machine.overdue import at_any_price, block_due, has_no_price
 from onebroker.actors.engine.plan.machine.verdicts import Verdict
 from onebroker.actors.engine.plan.machine.wanted_prices import FOLLOWING
 from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_orders_of
@@ -25,6 +26,7 @@ def close_filled(look: Look, part: OrderPart) -> Verdict | None:
     linked = [] if part.each_fill is None else list(orders_of(part.each_fill))
     takers = [order for base, orders in takers_by_base(look.root) if _is_of(part, base) for order in orders]
     if any(_still_trades(look, order) for order in (*linked, *takers)):
+        look.still_waits.add(part.path)
         return None
     done = True
     for broker, units in _open_by_broker(look, part).items():
@@ -91,6 +93,7 @@ def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]
     side, terms = side_of(part).opposite, look.terms(part)
     quote = look.seen(part.instrument_id)
     price = None if quote is None else past_touch(FOLLOWING, side, units, quote, terms)
+    order_type: OrderType = OrderType.LIMIT
     resting = [leg for leg in legs if leg.live]
     # A leg that was taken as not sent may be at its broker after all (row 13c).
     too_much = sum(leg.unfilled for leg in resting) - units
@@ -100,11 +103,17 @@ def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]
     for leg in resting:
         due = max(leg.sent_at, leg.moved_at) + look.rules.follow_seconds
         look.wake(due)
-        if leg.changeable and price is not None and look.now >= due and price != leg.price:
+        if leg.changeable and price is not None and look.now >= due and price != leg.price and leg.price is not None:
             look.do(ChangeLeg(leg_id=leg.leg_id, quantity=leg.quantity, price=price, trigger=None, reduces=False))
     on_the_way = any(order.instance == CLOSING and order.broker == broker for order in look.on_the_way(part))
-    if resting or on_the_way or price is None:
+    if resting or on_the_way:
         return
+    if price is None:
+        reason = has_no_price(look, part, part.instrument_id, side)
+        if reason is not None:
+            block_due(look, part, reason, blind=part.instrument_id)
+            return
+        order_type, price = at_any_price(look, quote, side, part)
     for size in freeze_pieces(units, terms):
         look.do(
             NewLeg(
@@ -114,7 +123,7 @@ def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]
                 product=part.product,
                 validity=Validity.DAY,
                 quantity=size,
-                order_type=OrderType.LIMIT,
+                order_type=order_type,
                 price=price,
                 trigger=None,
                 broker=broker,

@@ -8,6 +8,7 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import Bars, Joint, PartRecord
 from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.overdue import block
 from onebroker.actors.engine.plan.market import AccountFigures, Calm, Seen
 from onebroker.actors.engine.plan.parts import (
     ONLY_RISING,
@@ -152,6 +153,8 @@ def _price(look: Look, part: Part, condition: PriceAt, place: str) -> bool:
     if quote is None or value is None:
         look.seen(condition.instrument_id)
         look.cannot(part, 503, texts.NO_QUOTE_FOR_CONDITION)
+        if quote is None:
+            block(look, part, texts.NO_QUOTE_FOR_CONDITION, blind=condition.instrument_id)
         return False
     earliest = (seen.value(condition.field) for seen in quote.since(look.record(part).due_at))
     first = next(figure for figure in earliest if figure is not None)
@@ -179,6 +182,8 @@ def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:
             _directed(look, part, condition, place, first)
     session = look.market.session(condition.instrument_id, look.now)
     direction = direction_of(look.record(part), condition, place)
+    if quote is None:
+        block(look, part, texts.NO_QUOTE_FOR_CONDITION, blind=condition.instrument_id)
     if session is None or direction is None or look.now < session.opens:
         return False
     seconds = float(condition.bar_minutes * 60)
@@ -293,6 +298,7 @@ def _account(look: Look, part: Part, condition: AccountAt, place: str) -> bool:
     value = None if figures is None else account_value(figures, condition.field)
     if value is None:
         look.cannot(part, 503, texts.NO_ACCOUNT_FIGURES)
+        block(look, part, texts.NO_FIGURES)
         if figures is not None:
             look.untold.update(_untold(figures, condition.field))
         return False
@@ -323,6 +329,7 @@ def _joint(look: Look, part: Part, condition: JointPnl, place: str) -> bool:
     )
     look.wake(look.now + LOOK_SECONDS)
     if figure is None:
+        block(look, part, texts.JOINT_UNTOLD)
         return False
     if before is None:
         base = Decimal(0) if condition.since is Since.DAY else figure.rupees

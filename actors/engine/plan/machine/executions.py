@@ -31,7 +31,7 @@ from onebroker.actors.engine.plan.machine.discretion import work_discretion
 from onebroker.actors.engine.plan.machine.instances import send_instances
 from onebroker.actors.engine.plan.machine.inventory import opposite_levels, room
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
-from onebroker.actors.engine.plan.machine.leg_changes import end, grow
+from onebroker.actors.engine.plan.machine.leg_changes import end, grow, replace
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.target_quantities import given_back
@@ -87,8 +87,10 @@ def _all_at_once(sending: Sending, _: AllAtOnce) -> None:
     for leg in sending.look.live(sending.part):
         if leg.state.unsettled or leg.busy:
             return  # its outcome is not known yet; the missing units follow later
-    # A marketable price: the difference is sent at the present price, not at the resting order's older price.
-    grown = not isinstance(uncapped(sending.part.price), Marketable) and grow(sending, missing)
+    # A marketable price: the difference is sent at the present price, not at the resting order's older price. A target that is swapped in
+    # asks its stop for room first (`swaps.py`).
+    grows = not isinstance(uncapped(sending.part.price), Marketable) and sending.context.room is None
+    grown = grows and grow(sending, missing)
     if not grown:
         sending.place(missing)
 
@@ -135,7 +137,7 @@ def _timed(sending: Sending, execution: Twap | Vwap | FrontLoaded) -> None:
     older = [leg for leg in look.live(part) if leg.piece < piece]
     if moves_away(look, part) and older:
         for leg in older:
-            end(look, leg, Reason.PIECE)
+            replace(look, leg, Reason.PIECE)
         return  # their unfilled units join the new piece once they have ended
     if piece + 1 < execution.slices and any(leg.piece == piece and _stands(leg) for leg in look.legs(part)):
         return  # units that a caller took off this piece go with the next piece

@@ -14,10 +14,12 @@ from onebroker.actors.engine.orders.part_state import PartRecord, PartState, Row
 from onebroker.actors.engine.plan.execution_kinds import TopUp
 from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
 from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.overdue import block
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.position_closes import ROWS_SECONDS, work_row
 from onebroker.actors.engine.plan.machine.verdicts import Verdict
 from onebroker.actors.engine.plan.parts import FromExposure, Measure, OrderPart, Weighted
+from onebroker.config.messages import plan_life as texts
 
 
 def work_exposure(look: Look, part: OrderPart, context: Context, *, over: bool) -> Verdict | None:
@@ -80,6 +82,7 @@ def _look(look: Look, part: OrderPart, form: FromExposure) -> None:
         return
     hedge = _hedge(look, part, form, record.nets)
     if hedge is None:
+        block(look, part, texts.EXPOSURE_UNPRICED, blind=_unpriced(look, part, form))
         look.wake(record.rows_at + ROWS_SECONDS + 1)
         return
     number = len({leg.instance for leg in look.legs(part)})
@@ -110,6 +113,12 @@ def _hedge(look: Look, part: OrderPart, form: FromExposure, nets: Mapping[str, i
         return 0
     price = _price(look, part.instrument_id, form.measure)
     return None if not price else _in_lots(look, part, form, -gap / (price * form.hedge_weight))
+
+
+def _unpriced(look: Look, part: OrderPart, form: FromExposure) -> str:
+    """Return the first instrument of the exposure, or the hedge's own, that has no price now."""
+    counts = [weighted.instrument_id for weighted in counted(form, part)]
+    return next((one for one in counts if _price(look, one, form.measure) is None), part.instrument_id)
 
 
 def _price(look: Look, instrument_id: str, measure: Measure) -> Decimal | None:

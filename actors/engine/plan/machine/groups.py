@@ -6,12 +6,25 @@ from typing import assert_never
 
 import attrs
 
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import Ending, PartState
 from onebroker.actors.engine.plan.machine.conditions import too_late
+from onebroker.actors.engine.plan.machine.leg_actions import Reason
+from onebroker.actors.engine.plan.machine.leg_changes import end
 from onebroker.actors.engine.plan.machine.lifetimes import applies, counts_days, ending_of, over, waits_days
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.order_parts import fires, is_to_close, state_now, waits_to_close, work_order
+from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, has_no_price, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.swaps import (
+    is_pair,
+    left_behind,
+    lent,
+    reorder,
+    swaps,
+    waits_for_stop,
+)
+from onebroker.actors.engine.plan.machine.swaps import room as room_of
 from onebroker.actors.engine.plan.machine.target_quantities import from_fill
 from onebroker.actors.engine.plan.machine.unprotected_units import is_lost, left_open
 from onebroker.actors.engine.plan.machine.verdicts import goes_again, together
@@ -35,7 +48,7 @@ from onebroker.actors.engine.plan.parts import (
     walk,
 )
 from onebroker.actors.engine.plan.pieces.cutting import shared
-from onebroker.actors.engine.plan.price_kinds import NativeStop, is_stop
+from onebroker.actors.engine.plan.price_kinds import Marketable, NativeStop, is_stop, uncapped
 from onebroker.actors.engine.plan.pricing.moving_stops import better
 from onebroker.config.messages import plan_life as texts
 
@@ -144,13 +157,16 @@ def _take_up(look: Look, link: Part, base: Part) -> None:
 
 
 def _uncovered(look: Look, part: OrderPart, link: Part) -> None:
-    """Note in the root's status message the units that filled without their order in another instrument (3.4, 3.25). The entry goes on."""
+    """Tell the units that filled without their order in another instrument: it was refused, or it is overdue (3.4, 3.25). The entry goes on."""
     if not isinstance(link, OrderPart) or link.uncovered is None or not isinstance(link.quantity, FromFill):
         return
-    if look.record(link).own not in (PartState.REJECTED, PartState.FAILED):
+    failed = look.record(link).own in (PartState.REJECTED, PartState.FAILED)
+    if not failed and not (link.path in look.blocked and is_overdue(look, link)):
         return
     units = look.kept(part) - int(look.filled(link) / link.quantity.ratio)
     if units > 0:
+        look.untold.add(texts.units_without(units, link.uncovered))
+    if units > 0 and failed:
         look.note(look.root, status_message=texts.units_without(units, link.uncovered))
 
 
@@ -405,6 +421,10 @@ def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> No
     if context.guard is not None:
         guard = min(guard, context.guard)
     shares = _shares(look, part.children, context)
+    pair = is_pair(part)
+    if pair:
+        for leg in (*reorder(look, part), *left_behind(look, part)):
+            end(look, leg, Reason.SHRINK)
     room = guard
     for number, child in enumerate(part.children):
         own = guard
@@ -412,9 +432,21 @@ def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> No
             own = min(room, max(0, shares[number] - look.filled(child)))
             room -= own
         ending = DROPPED if not guard and _nothing_more(look, part, child, context) else context.ending
-        work(look, child, attrs.evolve(context, guard=own, share=shares.get(number), ending=ending))
+        below = attrs.evolve(context, guard=own, share=shares.get(number), ending=ending)
+        if pair and isinstance(child, OrderPart):
+            below = _of_pair(look, part, child, below, guard)
+        work(look, child, below)
     if part.breakeven_after is not None:
         _break_even(look, part, part.breakeven_after, context)
+
+
+def _of_pair(look: Look, part: OneCancelsOthersPart, child: OrderPart, context: Context, guard: int) -> Context:
+    """Return the context of a stop or target of a group whose sales may take units from each other (1.12)."""
+    if is_stop(child.price):
+        return attrs.evolve(context, lent=min(guard, lent(look, part)))
+    if swaps(look, child):
+        return attrs.evolve(context, room=room_of(look, part, guard, child))
+    return attrs.evolve(context, held_back=context.held_back or waits_for_stop(look, part, child))
 
 
 def _nothing_more(look: Look, part: OneCancelsOthersPart, child: Part, context: Context) -> bool:
@@ -438,13 +470,41 @@ def _break_even(look: Look, part: OneCancelsOthersPart, after: int, context: Con
     look.remember(stop, attrs.evolve(record.memory, active=True, stop=entry if nearer else None))
 
 
+def _why_others_stay(look: Look, part: OneCancelsOthersPart, winner: Part) -> str | None:
+    """Return why the resting orders of the others stay for now: the order of the exit that fired could not leave (1.11). Else None.
+
+    An old stop at the exchange guards better than an order that cannot be sent.
+    """
+    live = [
+        leg
+        for child in part.children
+        if child is not winner
+        for order in own_orders_of(child)
+        for leg in look.live(order)
+    ]
+    order = next(own_orders_of(winner))
+    if not live or not order.is_exit or look.legs(order) or look.on_the_way(order):
+        return None
+    if any(leg.state is LegState.CANCELLING for leg in live):
+        look.still_waits.add(winner.path)
+        return None  # their end has begun
+    why = cannot_leave(look, (leg.broker for leg in live))
+    if why is None and isinstance(uncapped(order.price), Marketable):
+        why = has_no_price(look, winner, order.instrument_id, side_of(order))
+    if why is not None:
+        block(look, winner, why, blind=order.instrument_id)
+    return why
+
+
 def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
     """The first child whose `when` comes true ends the others before it sends. A child that fills completely ends the others too."""
     complete = [child for child in part.children if look.record(child).own is PartState.COMPLETED]
     winner = next((child for child in part.children if child.when is not None and look.record(child).fired), None)
+    stays = _why_others_stay(look, part, winner) if winner is not None and not complete else None
     for child in part.children:
         others = [other for other in part.children if other is not child]
-        beaten = (winner is not None and child is not winner) or any(other in complete for other in others)
+        beaten = winner is not None and child is not winner and (stays is None or child.when is not None)
+        beaten = beaten or any(other in complete for other in others)
         waits = child.when is not None and not all(look.record(other).state.final for other in others)
         work(
             look,
@@ -458,3 +518,4 @@ def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> N
         )
         if winner is None and child.when is not None and look.record(child).fired:
             winner = child
+            stays = _why_others_stay(look, part, winner) if not complete else None

@@ -51,6 +51,8 @@ class Leg:
     trigger: Decimal | None = None
     state: LegState = LegState.OPEN
     status_message: str | None = None
+    shortage: bool = False
+    """Whether its broker refused it for want of shares, margin or funds."""
     cancel_reason: str | None = None
     piece: int = 0
     instance: str | None = None
@@ -130,6 +132,10 @@ class NewLeg:
     """The pinned broker."""
     is_exit: bool
     known_exit: bool = False
+    exit_by_type: bool = False
+    """`OrderPart.exit_by_type`."""
+    replaces: bool = False
+    """Whether the order takes over units of an order that the plan itself cancelled for it. It is tried again as an exit is (row 42)."""
     piece: int = 0
     instance: str | None = None
     tag: str | None = None
@@ -169,6 +175,8 @@ class ReadRows:
     """
 
     part: str
+    without_price: bool = False
+    """Whether positions are closed too whose instrument has no price now: the close is overdue (1.11)."""
 
 
 Action: TypeAlias = NewLeg | ChangeLeg | EndLeg | ReadRows

@@ -6,14 +6,19 @@ from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.machine.leg_actions import ChangeLeg, EndLeg, Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
+from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, gives_up_after, moves, price_of, wanted
 from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.price_kinds import Marketable, Price, is_stop, uncapped
+from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import OrderType
 
 STRIKE = "strike"
 """`Leg.instance` of an immediate order next to a resting order (discretion)."""
 RETRIES_SECONDS = (2.0, 5.0, 15.0)
-"""The seconds after which a refused cancel of the plan's own is sent again (row 32)."""
+"""The seconds after which a refused cancel of the plan's own is sent again (row 32); the last of them again and again."""
+TOLD_CANCELS = 2
+"""After so many refusals the order is told as one that cannot be cancelled. The first often only says that the order has just filled."""
 
 
 def shrink(sending: Sending) -> None:
@@ -33,23 +38,35 @@ def reduce(look: Look, leg: Leg, quantity: int) -> None:
     if quantity <= leg.filled:
         end(look, leg, Reason.SHRINK)
     elif leg.refused is not None and leg.refused[0] == quantity:
-        end(look, leg, Reason.REPLACE)
+        replace(look, leg)
     else:
         look.do(ChangeLeg(leg_id=leg.leg_id, quantity=quantity, price=leg.price, trigger=leg.trigger, reduces=True))
 
 
+def replace(look: Look, leg: Leg, reason: str = Reason.REPLACE) -> None:
+    """End a leg so that a fresh leg takes its place, if an order could leave at its broker now; else it stays, and its part says why (1.11)."""
+    part = look.by_path[leg.part]
+    assert isinstance(part, OrderPart)
+    locked = cannot_leave(look, [leg.broker]) or (None if part.is_exit else look.market.lockout())
+    if locked is None:
+        end(look, leg, reason)
+    else:
+        block(look, part, locked)
+
+
 def end(look: Look, leg: Leg, reason: str) -> bool:
-    """Cancel a leg if a cancel may be sent now. False once its broker has refused too often, so that no cancel is sent again."""
-    if leg.cancels > len(RETRIES_SECONDS):
-        return False
-    again = leg.cancelled_at + RETRIES_SECONDS[leg.cancels - 1] if leg.cancels else look.now
+    """Cancel a leg if a cancel may be sent now. False once its broker has refused twice; it is asked again all the same, as long as it takes."""
+    tries = min(leg.cancels, len(RETRIES_SECONDS))
+    again = leg.cancelled_at + RETRIES_SECONDS[tries - 1] if tries else look.now
+    if leg.cancels >= TOLD_CANCELS:
+        look.untold.add(texts.cancel_refused(leg.broker, leg.unfilled))
     if not leg.changeable:
         return True
     if look.now >= again:
         look.do(EndLeg(leg_id=leg.leg_id, reason=reason))
     else:
         look.wake(again)
-    return True
+    return leg.cancels < TOLD_CANCELS
 
 
 def grow(sending: Sending, missing: int) -> bool:
@@ -92,7 +109,12 @@ def move_legs(sending: Sending, legs: Iterable[Leg]) -> None:
     if not moves(price) and look.record(part).memory.stop is None and not gives_up:
         return
     for leg in legs:
-        if leg.changeable and leg.instance != STRIKE and not any(_touches(action, leg) for action in look.actions):
+        if (
+            leg.changeable
+            and leg.instance != STRIKE
+            and leg.order_type is not OrderType.MARKET
+            and not any(_touches(action, leg) for action in look.actions)
+        ):
             want = wanted(look, part, sending.context, Asked(quantity=leg.unfilled, leg=leg))
             if want is not None and _follows(look, leg, price):
                 _move_to(look, leg, want)
@@ -113,7 +135,7 @@ def _follows(look: Look, leg: Leg, price: Price) -> bool:
 
 def _move_to(look: Look, leg: Leg, want: Wanted) -> None:
     if want.trigger is None and leg.order_type.takes_trigger:
-        end(look, leg, Reason.REPLACE)  # no modify turns a stop into a plain limit
+        replace(look, leg)  # no modify turns a stop into a plain limit
         return
     price, trigger = want.price, want.trigger if leg.trigger is not None else None
     if leg.settling:
@@ -124,6 +146,6 @@ def _move_to(look: Look, leg: Leg, want: Wanted) -> None:
     if leg.moved_at and look.now < due:
         look.wake(due)
     elif leg.changes >= look.rules.most_changes(leg.broker) - 1:
-        end(look, leg, Reason.REPLACE)
+        replace(look, leg)
     else:
         look.do(ChangeLeg(leg_id=leg.leg_id, quantity=leg.quantity, price=price, trigger=trigger, reduces=False))

@@ -6,8 +6,10 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import Ending, PartState
 from onebroker.actors.engine.plan.execution_kinds import Daily
+from onebroker.actors.engine.plan.machine.close_filled import units_to_close
 from onebroker.actors.engine.plan.machine.conditions import fired, instant, instant_of
-from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.overdue import block_due, cannot_leave, has_no_price, in_session
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, OrderPart, Part, TimeOfDay, own_orders_of
 from onebroker.config.clock import IST, from_epoch
@@ -25,7 +27,24 @@ def over(look: Look, part: Part) -> bool:
     for at in ends:
         look.wake(at)
     passed = any(look.now >= at for at in ends)
-    return passed or (lifetime.when is not None and fired(look, part, lifetime.when, IN_LIFETIME))
+    ended = passed or (lifetime.when is not None and fired(look, part, lifetime.when, IN_LIFETIME))
+    return ended and not (lifetime.on_end is OnEnd.CLOSE_FILLED and _waits(look, part))
+
+
+def _waits(look: Look, part: Part) -> bool:
+    """Whether a lifetime that closes fills waits, because a close could not leave now (1.11). The exits then stay, which the end would cancel."""
+    waits = False
+    for order in own_orders_of(part):
+        record = look.record(order)
+        if record.ending is not None or look.closing_legs(order) or units_to_close(look, order) <= 0:
+            continue
+        side = side_of(order).opposite
+        brokers = {leg.broker for leg in look.legs(order) if leg.filled}
+        why = cannot_leave(look, brokers) or has_no_price(look, order, order.instrument_id, side)
+        if why is not None and in_session(look, order.instrument_id):
+            block_due(look, order, why, blind=order.instrument_id)
+            waits = True
+    return waits
 
 
 def _instants(look: Look, part: Part, lifetime: Lifetime, due_at: float) -> tuple[float | None, ...]:

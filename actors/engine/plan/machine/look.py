@@ -65,7 +65,8 @@ class Look:
         self.rules = inputs.rules
         self.draw = inputs.draw
         self.placing = inputs.placing
-        self.held_up = inputs.held_up
+        self.held_up: Mapping[str, str] = inputs.held_up
+        """Part path -> why an exit waits: it could not leave at its last try; at the end of the look also what is overdue."""
         self.parts = {part.path: inputs.parts.get(part.path, PartRecord()) for part in walk(root)}
         self.by_path = {part.path: part for part in walk(root)}
         self._legs: dict[str, list[Leg]] = {path: [] for path in self.parts}
@@ -79,6 +80,12 @@ class Look:
         self.reasons: dict[str, Refused] = {}
         self.untold: set[str] = set()
         """Sentences on account figures that a condition waits for but a broker does not report."""
+        self.blocked: dict[str, str] = {}
+        """Part path -> why a part that is due and guards something cannot act now (`overdue.py`)."""
+        self.still_waits: set[str] = set()
+        """Paths of parts that are not blocked now, but wait for the end of an order for the same reason as before."""
+        self.blind: set[str] = set()
+        """Instruments without which a blocked part cannot act: a quote is asked for over REST."""
         self.wake_at = float("inf")
         self.bookless: set[str] = set()
         """Instruments whose book was needed but is missing: there is no quote, or the quote has no book."""
@@ -195,6 +202,12 @@ class Look:
 
     def do(self, action: Action) -> None:
         self.actions.append(action)
+
+    def block(self, part: Part, reason: str, *, blind: str | None = None) -> None:
+        """Note that a due part cannot act now (`overdue.block` decides whether that counts). The first reason stands."""
+        self.blocked.setdefault(part.path, reason)
+        if blind is not None:
+            self.blind.add(blind)
 
     def cannot(self, part: Part, status: int, sentence: str) -> None:
         """Note why a part waits. The caller gets the first reason if the order begins with this part."""

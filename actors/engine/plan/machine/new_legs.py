@@ -6,8 +6,10 @@ import attrs
 
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, BookDepth
-from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
+from onebroker.actors.engine.plan.machine import swaps
+from onebroker.actors.engine.plan.machine.leg_actions import NewLeg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.overdue import block_unpriced
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, price_of, wanted
@@ -18,6 +20,8 @@ from onebroker.actors.engine.plan.price_kinds import RESTING, is_stop
 from onebroker.actors.engine.plan.pricing.touch import on_touch
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
+LACK_SECONDS = (2.0, 5.0, 15.0)
+"""The seconds after which an exit goes again that was refused for want of shares or margin; the last of them again and again."""
 UNSEEN_SECONDS = 60.0
 """How long an exit waits when two of its orders never reached a broker; twice as long for each further such order."""
 MOST_UNSEEN_SECONDS = 900.0
@@ -43,16 +47,26 @@ class Sending:
 
     def place(self, quantity: int, *, piece: int = 0, asked: Asked | None = None, immediate: bool = False) -> bool:
         """Ask for a leg at the price that is wanted now. False if nothing is asked for: there is no price, or the order is held or too soon."""
-        if quantity <= 0 or self._is_too_soon():
+        if quantity <= 0 or self._is_too_soon() or self._lacked_lately():
             return False
         want = self.priced(quantity, asked or Asked(quantity=quantity, piece=piece))
-        if want is None:
+        if want is None or not self._has_room(quantity):
             return False
         self._begin()
         for size, broker in self._brokers(quantity):
             for part_size in self._sizes(size):
                 self.look.do(self._order(part_size, want, broker, piece, asked, immediate=immediate))
         return True
+
+    def _has_room(self, quantity: int) -> bool:
+        """Whether a target may have `quantity` more units out beside the stop of its group; if not, ask the stop for room (`swaps.py`)."""
+        if self.context.room is None:
+            return True
+        wanted_out = swaps.out(self.look, self.part) + quantity
+        if wanted_out <= self.context.room:
+            return True
+        swaps.note_wish(self.look, self.part, wanted_out)
+        return False
 
     def _is_too_soon(self) -> bool:
         """Whether an exit must wait because several of its orders went unanswered and never reached their broker. Each of them that turns
@@ -67,9 +81,20 @@ class Sending:
         self.look.wake(at)
         return self.look.now < at
 
+    def _lacked_lately(self) -> bool:
+        """Whether an exit must wait, because a broker has just refused it for want of shares or margin."""
+        lacking = [leg for leg in self.look.legs(self.part) if swaps.lacks(self.look, self.part, leg)]
+        if not lacking:
+            return False
+        at = max(leg.ended_at for leg in lacking) + LACK_SECONDS[min(len(lacking), len(LACK_SECONDS)) - 1]
+        self.look.wake(at)
+        return self.look.now < at
+
     def priced(self, quantity: int, asked: Asked | None = None) -> Wanted | None:
         """Return the type and prices of the order if it left now; None while there is no price, or the order is held."""
         want = wanted(self.look, self.part, self.context, asked or Asked(quantity=quantity))
+        if want is None:
+            block_unpriced(self.look, self.part)
         if want is not None and want.price is not None and self._held(want):
             self.look.held_back.setdefault(self.part.path, []).append(want.price)
             return None
@@ -77,8 +102,9 @@ class Sending:
 
     def _held(self, want: Wanted) -> bool:
         """Whether the virtual book keeps the order, because the market has not reached its limit yet (1.9)."""
+        is_held = self.part.hold or self.context.room is not None
         if (
-            not self.part.hold
+            not is_held
             or want.order_type is not OrderType.LIMIT
             or not isinstance(price_of(self.look, self.part), RESTING)
         ):
@@ -88,6 +114,8 @@ class Sending:
         early = self.part.release_ticks * (self.look.terms(self.part).tick or Decimal(0))
         limit = want.price + self.side.sign * early
         if quote is None:
+            return True
+        if self.context.room is not None and not swaps.may_swap(self.look, self.part):
             return True
         if any(on_touch(seen, self.side, limit) for seen in quote.since(self.look.record(self.part).due_at)):
             return False
@@ -131,6 +159,17 @@ class Sending:
                 quantity -= size
         return shares
 
+    def _replaces(self) -> bool:
+        """Whether the part's newest order that reached a broker was cancelled by the plan, for the sake of this order."""
+        sent = [leg for leg in self.look.legs(self.part) if not leg.never_reached]
+        newest = max(sent, key=lambda leg: leg.sent_at, default=None)
+        return (
+            newest is not None
+            and newest.state is LegState.CANCELLED
+            and newest.unfilled > 0
+            and newest.cancel_reason in (Reason.REPLACE, Reason.PIECE)
+        )
+
     def _unseen(self) -> str | None:
         """Return the broker of the part's newest order that ended unseen; None when no order did."""
         ended = [leg for leg in self.look.legs(self.part) if leg.fills_unknown]
@@ -153,6 +192,8 @@ class Sending:
             broker=broker,
             is_exit=self.part.is_exit,
             known_exit=self.part.known_exit or isinstance(self.part.quantity, FromPosition),
+            exit_by_type=self.part.exit_by_type,
+            replaces=self._replaces(),
             piece=piece,
             instance=instance,
             tag=self.part.tag,

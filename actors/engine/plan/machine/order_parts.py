@@ -22,9 +22,10 @@ from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.position_closes import work_positions
+from onebroker.actors.engine.plan.machine.swaps import lacks
 from onebroker.actors.engine.plan.machine.target_quantities import final_target, target
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stopped
-from onebroker.actors.engine.plan.machine.wanted_prices import observe
+from onebroker.actors.engine.plan.machine.wanted_prices import note_jumped, observe
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, Lifetime, OnEnd, OrderPart, Part, TimeOfDay
 from onebroker.actors.engine.plan.price_kinds import Marketable, Trail, is_stop, uncapped
 from onebroker.config.messages import plan_life as texts
@@ -149,7 +150,8 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
     wanted_units = target(look, part, context)
     if wanted_units is None:
         return
-    sending = Sending(look=look, part=part, context=context, target=wanted_units - forgone(part, look.legs(part)))
+    units = max(look.filled(part), wanted_units - forgone(part, look.legs(part)) - context.lent)
+    sending = Sending(look=look, part=part, context=context, target=units)
     if sending.missing < 0:
         look.excess[part.path] = -sending.missing
         shrink(sending)
@@ -157,6 +159,7 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
         send(sending)
     if verdict is None:
         move(sending)
+        note_jumped(look, part)
         _fill_in_time(look, part)
     _conclude(look, part, context, verdict, wanted_units)
 
@@ -218,7 +221,7 @@ def _verdict(look: Look, part: OrderPart, context: Context) -> Verdict | None:
     if refusal is not None and not isinstance(part.execution, Daily):
         accepted = any(leg.accepted for leg in look.legs(part))
         return Verdict(PartState.FAILED if accepted else PartState.REJECTED, refusal)
-    return stopped(part, look.legs(part))
+    return stopped(part, [leg for leg in look.legs(part) if not lacks(look, part, leg)])
 
 
 def _conclude(look: Look, part: OrderPart, context: Context, verdict: Verdict | None, wanted_units: int) -> None:

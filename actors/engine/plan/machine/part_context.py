@@ -22,6 +22,10 @@ class Context:
     """The units of the part's share."""
     held_back: bool = False
     """The part's siblings must end before the part sends (rule trigger)."""
+    lent: int = 0
+    """The units by which a stop is smaller, because the targets of its group have them out or want them out (`swaps.py`)."""
+    room: int | None = None
+    """Of a target that is swapped in for a stop: the most units that it may have out now; None = it does not swap."""
     less: int = 0
     """The units that the siblings have filled in the part's place (rule trigger)."""
     ending: Ending | None = None

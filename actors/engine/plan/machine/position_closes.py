@@ -15,6 +15,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg, ReadRo
 from onebroker.actors.engine.plan.machine.leg_changes import move_legs, reduce
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
+from onebroker.actors.engine.plan.machine.overdue import block, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked
@@ -23,6 +24,8 @@ from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 
 _NO_PRICE = Decimal(0)
+AGAIN_SECONDS = 1.0
+"""After so long, rows are read again whose close could not leave."""
 ROWS_SECONDS = 5.0
 """Rows older than this are read again before their first order leaves. A row that waited for a quote or a price could close a position
 that is no longer there."""
@@ -33,17 +36,39 @@ def work_positions(look: Look, part: OrderPart, context: Context, *, over: bool)
     record = look.record(part)
     if record.rows is None and over:
         return Verdict(PartState.EXPIRED)
-    if not over and (record.rows is None or record.rows_again):
-        _watch(look, part)
-        look.do(ReadRows(part=part.path))
+    if not over:
+        _read(look, part)
+    record = look.record(part)
     if record.rows is None:
         return None
     ends = [work_row(look, part, context, row, over=over) for row in record.rows]
-    waits = look.record(part).rows_again and not over
+    waits = (look.record(part).rows_again or bool(record.rows_wait)) and not over
     if waits or not look.quiet(part):
         return None
     ended = [end for end in ends if end is not None]
     return _together(look.record(part), ended) if len(ended) == len(ends) else None
+
+
+def _read(look: Look, part: OrderPart) -> None:
+    """Ask for the rows where they are needed: the first time, when they are too old, and again for rows that could not be closed yet.
+
+    The read ends what rests at the positions. So nothing is read while no exit could leave, and the shell leaves a row alone, with all that
+    guards it, as long as its close could not leave (1.11).
+    """
+    record = look.record(part)
+    locked = look.market.exit_lock(None)
+    if locked is not None and not look.legs(part):
+        block(look, part, locked)
+        return
+    for instrument_id, why in record.rows_wait.items():
+        look.seen(instrument_id)
+        block(look, part, why, blind=instrument_id)
+    again = bool(record.rows_wait) and (record.rows_at is None or look.now >= record.rows_at + AGAIN_SECONDS)
+    if record.rows_wait and record.rows_at is not None:
+        look.wake(record.rows_at + AGAIN_SECONDS)
+    if record.rows is None or record.rows_again or again:
+        _watch(look, part)
+        look.do(ReadRows(part=part.path, without_price=is_overdue(look, part)))
 
 
 def _watch(look: Look, part: OrderPart) -> None:
@@ -177,6 +202,8 @@ class FoundRows:
     """Says what could not be read or cleared."""
     status_message: str | None = None
     """Says what is closed in another way than the caller asked."""
+    waits: Mapping[str, str] = attrs.field(factory=dict)
+    """Instrument -> why positions in it are not among the rows: their close could not leave now. What rests at them was left alone."""
     at: float
     """Epoch seconds."""
 
@@ -196,6 +223,7 @@ def with_rows(record: PartRecord, legs: Collection[Leg], under_way: Collection[s
         rows_message=found.message,
         rows_at=found.at,
         rows_again=False,
+        rows_wait=found.waits,
         status_message=found.status_message or record.status_message,
     )
 

@@ -10,9 +10,13 @@ from collections.abc import Iterator, Mapping
 
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, exits_by_base
+from onebroker.actors.engine.plan.machine.swaps import lacks
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
+from onebroker.actors.engine.plan.machine.wanted_prices import is_jumped
 from onebroker.actors.engine.plan.parts import (
     FromPosition,
     OneCancelsOthersPart,
@@ -25,6 +29,33 @@ from onebroker.actors.engine.plan.parts import (
     walk,
 )
 from onebroker.actors.engine.plan.price_kinds import is_stop
+
+
+def ended_by_hand(look: Look) -> Mapping[str, int]:
+    """Return instrument -> units that are open and whose stop a caller has ended: its order, its part, or a part above."""
+    found: Counter[str] = Counter()
+    for base, exits in exits_by_base(look.root):
+        if any(is_ended_by_hand(look, order) for order in exits):
+            found[exits[0].instrument_id] += _unguarded(look, base, exits)
+    for part in _standing_alone(look.root):
+        exits = list(own_orders_of(part))
+        if any(is_ended_by_hand(look, order) for order in exits):
+            found[exits[0].instrument_id] += _unclosed(look, exits)
+    return {instrument_id: units for instrument_id, units in found.items() if units > 0}
+
+
+def is_ended_by_hand(look: Look, order: OrderPart) -> bool:
+    """Whether a caller has ended a guard that a broker had taken, or that waited for its condition."""
+    record = look.record(order)
+    if record.own is None or not is_guard(order):
+        return False
+    armed = order.when is not None and record.due_at is not None
+    if record.ending is not None and record.ending.by_caller:
+        return armed or any(leg.accepted for leg in look.legs(order))
+    return any(
+        leg.state is LegState.CANCELLED and leg.cancel_reason == Reason.CALLER and leg.unfilled > 0
+        for leg in look.legs(order)
+    )
 
 
 def unprotected(look: Look) -> Mapping[str, int]:
@@ -51,6 +82,10 @@ def without_stop(look: Look, base: Part, exits: list[OrderPart]) -> int:
     """
     if not any(is_lost(look, order) or is_held_up(look, order) for order in exits):
         return 0
+    return _unguarded(look, base, exits)
+
+
+def _unguarded(look: Look, base: Part, exits: list[OrderPart]) -> int:
     return max(0, look.kept(base) - sum(look.filled(order) for order in exits) - _guarded(look, exits))
 
 
@@ -82,7 +117,9 @@ def is_held_up(look: Look, order: OrderPart) -> bool:
         return False
     if order.path in look.held_up:
         return True
-    return not look.live(order) and any(goes_again(order, leg) for leg in look.legs(order))
+    return not look.live(order) and any(
+        goes_again(order, leg) or (is_stop(order.price) and lacks(look, order, leg)) for leg in look.legs(order)
+    )
 
 
 def _guarded(look: Look, exits: list[OrderPart]) -> int:
@@ -91,7 +128,8 @@ def _guarded(look: Look, exits: list[OrderPart]) -> int:
     for stop in exits:
         held_up = stop.path in look.held_up  # another attempt guards nothing until its broker has accepted it
         if is_stop(stop.price):
-            units += sum(leg.unfilled for leg in look.live(stop) if leg.accepted or not held_up)
+            standing = (leg for leg in look.live(stop) if not (held_up and is_jumped(look, stop, leg)))
+            units += sum(leg.unfilled for leg in standing if leg.accepted or not held_up)
             units += 0 if held_up else sum(new.quantity for new in look.on_the_way(stop))
     return units
 
@@ -120,9 +158,20 @@ def _left_of(look: Look, part: Part) -> int:
     An exit does not count as lost if its caller was told how it ended (`_is_told`).
     """
     exits = list(own_orders_of(part))
-    lost = [order for order in exits if is_lost(look, order) and not _is_told(look, order)]
+    goes_on = (
+        len(exits) > 1 and not look.record(part).state.final
+    )  # the others still act: a group without its stop is news to nobody else
+    lost = [
+        order
+        for order in exits
+        if is_lost(look, order) and (not _is_told(look, order) or (goes_on and is_stop(order.price)))
+    ]
     if not lost and not any(is_held_up(look, order) for order in exits):
         return 0
+    return _unclosed(look, exits)
+
+
+def _unclosed(look: Look, exits: list[OrderPart]) -> int:
     asked = max((asked_of(look, order) or 0 for order in exits), default=0)
     return max(0, asked - sum(look.filled(order) for order in exits) - _guarded(look, exits))
 

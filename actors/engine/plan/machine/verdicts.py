@@ -31,8 +31,9 @@ def stopped(part: OrderPart, legs: Sequence[Leg]) -> Verdict | None:
 
 
 def goes_again(part: OrderPart, leg: Leg) -> bool:
-    """Whether another order replaces a leg that its broker certainly never had. An exit is never given up for that reason."""
-    return part.is_exit and leg.never_reached
+    """Whether another order replaces a leg that its broker certainly never had. An exit is never given up for that reason, nor is an order
+    that took the place of an order which the plan itself had cancelled (`LegRecord.unsent`)."""
+    return (part.is_exit and leg.never_reached) or leg.unsent
 
 
 def _of_leg(part: OrderPart, leg: Leg, legs: Sequence[Leg], *, accepted: bool) -> Verdict | None:

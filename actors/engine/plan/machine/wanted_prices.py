@@ -12,6 +12,7 @@ from onebroker.actors.engine.plan.machine.crossing import uncrossed, unseen
 from onebroker.actors.engine.plan.machine.inventory import opposite_levels, skew
 from onebroker.actors.engine.plan.machine.leg_actions import Leg
 from onebroker.actors.engine.plan.machine.look import Look, average_of, side_of
+from onebroker.actors.engine.plan.machine.overdue import block, last_resort
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.market import Calm, Level, Seen
 from onebroker.actors.engine.plan.parts import OrderPart, Part, own_orders_of
@@ -97,6 +98,8 @@ def observe(look: Look, part: OrderPart, context: Context) -> None:
             _stop(look, part, context, price, Asked(quantity=0))
     _watch(look, part, price, quote, look.now)
     memory = look.record(part).memory
+    if quote is None:
+        block(look, part, texts.TRAIL_BLIND, blind=part.instrument_id)
     if quote is None or quote.last_price is None:
         look.seen(part.instrument_id)  # any new quote matters
     else:
@@ -133,6 +136,11 @@ def wanted(look: Look, part: OrderPart, context: Context, asked: Asked) -> Wante
             None if stop is None or not _carries(look, part, stop) else _as_stop(look, part, context, side, stop, asked)
         )
     limit = _limit(look, part, context, price, asked)
+    if limit is not None and limit <= 0:
+        look.cannot(part, 400, texts.not_a_price(limit))
+    if (limit is None or limit <= 0) and asked.leg is None:
+        resort = last_resort(look, part, price)
+        return None if resort is None else Wanted(*resort)
     return None if limit is None or limit <= 0 else Wanted(OrderType.LIMIT, limit)
 
 
@@ -397,6 +405,33 @@ def gives_up_after(look: Look, price: Price) -> float | None:
     """Return how many seconds the market must be past a stop's limit before the stop becomes marketable; None = never (1.4)."""
     own = getattr(price, "marketable_after_seconds", None)
     return look.rules.marketable_after_seconds if own is None else float(own)
+
+
+def is_jumped(look: Look, part: OrderPart, leg: Leg) -> bool:
+    """Whether the market is past the limit of a stop's order: it rests where nobody trades, and guards nothing."""
+    quote = look.market.seen(part.instrument_id)
+    if quote is None or quote.last_price is None or leg.price is None or leg.filled == leg.quantity:
+        return False
+    return (quote.last_price - leg.price) * side_of(part).sign > 0
+
+
+def note_jumped(look: Look, part: OrderPart) -> None:
+    """Say that a stop was jumped over (1.11): its order rests as a limit behind the market, or went out as such a limit."""
+    legs = [leg for leg in look.live(part) if leg.price is not None and leg.accepted]
+    if not legs or not is_stop(part.price) or look.record(part).marketable:
+        return
+    if look.glimpsed(part.instrument_id) is None:
+        return
+    side = side_of(part)
+    for leg in legs:
+        assert leg.price is not None
+        jumped = is_jumped(look, part, leg)
+        if jumped:
+            block(look, part, texts.jumped_over(leg.price))
+        if side is Side.SELL:
+            look.stays(part.instrument_id, Calm(below=leg.price) if jumped else Calm(least=leg.price))
+        else:
+            look.stays(part.instrument_id, Calm(above=leg.price) if jumped else Calm(most=leg.price))
 
 
 def _jumped_over(look: Look, part: OrderPart, leg: Leg) -> Wanted | None:

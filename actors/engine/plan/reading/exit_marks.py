@@ -40,7 +40,8 @@ def marked(
             known = part.known_exit or told or _closes(part, above) or isinstance(part.quantity, FromPosition)
             against = any(order.side is side.opposite for order in above)
             exits = part.is_exit or closes_position or known or against
-            return attrs.evolve(part, is_exit=exits, known_exit=known, each_fill=link)
+            by_type = part.exit_by_type and not (closes_position or known or against)
+            return attrs.evolve(part, is_exit=exits, known_exit=known, exit_by_type=by_type, each_fill=link)
         case SequencePart():
             return attrs.evolve(part, first=below(part.first, above=above), then=below(part.then, above=above))
         case TogetherPart() | OneCancelsOthersPart():

@@ -35,7 +35,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
         activate_at=settings.activate_at,
         atr=Atr(bar_minutes=settings.bar_minutes, periods=settings.periods, multiple=settings.atr_multiple),
     )
-    return order(body, path, trail)
+    return order(body, path, trail, closes=True, exit_by_type=True)
 
 
 def check_market(_: Settings, body: Body, market: Market) -> None:

@@ -41,7 +41,7 @@ def trail(settings: Settings) -> Trail:
 
 
 def tree(settings: Settings, body: Body, path: str) -> Part:
-    return order(body, path, trail(settings))
+    return order(body, path, trail(settings), closes=True, exit_by_type=True)
 
 
 def check_market(_: Settings, body: Body, market: Market) -> None:

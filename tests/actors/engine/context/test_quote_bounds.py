@@ -27,6 +27,9 @@ class LiveQuotes:
     def is_usable(self, instrument_id, quote):
         return self.usable
 
+    def usable_quote(self, instrument_id):
+        return object() if self.usable else None
+
 
 class World:
     def __init__(self):
@@ -225,3 +228,14 @@ def test_a_look_may_close_plans():
         plan.look = lambda: [other.close() for other in plans]
     world.quote(2.0)
     assert world.bounds._of == {}
+
+
+def test_an_exit_is_told_once_when_its_quote_becomes_unusable_without_a_new_quote():
+    world = World()
+    world.plan("exit", {"a": ()}, is_exit=True)
+    world.plan("entry", {"a": ()})
+    world.bounds.tell_blind()
+    world.quotes.usable = False
+    world.bounds.tell_blind()
+    world.bounds.tell_blind()
+    assert world.told == ["exit"]

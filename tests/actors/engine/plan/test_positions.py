@@ -64,6 +64,10 @@ class PositionRunner(Runner):
         return self.parts["root"].status_message
 
 
+BOUNDED = Marketable(follow=True, maximum_cost_bps=D(500))
+"""A close whose caller bounds its cost: it waits for a quote, however long that takes."""
+
+
 def key(broker, of="I"):
     return Holding(broker, of, "intraday").key
 
@@ -148,7 +152,7 @@ def test_a_rejected_close_leaves_the_other_rows_to_be_closed():
     assert run.sent() == ["PLACE alpha SELL 10 LIMIT 99.9 -> A1"]
     run.book("A1", "rejected", message="price band")
     assert not run.over()
-    run.at(2).quote(50, 50.00, 50.05, of="J")
+    run.at(1).quote(50, 50.00, 50.05, of="J")
     assert run.sent() == ["PLACE alpha SELL 20 J LIMIT 49.9 -> A2"]
     run.book("A2", "complete")
     assert (run.state(), run.message) == ("failed", "price band")
@@ -192,7 +196,7 @@ def test_a_reversal_sends_twice_the_position_and_on_a_locked_day_only_closes_it(
 
 
 def test_rows_that_waited_for_a_quote_are_read_again_before_they_are_closed():
-    run = PositionRunner(closes())
+    run = PositionRunner(closes(price=BOUNDED))
     run.look()
     run.found(("alpha", "I", 10, 10))
     assert (run.sent(), run.state()) == ([], "waiting")
@@ -298,7 +302,7 @@ def test_a_half_sent_reversal_counts_what_it_has_opened_already():
 
 
 def test_rows_read_again_leave_an_order_that_is_under_way_as_it_was():
-    run = PositionRunner(closes(every=True))
+    run = PositionRunner(closes(every=True, price=BOUNDED))
     run.look()
     run.found(("alpha", "I", 10, 10), ("alpha", "J", 20, 20))
     run.at(60).quote(100, 100.00, 100.05)

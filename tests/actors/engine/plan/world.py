@@ -43,6 +43,7 @@ class World:
     holders: Collection[str]
     asked_holders: Collection[str] | None
     locked: str | None
+    exit_locks: dict[str | None, str]
     options: dict[str, Option]
     futures: set[str]
     stale: set[str]
@@ -57,6 +58,7 @@ class World:
         self.figures = None
         self.joint, self.holders, self.asked_holders = None, ("alpha",), None
         self.locked = None
+        self.exit_locks = {}
         self.options, self.futures = {}, set()
         self.stale = set()
         self.sessions = [Session(opens=DAY.opens + 86_400 * n, closes=DAY.closes + 86_400 * n) for n in range(30)]
@@ -103,6 +105,9 @@ class World:
 
     def lockout(self) -> str | None:
         return self.locked
+
+    def exit_lock(self, broker: str | None) -> str | None:
+        return self.exit_locks.get(broker)
 
 
 def number(value: Number) -> int | D:

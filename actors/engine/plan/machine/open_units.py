@@ -1,0 +1,104 @@
+"""What a parent has opened and not closed, and which of its orders guard it, from its record alone (order-engine 1.10, 2.2). Pure.
+
+A running plan looks at itself (`unprotected_units.py`). This module answers for whoever has only the record: the answer of a cancel, the
+view of a parent, a parent that a caller has ended and that nobody looks at any more. It counts every fill, whenever it came. So a fill in the
+very moment of the cancel is in the number, and so is what had filled before.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
+from onebroker.actors.engine.orders.part_state import PartRecord
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
+from onebroker.actors.engine.plan.machine.over_fills import exits_by_base
+from onebroker.actors.engine.plan.parts import OrderPart, Part, TimeOfDay, own_orders_of, walk
+from onebroker.actors.engine.plan.price_kinds import is_stop
+from onebroker.actors.engine.plan.stored_tree import decode_plan
+from onebroker.config.messages import plan_life as texts
+
+NO_OPEN_UNITS: Mapping[str, int] = {}
+
+
+def open_units(record: ParentRecord, root: Part | None = None) -> Mapping[str, int]:
+    """Return instrument -> units that the plan's entries have filled and its exits have not closed; empty for an order without a plan.
+
+    Only entries on which exits hang count. An order without exits was never meant to be closed by this parent. `root`: the plan's tree, where
+    the caller has decoded it already.
+    """
+    if record.plan is None:
+        return NO_OPEN_UNITS
+    found: Counter[str] = Counter()
+    for base, exits in exits_by_base(decode_plan(record.plan) if root is None else root):
+        entries, closers = {order.path for order in own_orders_of(base)}, {order.path for order in exits}
+        opened = sum(leg.filled_quantity for leg in record.legs if leg.part in entries and leg.instance != CLOSING)
+        closed = sum(leg.filled_quantity for leg in record.legs if _takes(leg, entries, closers))
+        found[exits[0].instrument_id] += opened - closed
+    return {instrument_id: units for instrument_id, units in found.items() if units > 0}
+
+
+def _takes(leg: LegRecord, entries: set[str], closers: set[str]) -> bool:
+    return leg.part in closers or (leg.part in entries and leg.instance == CLOSING)
+
+
+def is_guard(order: OrderPart) -> bool:
+    """Whether an exit limits a loss: a stop, or an exit that waits for a price or a figure. A target limits none, nor does a time."""
+    waits = order.when is not None and not isinstance(order.when, TimeOfDay)
+    return order.is_exit and (is_stop(order.price) or (waits and not order.hold))
+
+
+def warnings_of(record: ParentRecord, *, path: str | None = None, leg_id: str | None = None) -> tuple[str, ...]:
+    """Return what a caller must know before he ends one order (`leg_id`), a part (`path`) or the whole parent: the units that stay open without
+    their stop. Nothing for a stop that has nothing to guard yet."""
+    if record.plan is None:
+        return ()
+    name = record.routed_from or record.synthetic_type
+    units = sum(_guarded(record, order, leg_id) for order in _guards_at(decode_plan(record.plan), path))
+    return (texts.stop_taken_away(name, record.parent_order_id, units),) if units > 0 else ()
+
+
+def _guards_at(root: Part, path: str | None) -> Iterator[OrderPart]:
+    for part in walk(root):
+        within = path is None or part.path == path or part.path.startswith(f"{path}.")
+        if within and isinstance(part, OrderPart) and is_guard(part):
+            yield part
+
+
+def _guarded(record: ParentRecord, order: OrderPart, leg_id: str | None) -> int:
+    """Return the units of a guard's live orders; of a guard that waits unsent, the units that it would send."""
+    legs = [leg for leg in record.legs if leg.part == order.path]
+    if leg_id is not None:
+        legs = [leg for leg in legs if leg.leg_id == leg_id]
+    live = sum(leg.quantity - leg.filled_quantity for leg in legs if not leg.state.final)
+    now = record.parts.get(order.path, PartRecord())
+    waits = leg_id is None and not legs and order.when is not None and now.due_at is not None and now.own is None
+    size = getattr(order.quantity, "quantity", None)
+    return size if waits and isinstance(size, int) and now.ending is None else live
+
+
+def left_by_caller(record: ParentRecord) -> Mapping[str, int]:
+    """Return instrument -> units that were open, with a guard, when a caller ended the whole parent, and that its fills still leave open.
+
+    For a guard without an entry: the units that it had still to close.
+    """
+    if record.plan is None:
+        return NO_OPEN_UNITS
+    root = decode_plan(record.plan)
+    guards = list(_guards_at(root, None))
+    found = Counter(open_units(record, root)) if guards else Counter[str]()
+    hanging = {order.path for _, exits in exits_by_base(root) for order in exits}
+    alone: dict[str, int] = {}
+    for order in guards:
+        if order.path not in hanging:
+            alone[order.instrument_id] = max(alone.get(order.instrument_id, 0), _unclosed(record, order))
+    return {instrument_id: units for instrument_id, units in (found + Counter(alone)).items() if units > 0}
+
+
+def _unclosed(record: ParentRecord, order: OrderPart) -> int:
+    """Return the units that a guard without an entry has not closed: of an order that a broker took, or of a condition that was armed."""
+    legs = [leg for leg in record.legs if leg.part == order.path]
+    size, now = getattr(order.quantity, "quantity", None), record.parts.get(order.path, PartRecord())
+    armed = order.when is not None and now.due_at is not None
+    if not isinstance(size, int) or not (armed or any(leg.order_id is not None for leg in legs)):
+        return 0
+    return size - sum(leg.filled_quantity for leg in legs)

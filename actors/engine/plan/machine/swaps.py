@@ -1,0 +1,191 @@
+"""One order at the exchange for units that one sale reserves (order-engine 1.12). Pure.
+
+A resting sale of shares from a delivery account blocks these shares. A stop and a target over the same shares are two sales: the broker takes
+the first and refuses the second, "for want of shares". Where a broker asks margin for the second of two option sales, it refuses it for want
+of funds. Whatever the broker refuses then is one half of the protection, and too often it is the stop.
+
+So in a group of exits that share units (rule shrink), one order guards, and it is the stop:
+
+    rest        the stop rests with all units of the group; the targets are kept in the engine
+    swap in     the market reaches a target: the stop becomes smaller by the target's units (or is cancelled), and once the broker has
+                confirmed that, the target is sent
+    swap back   the market has left the target for BACK_SECONDS and the target has not filled: it is cancelled, and the stop grows again
+
+No state machine holds this. Each look works out two numbers from the legs, and the ordinary rules do the rest:
+
+    lent        units that the targets have out, or want out now: the stops of the group want so many fewer
+    room        units of the group that no stop has out: a target sends no more than that
+
+The invariant: what stops and targets have out together is never more than the group guards. So a fill, a refusal, a cancel by another hand and
+a crash between two messages all lead back to the stop, by the next look.
+
+When a target swaps:
+    - it is held in any case (`hold`), and the shares are those of a delivery account;
+    - or its caller wanted it at the exchange beside the stop (`hold_limits: false`), and the broker has refused one of the two. It is sent
+      after the stop was accepted, never before. The refusal of an exit for want of shares or margin is no end of its part (`lacks`).
+
+Doubt: between the confirmed reduction and the target's acceptance the target's units have no stop, a round trip to the broker. There is no way
+round that where the broker allows one sale; the touch of the target is the moment in which a stop matters least.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from onebroker.actors.engine.orders.parent_records import LegState
+from onebroker.actors.engine.plan.machine.leg_actions import Leg
+from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, own_orders_of
+from onebroker.actors.engine.plan.price_kinds import is_stop
+from onebroker.actors.engine.plan.pricing.touch import on_touch
+from onebroker.config.vocabulary import Product, Side
+
+BACK_SECONDS = 2.0
+"""How long a target stays at the exchange after the market has left it."""
+AGAIN_SECONDS = 5.0
+"""The least time between two swaps of one target."""
+NOTED_SECONDS = 0.5
+"""How exactly the time of the last touch is kept."""
+
+
+def stops_of(part: OneCancelsOthersPart) -> list[OrderPart]:
+    return [order for order in own_orders_of(part) if order.is_exit and is_stop(order.price)]
+
+
+def targets_of(part: OneCancelsOthersPart) -> list[OrderPart]:
+    return [order for order in own_orders_of(part) if order.is_exit and not is_stop(order.price)]
+
+
+def blocks(order: OrderPart) -> bool:
+    """Whether a resting order takes its units away from any other sale at every broker: a sale from a delivery account."""
+    return order.product == Product.CNC and side_of(order) is Side.SELL
+
+
+def swaps(look: Look, order: OrderPart) -> bool:
+    """Whether a target of a group with a stop is swapped in: it is held anyway where sales block, or its broker refused the second sale."""
+    return look.record(order).swaps or (order.hold and blocks(order))
+
+
+def waits_for_stop(look: Look, part: OneCancelsOthersPart, order: OrderPart) -> bool:
+    """Whether a target must wait until a broker has accepted the stop: the stop goes first where both may not rest."""
+    if not blocks(order) or is_stop(order.price) or look.legs(order):
+        return False
+    open_stops = [stop for stop in stops_of(part) if look.record(stop).own is None]
+    return bool(open_stops) and not any(leg.accepted for stop in open_stops for leg in look.legs(stop))
+
+
+def out(look: Look, order: OrderPart) -> int:
+    """Return the units that an order part has at brokers, or on the way there, and that have not filled."""
+    return look.committed(order) - look.filled(order)
+
+
+def lent(look: Look, part: OneCancelsOthersPart) -> int:
+    """Return the units by which the group's stops are smaller, for the sake of its targets."""
+    open_targets = (order for order in targets_of(part) if swaps(look, order) and look.record(order).own is None)
+    return sum(max(out(look, order), look.record(order).swap_units) for order in open_targets)
+
+
+def room(look: Look, part: OneCancelsOthersPart, guard: int, order: OrderPart) -> int:
+    """Return the units that a target may have out: those of the group that neither its stops nor its other targets have out."""
+    others = (other for other in (*stops_of(part), *targets_of(part)) if other is not order)
+    return max(0, guard - sum(out(look, other) for other in others))
+
+
+def note_wish(look: Look, order: OrderPart, units: int) -> None:
+    """Note that a target wants `units` out in all, for which it has no room: the stops make room. The wish stands until an order of the target
+    has a leg, so that each round of a look, and each look until then, finds the same."""
+    if look.record(order).swap_units < units:
+        look.note(order, swap_units=units, swap_at=look.now)
+
+
+def settle_wishes(look: Look, part: OneCancelsOthersPart) -> None:
+    """Take back the wishes that came true, or that their broker has refused."""
+    for order in targets_of(part):
+        record = look.record(order)
+        at_brokers = sum(leg.unfilled for leg in look.live(order))
+        newest = max((leg.sent_at for leg in look.legs(order)), default=float("-inf"))
+        refused = record.swap_at is not None and newest >= record.swap_at and _newest_lacks(look, order)
+        over = record.own is not None or at_brokers >= record.swap_units or refused
+        if record.swap_units and over:
+            look.note(order, swap_units=0, swap_at=look.now)
+
+
+def may_swap(look: Look, order: OrderPart) -> bool:
+    """Whether a target may be swapped in again after the last swap."""
+    record = look.record(order)
+    if record.swap_at is None or record.swap_units or out(look, order):
+        return True
+    look.wake(record.swap_at + AGAIN_SECONDS)
+    return look.now >= record.swap_at + AGAIN_SECONDS
+
+
+def left_behind(look: Look, part: OneCancelsOthersPart) -> Iterator[Leg]:
+    """Yield the targets' orders that the market has left for BACK_SECONDS. Take back the wish of a target that has none."""
+    for order in targets_of(part):
+        record, legs = look.record(order), look.live(order)
+        if not swaps(look, order) or not (legs or record.swap_units):
+            continue
+        if any(_is_touched(look, order, leg.price) for leg in legs if leg.price is not None):
+            if record.swap_at is None or look.now - record.swap_at >= NOTED_SECONDS:
+                look.note(order, swap_at=look.now)
+            continue
+        since = look.now if record.swap_at is None else record.swap_at
+        look.wake(since + BACK_SECONDS)
+        if look.now < since + BACK_SECONDS:
+            continue
+        if record.swap_units:
+            look.note(order, swap_units=0)
+        yield from legs
+
+
+def _is_touched(look: Look, order: OrderPart, limit: Decimal) -> bool:
+    quote = look.seen(order.instrument_id)
+    return quote is not None and on_touch(quote, side_of(order), limit)
+
+
+# --- refusals for want of shares or margin -----------------------------------------------------------------------------------
+
+
+def lacks(look: Look, order: OrderPart, leg: Leg) -> bool:
+    """Whether a leg of an exit was refused for want of shares or margin while something stands that another try can rely on.
+
+    Either the plan itself holds the units that the exit closes, or another order of the same group of exits was accepted: then the two ask
+    for the same shares. An exit that stands alone and finds nothing to sell is refused for good; its caller hears that at once.
+    """
+    if not order.is_exit or leg.state is not LegState.REJECTED or not leg.shortage:
+        return False
+    return order.known_exit or any(other.accepted for sibling in _siblings(look, order) for other in look.legs(sibling))
+
+
+def _siblings(look: Look, order: OrderPart) -> Iterator[OrderPart]:
+    for part in look.by_path.values():
+        if isinstance(part, OneCancelsOthersPart):
+            own = list(own_orders_of(part))
+            if any(one is order for one in own):
+                yield from (one for one in own if one.is_exit)
+
+
+def reorder(look: Look, part: OneCancelsOthersPart) -> Iterator[Leg]:
+    """Put the stop first where a broker has refused one of the group's orders for want of shares or margin: from then on the targets are
+    swapped in. Yield their orders that rest while a stop was refused: they are ended, so that the stop finds its units."""
+    targets, stops = targets_of(part), stops_of(part)
+    settle_wishes(look, part)
+    refused = [order for order in (*stops, *targets) if _newest_lacks(look, order)]
+    if not refused:
+        return
+    for order in targets:
+        if not look.record(order).swaps:
+            look.note(order, swaps=True, swap_at=look.now)
+    if any(is_stop(order.price) for order in refused):
+        for order in targets:
+            yield from look.live(order)
+
+
+def _newest_lacks(look: Look, order: OrderPart) -> bool:
+    legs = look.legs(order)
+    return bool(legs) and lacks(look, order, max(legs, key=lambda leg: leg.sent_at))
+
+
+def is_pair(part: OneCancelsOthersPart) -> bool:
+    """Whether a group has a stop and a target over the same instrument, so that sales of it can take units from each other."""
+    stops, targets = stops_of(part), targets_of(part)
+    return bool(stops and targets) and len({order.instrument_id for order in (*stops, *targets)}) == 1

@@ -1,0 +1,184 @@
+"""A day on which the world withholds what a due exit needs, judged on the exchange's ledger: nothing that guards is taken away for an order that
+could not leave, what waits is told within seconds, and a close does not wait for ever (order-engine 1.11, 1.12)."""
+
+import pytest
+import trio
+
+from onebroker.actors.store.durable import HaltMode
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.http.health_parts import order_problems
+from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.support.halts import SENTENCE, halt, resume
+
+ALL = "all"
+
+
+def problems(trading):
+    return [row["message"] for row in order_problems(trading.day.engine_context.troubles.rows)]
+
+
+async def is_told(trading, sentence, seconds=5):
+    with trio.fail_after(seconds):
+        while not any(sentence in message for message in problems(trading)):
+            await trio.sleep(0.1)
+
+
+async def is_quiet(trading, seconds=10):
+    with trio.fail_after(seconds):
+        while problems(trading):
+            await trio.sleep(0.1)
+
+
+async def silence(trading, *, answers):
+    """Let the feeds be silent until no quote is usable; `answers`: whether brokers still answer for a quote over REST."""
+    if not answers:
+
+        async def nothing(_):
+            return False
+
+        trading.day.quotes.fetch = nothing
+    trading.day.simulator.faults.add(ALL, FaultKind.STALL_STREAM, seconds=3000)
+    await trio.sleep(310)
+    assert trading.day.quotes.usable_tick(trading.share.instrument_id) is None
+
+
+async def bought_with_bracket(trading, **more):
+    answer = await trading.send(
+        quantity=100, order_type="LIMIT", price=trading.at(1), broker="zerodha",
+        synthetic={"type": "bracket", "stop_price": trading.at(-4), "stop_limit_price": trading.at(-5),
+                   "target_price": trading.at(4), **more},
+    )  # fmt: skip
+    await trading.until(answer, "working", "root.each_fill")
+    await trio.sleep(5)
+    return answer
+
+
+def resting(trading):
+    return sorted(
+        (one["side"], one["order_type"], one["quantity"])
+        for one in trading.day.ledger()["orders"]
+        if one["status"] in ("open", "trigger_pending")
+    )
+
+
+def net(trading, code="zerodha"):
+    rows = trading.day.ledger()["positions"].get(code, [])
+    return sum(row["quantity"] for row in rows if row["instrument_id"] == trading.share.instrument_id)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+async def test_a_square_off_without_a_feed_closes_and_takes_no_stop_away_before_it_can(market, answers, autojump_clock):
+    async with traded(market) as trading:
+        await bought_with_bracket(trading)
+        await silence(trading, answers=answers)
+        since = len(trading.messages())
+        at = market.clock.epoch()
+        close = await trading.send(
+            transaction_type="SELL", quantity=None, synthetic={"type": "square_off", "at_time": "10:30"}
+        )
+        assert close.status == 202
+        due = market.clock.now().replace(hour=10, minute=30, second=0, microsecond=0).timestamp()
+        assert at < due
+        await trio.sleep(due - market.clock.epoch() - 0.5)
+        assert resting(trading) == [("SELL", "SL", 100)]
+        await trading.until(close, "completed", seconds=20)
+        assert (net(trading), resting(trading)) == (0, [])
+        assert market.clock.epoch() - due < 15
+        sent = trading.messages()[since:]
+        assert [one[:3] for one in sent if one[0] == "place"] == [("place", "SELL", 100)]
+
+
+async def test_a_square_off_under_a_full_halt_leaves_the_stop_and_says_why(market, autojump_clock):
+    async with traded(market) as trading:
+        await bought_with_bracket(trading)
+        await halt(market, HaltMode.NOTHING)
+        close = await trading.send(
+            transaction_type="SELL", quantity=None, synthetic={"type": "square_off", "at_time": "10:10"}
+        )
+        due = market.clock.now().replace(hour=10, minute=10, second=0, microsecond=0).timestamp()
+        await trio.sleep(due - market.clock.epoch() + 3)
+        assert resting(trading) == [("SELL", "SL", 100)]
+        assert SENTENCE in " ".join(problems(trading))
+        await trio.sleep(60)
+        assert resting(trading) == [("SELL", "SL", 100)]
+        await resume(market)
+        await trading.until(close, "completed", seconds=20)
+        assert (net(trading), resting(trading)) == (0, [])
+
+
+async def test_a_hidden_stop_that_is_blind_is_told_and_judged_by_a_quote_over_rest(market, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=100, broker="zerodha")
+        await trio.sleep(10)
+        stop = {"type": "hidden_stop", "trigger_price": trading.at(-2)}
+        answer = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=stop)
+        assert answer.status == 202
+        fetch = trading.day.quotes.fetch
+        await silence(trading, answers=False)
+        await is_told(trading, "100 units are open without a stop")
+        assert any("what is due waits" in message for message in problems(trading))
+        trading.moved(-3)
+        trading.day.quotes.fetch = fetch
+        await trading.until(answer, "completed", seconds=30)
+        assert net(trading) == 0
+        await is_quiet(trading)
+
+
+async def test_a_caller_who_ends_a_stop_is_warned_and_it_stands_in_the_problems(market, autojump_clock):
+    async with traded(market) as trading:
+        answer = await bought_with_bracket(trading)
+        parent = await trading.parent(answer)
+        stop = next(leg for leg in parent["legs"] if leg["order_type"] == "SL")
+        words = f"this is the stop of bracket {parent['parent_order_id']}: 100 units stay open without it"
+        dry = await market.cancel(stop["order_id"], broker="zerodha", dry_run=True)
+        assert dry.body["warnings"] == [words]
+        done = await market.cancel(stop["order_id"], broker="zerodha")
+        assert (done.status, done.body["warnings"]) == (200, [words])
+        await is_told(trading, "its stop was ended by hand while 100 units were open")
+        ended = await market.stop(parent["parent_order_id"])
+        assert ended.body["open_units"] == {trading.share.instrument_id: 100}
+        assert (await trading.parent(answer))["open_units"] == {trading.share.instrument_id: 100}
+        await is_told(trading, "its stop was ended by hand while 100 units were open")
+
+
+async def test_a_trail_that_the_engine_replaces_is_tried_again_after_a_lost_connection(market, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=100, broker="zerodha")
+        await trio.sleep(10)
+        trail = {"type": "trailing_stop", "trail_percent": 4, "stop_limit_offset": 1}
+        answer = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=trail)
+        assert answer.status == 200
+        for step in range(1, 24):
+            await trading.move(step * 0.2)
+            await trio.sleep(1.5)
+        market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=8)
+        for step in range(24, 40):
+            trading.moved(step * 0.2)
+            await trio.sleep(1.5)
+        await trio.sleep(30)
+        assert resting(trading) == [("SELL", "SL", 100)]
+        assert (await trading.parent(answer))["state"] == "working"
+        await is_quiet(trading)
+
+
+async def test_a_pair_over_delivery_shares_rests_as_a_stop_and_swaps_its_target_in(market, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=10, product="CNC", broker="zerodha")
+        await trio.sleep(10)
+        before = net(trading)
+        pair = {
+            "type": "oco",
+            "stop_price": trading.at(-4),
+            "stop_limit_price": trading.at(-5),
+            "target_price": trading.at(3),
+        }
+        answer = await trading.send(
+            transaction_type="SELL", quantity=10, product="CNC", broker="zerodha", synthetic=pair
+        )  # fmt: skip
+        assert answer.status in (200, 207)
+        await trio.sleep(10)
+        assert resting(trading) == [("SELL", "SL", 10)]
+        assert (await trading.parent(answer))["state"] == "working"
+        trading.moved(3.5)
+        await trading.until(answer, "completed", seconds=60)
+        assert (net(trading), resting(trading)) == (before - 10, [])

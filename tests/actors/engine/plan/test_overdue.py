@@ -1,0 +1,314 @@
+"""What is due and cannot happen, as the machine tells it: it is said after two seconds, a close then goes without a price, and nothing that
+rests is ended for an order that could not leave (order-engine 1.10)."""
+
+from datetime import time
+from decimal import Decimal as D
+
+import pytest
+
+from onebroker.actors.engine.plan.execution_kinds import Daily
+from onebroker.actors.engine.plan.parts import (
+    Direction,
+    FromFill,
+    FromPosition,
+    JointPnl,
+    Lifetime,
+    OnEnd,
+    PriceAt,
+    QuoteField,
+    Rule,
+    Since,
+    TimeOfDay,
+)
+from onebroker.actors.engine.plan.price_kinds import Cap, Fixed, Marketable, NativeStop, Trail
+from tests.actors.engine.plan.test_positions import PositionRunner, closes
+from tests.actors.engine.plan.trees import oco, order
+from tests.actors.engine.plan.world import DAY, MORNING, Runner
+
+NO_QUOTE = "no live quote exists for this instrument, so the SELL could not be priced and nothing was sent"
+NOBODY = "nobody is bidding for this instrument, so the SELL could not be priced and nothing was sent"
+WATCH = "no live quote exists for the instrument that is watched"
+HALTED = "trading is halted: by hand"
+
+
+def below(level, **more):
+    return PriceAt(instrument_id="I", field=QuoteField.LAST_PRICE, level=D(str(level)), direction=Direction.BELOW)
+
+
+def hidden(**more):
+    price = more.pop("price", Marketable(follow=True))
+    return order(more.pop("path", "root"), "SELL", 10, price, when=below(95), is_exit=True, **more)
+
+
+def backed():
+    backstop = order("root.children.1", "SELL", 10, NativeStop(trigger_price=D(93), limit_price=D(92)), is_exit=True)
+    return oco("root", hidden(path="root.children.0"), backstop, rule=Rule.TRIGGER)
+
+
+def blind(run, of="I"):
+    run.world.quotes.pop(of, None)
+    return run.look()
+
+
+def bracket(**more):
+    exits = oco(
+        "root.each_fill",
+        order("root.each_fill.children.0", "SELL", FromFill(), NativeStop(trigger_price=D(95), limit_price=D(94)),
+              is_exit=True, known_exit=True),
+        order("root.each_fill.children.1", "SELL", FromFill(), Fixed(D(110)), is_exit=True, known_exit=True),
+    )  # fmt: skip
+    return order(price=100, each_fill=exits, **more)
+
+
+def filled_bracket(**more):
+    run = Runner(bracket(**more))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    assert [leg.leg_id for leg in run.resting] == ["A2", "A3"]
+    run.sent()
+    return run
+
+
+def trouble(run):
+    return dict(run.outcome.unprotected), run.outcome.untold
+
+
+# --- said ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_guard_that_has_no_quote_is_said_after_two_seconds_and_is_over_with_the_next_quote():
+    run = Runner(hidden())
+    run.quote(100, 99.95, 100.05)
+    blind(run)
+    run.at(1.9)
+    assert (trouble(run), run.outcome.blind) == (({}, ()), {"I"})
+    run.at(2)
+    assert trouble(run) == ({"I": 10}, (f"what is due waits: {WATCH}",))
+    assert run.parts["root"].held_up == WATCH
+    run.quote(100, 99.95, 100.05)
+    assert (trouble(run), run.parts["root"].held_up, run.outcome.blind) == (({}, ()), None, frozenset())
+
+
+def test_a_guard_is_not_due_outside_of_its_session():
+    run = Runner(hidden(lifetime=Lifetime(after_days=5)))
+    run.quote(100, 99.95, 100.05)
+    run.at(DAY.closes - MORNING + 10)
+    blind(run)
+    run.at(DAY.closes - MORNING + 600)
+    assert trouble(run) == ({}, ())
+
+
+def test_an_entry_that_waits_for_a_quote_is_no_trouble():
+    run = Runner(order(price=Marketable(), when=below(95)))
+    run.look()
+    run.at(60)
+    assert (trouble(run), run.parts["root"].held_up) == (({}, ()), None)
+
+
+def test_a_trail_that_cannot_follow_is_said_while_its_stop_still_guards():
+    trail = Trail(points=D(2), limit_offset=D("0.5"))
+    run = Runner(order(side="SELL", price=trail, is_exit=True))
+    run.quote(100, 99.95, 100.05)
+    blind(run)
+    run.at(2)
+    assert trouble(run) == (
+        {},
+        ("what is due waits: no live quote exists for this instrument, so its stop does not follow the market",),
+    )
+
+
+def test_units_that_filled_without_their_hedge_are_said_while_the_hedge_has_no_price():
+    hedge = order("root.each_fill", "SELL", FromFill(), Marketable(follow=True), of="J", uncovered="unhedged")
+    run = Runner(order(price=100, each_fill=hedge))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    run.at(1.9)
+    assert trouble(run) == ({}, ())
+    run.at(2)
+    assert "10 units are unhedged" in run.outcome.untold
+    run.quote(50, 49.95, 50.05, of="J")
+    assert run.sent()[-1] == "PLACE alpha SELL 10 J LIMIT 49.85 -> A2"
+    assert trouble(run) == ({}, ())
+
+
+def test_a_joint_figure_that_cannot_be_read_is_said():
+    when = JointPnl(
+        instrument_ids=("I",),
+        every_instrument=False,
+        product=None,
+        since=Since.PLACEMENT,
+        loss=D(100),
+        profit=None,
+        give_back=None,
+    )
+    run = PositionRunner(closes(when=when))
+    run.quote(100, 99.95, 100.05)
+    run.at(2)
+    assert run.outcome.untold == (
+        "what is due waits: the positions of a broker cannot be read, so their joint profit or loss is not known",
+    )
+    run.world.joint = 0
+    run.at(3)
+    assert run.outcome.untold == ()
+
+
+def test_a_stop_that_the_market_has_jumped_over_guards_nothing():
+    run = filled_bracket()
+    run.quote(90, 89.95, 90.05)
+    run.at(1.9)
+    assert trouble(run) == ({}, ())
+    run.at(2)
+    assert trouble(run) == (
+        {"I": 10},
+        ("what is due waits: the market is past the limit 94 of the stop, so its order guards nothing",),
+    )
+    run.quote(94, 94.00, 94.05)
+    assert trouble(run) == ({}, ())
+
+
+def test_a_daily_stop_that_goes_out_behind_the_market_says_so():
+    stop = NativeStop(trigger_price=D(95), limit_price=D(94))
+    execution = Daily(arm_at=time(9, 20), valid_days=30)
+    run = Runner(order(side="SELL", price=stop, execution=execution, is_exit=True))
+    run.quote(80, 79.95, 80.05)
+    run.at(1)
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 94 -> A1"]
+    run.at(4)
+    assert trouble(run)[0] == {"I": 10}
+
+
+# --- the last resort -------------------------------------------------------------------------------------------------------
+
+
+def test_an_overdue_close_goes_at_the_market_without_a_quote():
+    run = PositionRunner(closes())
+    run.look()
+    run.found(("alpha", "I", 10, 10))
+    run.at(1.9)
+    assert run.sent() == []
+    run.at(2)
+    assert run.sent() == ["PLACE alpha SELL 10 MARKET -> A1"]
+    run.at(30).quote(100, 99.95, 100.05)
+    assert run.sent() == []
+    run.book("A1", "complete", average=100)
+    assert run.state() == "completed"
+
+
+def test_on_an_empty_side_it_rests_at_the_last_price_and_follows_who_comes_back():
+    run = Runner(hidden())
+    run.quote(94, None, 94.05)
+    run.at(2.1)
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 94 -> A1"]
+    run.at(10).quote(93, 92.50, 93.05)
+    assert run.sent() == ["MODIFY A1 price 92.4"]
+
+
+@pytest.mark.parametrize(
+    ("price", "sent"),
+    [
+        (Cap(of=Marketable(), worst_price=D(90)), ["PLACE alpha SELL 10 LIMIT 90 -> A1"]),
+        (Marketable(maximum_cost_bps=D(20)), []),
+    ],
+)
+def test_a_bound_of_the_caller_is_never_given_up(price, sent):
+    run = PositionRunner(closes(price=price))
+    run.look()
+    run.found(("alpha", "I", 10, 10))
+    run.at(60)
+    assert run.sent() == sent
+
+
+def test_a_restart_does_not_begin_the_wait_anew():
+    run = PositionRunner(closes())
+    run.look()
+    run.found(("alpha", "I", 10, 10))
+    run.at(1)
+    run.restarted()
+    run.at(2)
+    run.found(("alpha", "I", 10, 10))
+    assert run.sent() == ["PLACE alpha SELL 10 MARKET -> A1"]
+
+
+# --- nothing is ended for what could not leave -------------------------------------------------------------------------------
+
+
+def test_the_backstop_stays_until_the_exit_that_fired_has_a_price():
+    run = Runner(backed())
+    run.quote(97, 96.95, 97.05)
+    run.sent()
+    run.quote(94.9)
+    assert run.sent() == []
+    run.at(1).quote(94.9, 94.85, 94.95)
+    assert run.sent() == ["CANCEL A1"]
+
+
+def test_the_backstop_stays_while_trading_is_halted():
+    run = Runner(backed())
+    run.quote(97, 96.95, 97.05)
+    run.sent()
+    run.world.exit_locks[None] = HALTED
+    run.quote(94.9, 94.85, 94.95)
+    run.at(60)
+    assert run.sent() == []
+    assert run.outcome.untold == (f"what is due waits: {HALTED}",)
+    run.world.exit_locks.clear()
+    run.at(61)
+    assert run.sent() == ["CANCEL A1"]
+
+
+@pytest.mark.parametrize("where", [None, "alpha"])
+def test_a_trail_that_may_not_be_changed_any_more_keeps_its_order_while_nothing_can_leave(where):
+    trail = Trail(points=D(2), limit_offset=D("0.5"))
+    run = Runner(order(side="SELL", price=trail, is_exit=True))
+    last = 100
+    for n in range(1, 30):
+        run.at(n * 2).quote(last + n, last + n - 0.05, last + n + 0.05)
+        if n == 20:
+            run.world.exit_locks[where] = HALTED
+    assert not any(line.startswith("CANCEL") for line in run.log)
+    assert HALTED in run.outcome.untold[0]
+    run.world.exit_locks.clear()
+    run.at(100).quote(150, 149.95, 150.05)
+    assert any(line.startswith("CANCEL") for line in run.sent())
+
+
+def test_a_lifetime_that_closes_keeps_the_exits_until_its_close_can_leave():
+    run = filled_bracket(lifetime=Lifetime(after_minutes=D(1), on_end=OnEnd.CLOSE_FILLED))
+    run.world.exit_locks["alpha"] = "alpha has no login in Redis"
+    run.at(120)
+    assert run.sent() == []
+    assert run.outcome.untold == ("what is due waits: alpha has no login in Redis",)
+    run.world.exit_locks.clear()
+    run.at(121)
+    assert sorted(run.sent()) == ["CANCEL A2", "CANCEL A3"]
+
+
+def test_positions_are_not_read_and_so_nothing_at_them_is_cancelled_while_no_exit_can_leave():
+    form = FromPosition(product="intraday", instrument_ids=("I",))
+    close = order(side="SELL", quantity=form, price=Marketable(follow=True), is_exit=True, when=TimeOfDay(time(9, 21)))
+    run = PositionRunner(close)
+    run.quote(100, 99.95, 100.05)
+    run.world.exit_locks[None] = HALTED
+    run.at(120)
+    assert not run.asks()
+    assert run.outcome.untold == (f"what is due waits: {HALTED}",)
+    run.world.exit_locks.clear()
+    run.at(121)
+    assert run.asks()
+
+
+# --- cancels that are refused ------------------------------------------------------------------------------------------------
+
+
+def test_an_order_that_cannot_be_cancelled_is_said_and_asked_for_again_as_long_as_it_takes():
+    run = filled_bracket()
+    run.refuse_cancels.add("A2")
+    run.book("A3", "complete")
+    run.at(600)
+    cancels = [line for line in run.sent() if line == "CANCEL A2"]
+    assert len(cancels) > 35
+    assert run.outcome.untold == ("alpha refuses to cancel a live order of 10 units that is not wanted any more",)
+    run.refuse_cancels.clear()
+    run.at(620)
+    run.book("A2", "cancelled")
+    assert (run.state(), run.outcome.untold) == ("completed", ())

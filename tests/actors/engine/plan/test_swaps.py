@@ -1,0 +1,262 @@
+"""A stop and targets over shares that one sale reserves: the stop rests, a target that the market reaches is swapped in, and what the two
+have out together is never more than the group guards (order-engine 1.12)."""
+
+from decimal import Decimal as D
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onebroker.actors.engine.orders.parent_records import LegState
+from onebroker.actors.engine.plan.parts import FromFill, Share
+from onebroker.actors.engine.plan.price_kinds import NativeStop
+from onebroker.brokers.codec.refusals import says_shortage
+from tests.actors.engine.plan.trees import oco, order
+from tests.actors.engine.plan.world import Runner
+
+STOP, TARGET = "root.children.0", "root.children.1"
+WANT = "RMS: not enough holdings to sell"
+
+
+def stop(path=STOP, quantity=10, **more):
+    price = NativeStop(trigger_price=D(95), limit_price=D(94))
+    return order(path, "SELL", quantity, price, product="CNC", is_exit=True, **more)
+
+
+def target(path=TARGET, quantity=10, price=110, **more):
+    return order(path, "SELL", quantity, price, product=more.pop("product", "CNC"), is_exit=True, **more)
+
+
+def pair(*, hold=True):
+    run = Reserving(oco("root", stop(), target(hold=hold)))
+    return run.quote(100, 99.95, 100.05)
+
+
+class Reserving(Runner):
+    """A runner at a broker that blocks the shares of a resting sale: `held` shares are in the account."""
+
+    held = 10
+
+    def place(self, order):
+        out = sum(leg.unfilled for leg in self.legs if leg.live and leg.side == "SELL")
+        sold = sum(leg.filled for leg in self.legs if leg.side == "SELL")
+        super().place(order)
+        if order.side == "SELL" and out + order.quantity > self.held - sold:
+            leg = self.legs[-1]
+            self.put(
+                attrs.evolve(
+                    leg, state=LegState.REJECTED, status_message=WANT, shortage=True, ended_at=self.world.now
+                )
+            )  # fmt: skip
+            self.log.append(f"REFUSED {leg.leg_id}")
+        elif order.side == "SELL" and self.bound:
+            self.check()
+
+    bound = False
+
+    def check(self):
+        out = sum(leg.unfilled for leg in self.legs if leg.live and leg.side == "SELL")
+        sold = sum(leg.filled for leg in self.legs if leg.side == "SELL")
+        assert out + sold <= self.held, "more is out than is held"
+
+
+def test_the_stop_rests_alone_and_makes_way_when_the_target_is_reached():
+    run = pair()
+    assert run.sent() == ["PLACE alpha SELL 10 SL 95/94 -> A1"]
+    run.quote(110, 109.95, 110.05)
+    assert run.sent() == ["CANCEL A1"]
+    run.book("A1", "cancelled")
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A2"]
+    run.book("A2", "complete")
+    assert (run.state(), run.sent()) == ("completed", [])
+
+
+def test_a_target_that_the_market_leaves_goes_back_and_the_stop_stands_again():
+    run = pair()
+    run.quote(110, 109.95, 110.05)
+    run.book("A1", "cancelled")
+    run.sent()
+    run.at(3).quote(109, 108.95, 109.05)
+    assert run.sent() == []
+    run.at(6)
+    assert run.sent() == ["CANCEL A2"]
+    run.book("A2", "cancelled")
+    assert run.sent() == ["PLACE alpha SELL 10 SL 95/94 -> A3"]
+    run.quote(110, 109.95, 110.05)
+    run.at(20)
+    assert run.sent() == ["CANCEL A3"]
+
+
+def test_what_the_target_has_filled_is_not_guarded_again():
+    run = pair()
+    run.quote(110, 109.95, 110.05)
+    run.book("A1", "cancelled")
+    run.book("A2", filled=4)
+    run.at(3).quote(109, 108.95, 109.05)
+    run.at(6)
+    run.book("A2", "cancelled")
+    assert run.sent()[-1] == "PLACE alpha SELL 6 SL 95/94 -> A3"
+
+
+def test_a_stop_that_fires_while_it_makes_way_leaves_the_target_nothing():
+    run = pair()
+    run.quote(110, 109.95, 110.05)
+    run.sent()
+    run.book("A1", "complete")
+    assert (run.sent(), run.state()) == ([], "completed")
+
+
+def test_a_target_that_its_broker_refuses_for_good_gives_the_stop_back():
+    run = pair()
+    run.quote(110, 109.95, 110.05)
+    run.book("A1", "cancelled")
+    run.book("A2", "rejected", message="price out of range")
+    assert run.sent()[-1] == "PLACE alpha SELL 10 SL 95/94 -> A3"
+
+
+def test_of_several_targets_only_the_reached_units_leave_the_stop():
+    children = (
+        stop(quantity=10),
+        target("root.children.1", Share(D("0.5"), 10), 110, hold=True),
+        target("root.children.2", Share(D("0.5"), 10), 120, hold=True),
+    )
+    run = Reserving(oco("root", *children)).quote(100, 99.95, 100.05)
+    run.sent()
+    run.quote(110, 109.95, 110.05)
+    assert run.sent() == ["MODIFY A1 quantity 5", "PLACE alpha SELL 5 LIMIT 110 -> A2"]
+    run.book("A2", "complete")
+    run.quote(120, 119.95, 120.05)
+    run.book("A1", "cancelled")
+    assert run.sent()[-1] == "PLACE alpha SELL 5 LIMIT 120 -> A3"
+
+
+def test_a_target_that_shall_rest_is_sent_after_the_stop_and_kept_when_it_is_refused():
+    run = pair(hold=False)
+    run.book("A1", "open")
+    assert run.sent() == ["PLACE alpha SELL 10 SL 95/94 -> A1", "PLACE alpha SELL 10 LIMIT 110 -> A2", "REFUSED A2"]
+    assert (run.state(), run.outcome.unprotected) == ("working", {})
+    run.at(60)
+    assert run.sent() == []
+    run.quote(110, 109.95, 110.05)
+    assert run.sent() == ["CANCEL A1"]
+    run.book("A1", "cancelled")
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A3"]
+
+
+def test_a_target_of_shares_waits_until_a_broker_has_taken_the_stop():
+    run = pair(hold=False)
+    leg = run.leg("A1")
+    run.legs = [attrs.evolve(leg, state=LegState.SENDING)]
+    run.look()
+    assert [one.leg_id for one in run.legs] == ["A1"]
+
+
+def test_a_stop_that_is_refused_beside_a_resting_target_takes_its_place():
+    run = Reserving(oco("root", stop(), target(product="NRML")))
+    run.held = 0
+    run.quote(100, 99.95, 100.05)
+    assert run.sent() == [
+        "PLACE alpha SELL 10 SL 95/94 -> A1",
+        "REFUSED A1",
+        "PLACE alpha SELL 10 LIMIT 110 -> A2",
+        "REFUSED A2",
+    ]
+    assert run.state() == "rejected"
+
+
+def test_the_pair_is_put_in_order_when_the_stop_was_refused_and_the_target_rests():
+    run = Reserving(oco("root", stop(), target(product="NRML")))
+    run.held = 20
+    run.quote(100, 99.95, 100.05)
+    run.held = 10
+    run.put(attrs.evolve(run.leg("A1"), state=LegState.REJECTED, shortage=True, ended_at=run.world.now))
+    run.sent()
+    run.at(1)
+    assert run.sent() == ["CANCEL A2"]
+    assert run.outcome.unprotected == {"I": 10}
+    run.book("A2", "cancelled")
+    run.at(3)
+    assert run.sent() == ["PLACE alpha SELL 10 SL 95/94 -> A3"]
+    assert run.outcome.unprotected == {}
+
+
+def test_a_group_whose_stop_was_refused_is_without_a_stop_while_its_target_rests():
+    run = Runner(oco("root", stop(), target(product="NRML"))).quote(100, 99.95, 100.05)
+    run.book("A1", "rejected", message="stop orders are not allowed")
+    assert (run.state(), run.outcome.unprotected) == ("working", {"I": 10})
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_at_a_product_that_reserves_nothing_both_rest(held):
+    run = Runner(oco("root", attrs.evolve(stop(), product="MIS"), target(product="MIS", hold=held)))
+    run.quote(110, 109.95, 110.05) if held else run.quote(100, 99.95, 100.05)
+    assert [leg.leg_id for leg in run.resting] == ["A1", "A2"]
+
+
+@given(st.data())
+def test_whatever_happens_no_more_is_out_than_is_held_and_the_stop_comes_back(data):
+    """Prices, fills, cancels by another hand and refusals in any order."""
+    hold = data.draw(st.booleans())
+    entry = order(
+        product="CNC",
+        price=100,
+        each_fill=oco(
+            "root.each_fill",
+            stop("root.each_fill.children.0", FromFill(), known_exit=True),
+            target("root.each_fill.children.1", FromFill(), hold=hold, known_exit=True),
+        ),
+    )
+    run = Reserving(entry)
+    run.bound = True
+    run.held = 0
+    run.quote(100, 99.95, 100.00)
+    at = 0
+    for _ in range(data.draw(st.integers(1, 12))):
+        at += data.draw(st.sampled_from([0.1, 1, 3, 7]))
+        run.at(at)
+        live = [leg for leg in run.legs if leg.live]
+        event = data.draw(st.sampled_from(["price", "fill", "confirm"]))
+        if event == "price":
+            last = data.draw(st.sampled_from([96, 100, 105, 110, 111]))
+            run.quote(last, last - 0.05, last + 0.05)
+        elif event == "confirm":
+            for leg in live:
+                if leg.state is LegState.CANCELLING:
+                    run.book(leg.leg_id, "cancelled")
+        elif live:
+            leg = data.draw(st.sampled_from(live))
+            more = data.draw(st.integers(1, leg.unfilled))
+            if leg.side == "BUY":
+                run.held += more
+            filled = leg.filled + more
+            run.book(leg.leg_id, "complete" if filled == leg.quantity else None, filled=filled)
+        run.check()
+    run.quote(100, 99.95, 100.05)
+    for step in range(40):
+        run.at(at + 20 * (step + 1))
+        for leg in run.legs:
+            if leg.state is LegState.CANCELLING:
+                run.book(leg.leg_id, "cancelled")
+    assert not hold or not any(line.startswith("REFUSED") for line in run.log)
+    bought = sum(leg.filled for leg in run.legs if leg.side == "BUY")
+    sold = sum(leg.filled for leg in run.legs if leg.side == "SELL")
+    stops = sum(leg.unfilled for leg in run.legs if leg.live and leg.trigger is not None)
+    assert stops == bought - sold
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("not enough holdings to sell", True),
+        ("RMS:Rule: Check holdings including collateral value NA, Insufficient holding", True),
+        ("insufficient funds: required margin 100.00, available margin 3.00", True),
+        ("Margin Exceeds,Required:1200, Available:30", True),
+        ("Margin shortfall of Rs 300", True),
+        ("order quantity exceeds the freeze quantity", False),
+        ("price out of range", False),
+        ("trading is not allowed in this security", False),
+    ],
+)
+def test_a_refusal_for_want_of_shares_or_money_is_known_by_its_words(words, expected):
+    assert says_shortage(words) is expected
