@@ -138,8 +138,9 @@ class ParentCancelled(msgspec.Struct, kw_only=True):
     state: ParentState
     cancelled_legs: list[CancelledLeg]
     """The orders whose cancel was tried now."""
-    open_units: dict[str, int] = msgspec.field(default_factory=dict)
-    """(ours) Instrument id -> units that the parent's entries have filled and its exits have not closed. Nobody closes them any more."""
+    open_units: dict[str, int] | Unset = UNSET
+    """(ours) Instrument id -> units that the parent's entries have filled and its exits have not closed. Nobody closes them any more. Left out
+    where there are none."""
     warnings: list[str] | Unset = UNSET
     """(ours) The units that stay open without their stop."""
     intent_id: UuidText
@@ -240,7 +241,6 @@ PARENT_CANCELLED_EXAMPLE: dict[str, Any] = {
     "synthetic_type": "plan",
     "state": "cancelled",
     "cancelled_legs": [_LEG],
-    "open_units": {},
     "intent_id": INTENT_ID,
 }
 _REFUSED = {**_LEG, "outcome": "rejected", "status_message": "Order is already executed"}

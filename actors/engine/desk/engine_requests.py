@@ -157,7 +157,7 @@ def _stop_answer(message: StopParent, intent: Intent, stopped: Stopped) -> Engin
     part = {} if message.part is None else {"part": message.part}
     state = {"state": stopped.state}
     warned = {"warnings": list(stopped.warnings)} if stopped.warnings else {}
-    left = {"open_units": dict(stopped.open_units)} if message.part is None else {}
+    left = {"open_units": dict(stopped.open_units)} if message.part is None and stopped.open_units else {}
     if message.dry_run:
         resting = [_resting(leg) for leg in stopped.resting]
         return EngineAnswer(

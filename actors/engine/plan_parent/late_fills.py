@@ -47,5 +47,6 @@ def left_unprotected(record: ParentRecord) -> Mapping[str, int]:
 
 
 def ended_by_caller(record: ParentRecord) -> Mapping[str, int]:
-    """Return the units that a caller left open when he ended the parent, whose stop ended with it. A flatten closes what it leaves."""
-    return {} if record.state is ParentState.HALTED else left_by_caller(record)
+    """Return the units that a caller left open when he ended the parent, whose stop has ended with it. As long as a cancel is under way the stop
+    may still guard, and a flatten closes what it leaves."""
+    return left_by_caller(record) if record.state is ParentState.CANCELLED else {}

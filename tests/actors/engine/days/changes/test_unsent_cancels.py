@@ -11,6 +11,7 @@ from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.days.unknown.test_unknown_orders import bracket
 
 TWO_LEFT = "orders still to be cancelled at zerodha: 2"
+BY_HAND = "its stop was ended by hand while 100 units were open"
 ONE_LEFT = "orders still to be cancelled at zerodha: 1"
 
 
@@ -30,12 +31,13 @@ async def is_said(trading, answer, sentence):
             await trio.sleep(0.1)
 
 
-async def is_over(trading, answer, sentence):
+async def is_over(trading, answer, sentence, left=None):
+    """`left`: what is still said, because the caller has left units open."""
     with trio.fail_after(60):
-        while problems(trading):
+        while any(row[2] == sentence for row in problems(trading)):
             await trio.sleep(0.1)
     await trio.sleep(1)
-    assert (await trading.parent(answer))["status_message"] is None
+    assert (await trading.parent(answer))["status_message"] == left
     about = {"parent": answer.body["parent_id"], "instrument": trading.share.instrument_id, "words": sentence}
     told = [event for event in trading.day.heard if getattr(event, "words", None) == sentence]
     assert [event for event in told if not isinstance(event, ParentMoved)] == [
@@ -69,7 +71,7 @@ async def test_a_callers_cancel_of_a_bracket_goes_when_its_broker_can_be_reached
         if dead:
             await market.log_in("zerodha")
         await trading.until(answer, "cancelled")
-        await is_over(trading, answer, TWO_LEFT)
+        await is_over(trading, answer, TWO_LEFT, left=BY_HAND)
         await trading.move(4)
         await trading.move(-6)
         await trio.sleep(60)
@@ -146,7 +148,7 @@ async def test_a_restart_says_it_again_and_goes_on(market, autojump_clock):
         await is_said(trading, answer, TWO_LEFT)
         await trading.until(answer, "cancelled", seconds=200)
         await trio.sleep(30)
-        assert problems(trading) == []
+        assert (problems(trading), (await trading.parent(answer))["status_message"]) == ([], BY_HAND)
         assert verbs(trading) == ["place"] * 3 + ["cancel"] * 2
 
 

@@ -323,12 +323,21 @@ async def test_a_stop_on_a_held_position_that_another_hand_cancelled_is_said(mar
         await is_said(trading, answer)
 
 
-async def test_what_the_caller_cancels_himself_is_no_problem(market, autojump_clock):
+async def test_a_stop_that_the_caller_ends_stands_in_the_problems(market, autojump_clock):
     async with traded(market) as trading:
         answer = await trading.place(bracket(trading))
         await trading.until_messages(3)
         await trio.sleep(5)
         assert (await market.stop(answer.body["parent_id"], part=STOP)).status == 200
+        await is_said(trading, answer, "its stop was ended by hand while 100 units were open")
+
+
+async def test_a_target_that_the_caller_ends_is_no_problem(market, autojump_clock):
+    async with traded(market) as trading:
+        answer = await trading.place(bracket(trading))
+        await trading.until_messages(3)
+        await trio.sleep(5)
+        assert (await market.stop(answer.body["parent_id"], part=TARGET)).status == 200
         await trio.sleep(60)
         assert (await trading.parent(answer))["status_message"] is None
         assert problems(trading) == []
