@@ -23,7 +23,8 @@ from onebroker.actors.engine.context.position_days import Doubt, Judged, Positio
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.broker import logged_in_user
 from onebroker.config.calendars import Calendar
-from onebroker.config.clock import latest_boundary
+from onebroker.config.clock import Clock, from_epoch, latest_boundary
+from onebroker.config.messages import order_changes as texts
 from onebroker.config.vocabulary import POSITION_PRODUCTS, is_finished
 
 About: TypeAlias = Callable[[str, RowKey], bool]
@@ -45,6 +46,14 @@ class Named:
     instrument_id: str | None
     """None when the broker's token names no single instrument."""
     doubt: Doubt
+
+    def sentence(self, clock: Clock) -> str:
+        """Say both figures, and since when they differ."""
+        doubt = self.doubt
+        since = from_epoch(clock.epoch() - (clock.monotonic() - doubt.since)).strftime("%H:%M:%S")
+        return texts.position_doubted(
+            self.broker, doubt.tradingsymbol, doubt.key.product, shown=doubt.shown, by_fills=doubt.by_fills, since=since
+        )
 
 
 # --- what was last read ---------------------------------------------------------------------------------------------------

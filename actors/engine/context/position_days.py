@@ -126,6 +126,11 @@ class Judged:
     carried: Mapping[RowKey, int]
     believed: tuple[Doubt, ...] = ()
     """Doubts that ended because the figure shown was believed against the fills, or as a conversion."""
+    named: Mapping[RowKey, PositionRow] = attrs.field(factory=dict)
+    """A row of each doubted position: its net row, or the row that is kept for it. With `Doubt.units`."""
+
+    def row_of(self, key: RowKey) -> PositionRow:
+        return self.named[key]
 
 
 @attrs.define(kw_only=True)
@@ -223,14 +228,16 @@ class PositionDay:
         believed += self._confirm(differing, read, monotonic, trading=trading)
         self.doubts = {key: doubt for key, doubt in self.doubts.items() if key in differing}
         self._last_rows.update({key: rows[0] for key, rows in nets.items()})
+        named = {key: self._row_by(doubt, nets.get(key, [])) for key, doubt in sorted(self.doubts.items())}
         return Judged(
             read=read,
             units=shown,
             doubts=dict(self.doubts),
             unjudged=frozenset(unjudged),
-            rows=self._acting_rows(read, nets),
+            rows=_acting_rows(read, nets, named),
             carried=dict(self.carried),
             believed=tuple(believed),
+            named=named,
         )
 
     def _differs(self, key: RowKey, shown: Mapping[RowKey, int | None], read: Read) -> bool:
@@ -327,33 +334,28 @@ class PositionDay:
 
     # --- rows ---------------------------------------------------------------------------------------------------------
 
-    def _acting_rows(self, read: Read, nets: Mapping[RowKey, list[PositionRow]]) -> tuple[PositionRow, ...]:
-        if not self.doubts:
-            return read.rows
-        rows = list(read.rows)
-        for key, doubt in sorted(self.doubts.items()):
-            own = nets.get(key, [])
-            if own:
-                at = next(place for place, row in enumerate(rows) if row is own[0])
-                others = sum(row.quantity or 0 for row in own[1:])
-                rows[at] = msgspec.structs.replace(own[0], quantity=doubt.units - others)
-            elif doubt.units:
-                rows.append(self._kept_row(key, doubt.units))
-        return tuple(rows)
+    def _row_by(self, doubt: Doubt, own: list[PositionRow]) -> PositionRow:
+        """Return the row of a doubted position with the units by which a caller acts; `own` are the net rows that the read has of it."""
+        if not own:
+            return self._kept_row(doubt.key, doubt.units)
+        return msgspec.structs.replace(own[0], quantity=doubt.units - sum(row.quantity or 0 for row in own[1:]))
 
     def _kept_row(self, key: RowKey, units: int) -> PositionRow:
         """Return a row for a position that the read does not show: its last row, or a row made from its orders."""
         row = self._last_rows.get(key)
         if row is not None:
             return msgspec.structs.replace(row, quantity=units)
-        order = next(row for row in self._orders.values() if row.filled_quantity and key_of(row) == key)
+        order = next((row for row in self._orders.values() if row.filled_quantity and key_of(row) == key), None)
+        product = key.product if order is None else order.product
+        symbol = key.token if order is None else order.tradingsymbol
+        exchange = "" if order is None else order.exchange
         return PositionRow(
-            position_key=f"{order.exchange}:{order.tradingsymbol}:{order.product}",
+            position_key=f"{exchange}:{symbol}:{product}",
             view="net",
-            product=order.product,
-            instrument_token=order.instrument_token,
-            tradingsymbol=order.tradingsymbol,
-            exchange=order.exchange,
+            product=product,
+            instrument_token=key.token,
+            tradingsymbol=symbol,
+            exchange=exchange,
             quantity=units,
         )
 
@@ -370,6 +372,17 @@ def is_of(row: OrderRow, began: datetime) -> bool:
     without times is in the day's book, so it can."""
     times = [stamp for stamp in (row.order_timestamp, row.exchange_timestamp) if stamp is not None]
     return not times or any(latest_boundary(datetime.fromisoformat(stamp)) == began for stamp in times)
+
+
+def _acting_rows(
+    read: Read, nets: Mapping[RowKey, list[PositionRow]], named: Mapping[RowKey, PositionRow]
+) -> tuple[PositionRow, ...]:
+    """Return the rows of a read with the rows of doubted positions in place of their own."""
+    if not named:
+        return read.rows
+    instead = {id(nets[key][0]): row for key, row in named.items() if key in nets}
+    kept = [row for key, row in named.items() if key not in nets and row.quantity]
+    return (*(instead.get(id(row), row) for row in read.rows), *kept)
 
 
 def _nets(rows: Iterable[PositionRow]) -> dict[RowKey, list[PositionRow]]:
