@@ -19,6 +19,7 @@ from typing import Any
 import attrs
 import trio
 
+from onebroker.actors.engine.books.brokers_left_out import brokers_left_out
 from onebroker.actors.engine.books.fresh_reads import Read, began, is_ok, read_soon
 from onebroker.actors.engine.books.settled_positions import judged, named_doubts, read_settled
 from onebroker.actors.engine.books.shown_positions import shown_lately, shown_since
@@ -84,20 +85,21 @@ class Flattening:
     async def flatten(self, message: Flatten) -> EngineAnswer:
         """Flatten, or return what would be done. Raises Refusal 503: then nothing was sent."""
         if message.dry_run:
-            await self._check_store()
-            return self._dry_run(message)
+            return self._dry_run(message, await self._left_out())
         async with self._turn:
-            await self._check_store()
-            return await self._flatten(message)
+            return await self._flatten(message, await self._left_out())
 
-    async def _check_store(self) -> None:
+    async def _left_out(self) -> list[str]:
+        """Check that the store answers, and return the brokers that the settings leave out although something may be open there."""
         try:
             await self._desk.context.store.members(keys.OPEN_PARENTS)
+            found = await brokers_left_out(self._desk.context)
         except StoreError as error:
             raise Refusal(503, shared.redis_unreadable(str(error))) from error
         self._desk.check_store({})
+        return found
 
-    def _dry_run(self, message: Flatten) -> EngineAnswer:
+    def _dry_run(self, message: Flatten, left_out: Collection[str]) -> EngineAnswer:
         orders = [{"broker": code, "order_id": row.order_id, "status": row.status} for code, row in self._open_orders()]
         shown = self._shown_positions()
         closes = [close.shown() for close in closes_of(self._desk.context, shown)]
@@ -105,14 +107,14 @@ class Flattening:
             "dry_run": True,
             "would_cancel": orders,
             "would_close": closes,
-            "brokers_not_read": self._not_read(),
+            "brokers_not_read": sorted({*self._not_read(), *left_out}),
             "positions_not_readable": self._not_readable(shown),
             **self._doubted(shown),
             "timing_ms": self._desk.timing(message.routed, None),
         }
         return EngineAnswer(status=200, body=body)
 
-    async def _flatten(self, message: Flatten) -> EngineAnswer:
+    async def _flatten(self, message: Flatten, left_out: Collection[str]) -> EngineAnswer:
         engine_until = self._clock.monotonic() + ENGINE_SECONDS
         done: dict[OrderName, Cancelled] = {}
         halted = await self._halt(done, engine_until)
@@ -122,7 +124,7 @@ class Flattening:
         not_shown = self._not_shown()
         closed, shown, read, open_positions = await self._close_all(engine_until)
         whole = {code for code in read if shown[code].read.whole}
-        not_read = sorted({*not_read, *(self._desk.context.sessions.keys() - whole)})
+        not_read = sorted({*not_read, *(self._desk.context.sessions.keys() - whole), *left_out})
         flat = (
             "error" not in halted
             and all(cancel.sent for cancel in cancelled)

@@ -81,3 +81,27 @@ async def test_flatten_is_not_flat_against_the_fills_when_a_row_is_left_out(day,
         assert answer.body["flat"] is False
         assert answer.body["positions_still_open_after_waiting"]
         assert held(day) == {}
+
+
+@pytest.mark.parametrize("ended", [False, True])
+async def test_flatten_names_a_broker_that_the_settings_leave_out(market, autojump_clock, ended):
+    """The position was opened today, and its parent has ended. Once it is closed, the fills of today are still there."""
+    async with market.service():
+        await emptied(market)
+        await bought(market, "zerodha", intent_id="b-1")
+        if ended:
+            assert (await market.flatten()).body["flat"]
+    market.codes = ("upstox",)
+    async with market.service():
+        await trio.sleep(2)
+        dry = await market.flatten(dry_run=True)
+        answer = await market.flatten()
+        assert dry.body["brokers_not_read"] == answer.body["brokers_not_read"] == ["zerodha"]
+        assert (answer.status, answer.body["flat"]) == (207, False)
+
+
+async def test_a_broker_that_did_nothing_today_is_not_named(market, autojump_clock):
+    market.codes = ("upstox",)
+    async with market.service():
+        await trio.sleep(2)
+        assert (await market.flatten(dry_run=True)).body["brokers_not_read"] == []
