@@ -74,6 +74,11 @@ NOT_ONE_INSTRUMENT = "the broker's token does not name exactly one mapped instru
 UNITS_UNKNOWN = "the units of this position are not known, so it was not closed"
 
 
+def position_doubted(broker: str, tradingsymbol: str, product: str, *, shown: int, by_fills: int, since: str) -> str:
+    """Row and fills of a position differ; `since` is a time of day in India."""
+    return f"{broker} shows {shown} units of {tradingsymbol} ({product}), but by its orders it holds {by_fills}, since {since}"
+
+
 NOT_SHOWN = (
     "the broker does not show this order yet, so it was not cancelled; it is cancelled when it appears, "
     "and what it fills until then stays open"

@@ -1,17 +1,19 @@
 """Fetches the inputs of references, as fresh as they must be: the live quote, and what the brokers hold of an instrument.
 
 Before a position is closed it is read again at every broker that shows one in the instrument or had an order in it today. A row read before the
-last fill would be closed a second time (order-engine 0, fresh).
+last fill would be closed a second time (order-engine 0, fresh). Rows that do not agree with the broker's fills are read again; by the end of the wait
+they are sized by the fills (4.11).
 """
 
-import math
 from collections.abc import Callable, Collection, Mapping
 
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.books.shown_positions import positions_after, shown_since
+from onebroker.actors.engine.books.settled_positions import judged, of_instruments, read_settled
+from onebroker.actors.engine.books.shown_positions import ShownPositions
 from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.position_days import Judged
 from onebroker.actors.engine.plan.market import Seen
 from onebroker.actors.engine.references.sizing import net_units
 from onebroker.actors.sessions.session_view import SessionView
@@ -42,31 +44,34 @@ async def fresh_nets(
 ) -> Mapping[str, int]:
     """Return the signed net units of one instrument by broker, for those of `codes` that list it; `product` is a position's word.
 
-    Raises Refusal 503 when a broker that may hold some gives no fresh rows by `until` (trio's clock).
+    Rows that do not agree with the fills by `until` (trio's clock) count by their fills. Raises Refusal 503 when a broker that may hold some gives no
+    fresh rows by then.
     """
-    moment = math.nextafter(
-        context.clock.monotonic(), math.inf
-    )  # a read that begins in this very instant may be an older one
     tokens = {code: listing.broker_token for code, listing in instrument.listings.items() if code in codes}
     sessions = {code: context.sessions[code] for code in sorted(tokens) if code in context.sessions}
-    doubtful = {
-        code: handle
+    about = of_instruments(context, [instrument.instrument_id])
+    known = {code: judged(context, code) for code in sessions}
+    doubtful = [
+        code
         for code, handle in sessions.items()
-        if context.legs.traded(code, tokens[code]) or _may_have_moved(handle.view.value, tokens[code])
-    }
-    with trio.move_on_at(until):
-        async with trio.open_nursery() as nursery:
-            for handle in doubtful.values():
-                nursery.start_soon(positions_after, handle, moment, math.inf)
-    rows = {code: handle.view.value.positions for code, handle in sessions.items()}
-    for code, handle in doubtful.items():
-        shown = shown_since(handle.view.value, moment)
-        if shown is None or not shown.tells([tokens[code]], product):
+        if context.legs.traded(code, tokens[code])
+        or _may_have_moved(handle.view.value, tokens[code])
+        or _is_doubted(known[code], tokens[code])
+    ]
+    read = await read_settled(context, doubtful, max(0.0, until - trio.current_time()), about)
+    rows = {code: () if found is None else found.rows for code, found in known.items()}
+    for code in doubtful:
+        found = read.get(code)
+        if found is None or not ShownPositions(rows=found.rows, whole=found.read.whole).tells([tokens[code]], product):
             raise Refusal(503, texts.positions_of_broker_unread(code))
-        rows[code] = shown.rows
+        rows[code] = found.rows
     if all(handle.view.value.positions_read_started is None for handle in sessions.values()) and not doubtful:
         raise Refusal(503, texts.POSITIONS_UNREAD)
     return {code: net_units(code, rows[code], tokens[code], product) for code in sessions}
+
+
+def _is_doubted(found: Judged | None, token: str) -> bool:
+    return found is not None and any(key.token == token for key in found.doubts)
 
 
 def _may_have_moved(view: SessionView, token: str) -> bool:

@@ -12,6 +12,7 @@ from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage
 from onebroker.actors.engine.context.order_failures import OrderFailures
 from onebroker.actors.engine.context.past_volumes import NoVolumes, PastVolumes
 from onebroker.actors.engine.context.position_claims import Closes
+from onebroker.actors.engine.context.position_days import PositionDay
 from onebroker.actors.engine.context.quote_bounds import QuoteBounds
 from onebroker.actors.engine.context.seen_quotes import SeenQuotes
 from onebroker.actors.engine.context.trading_gate import Passage, TradingGate
@@ -112,6 +113,8 @@ class EngineContext:
     loss: Published[DayLoss] = attrs.field(factory=lambda: Published(DayLoss()))
     """The day's loss, for the lockout."""
     day_results: TodaysResults = attrs.field(factory=NothingTold)
+    position_days: dict[str, PositionDay] = attrs.field(factory=dict)
+    """Broker code -> what is remembered of its positions of today (`actors/engine/books/settled_positions.py` judges by it)."""
     parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
     """Parents by id, as the store last acknowledged them, for the code that informs clients (`http.live`)."""
     open_states: dict[str, ParentState] = attrs.field(factory=dict)

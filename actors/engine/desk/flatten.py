@@ -3,21 +3,28 @@
 `flat` is true only when the brokers show every order of ours that may be alive. An order that is not shown may still fill; its parent cancels it
 when it appears. `flat` is also false while a broker has positions that cannot be read; its readable positions are closed meanwhile.
 
+Positions are believed when they agree with the fills (`actors/engine/books/settled_positions.py`). They are read until they do, for five seconds. A
+position that is still doubted then is closed by its fills, or by its row where the row shows more than the fills explain; `flat` is false, and the
+answer names it with both figures. So a broker that shows its positions late is not called flat, and a repeated flatten closes nothing twice.
+
 The orders are cancelled at once, with or without an engine. Halting and closing wait for an engine that starts or restarts.
 
 Only one flatten runs at a time. A second one waits for the first to end and then does the rest, so a repeated request closes no position twice. If
 a step is not complete, the answer says why, and the next step follows all the same.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import attrs
 import trio
 
+from onebroker.actors.engine.books.brokers_left_out import brokers_left_out
 from onebroker.actors.engine.books.fresh_reads import Read, began, is_ok, read_soon
-from onebroker.actors.engine.books.shown_positions import ShownPositions, positions_after, shown_lately, shown_since
+from onebroker.actors.engine.books.settled_positions import judged, named_doubts, read_settled
+from onebroker.actors.engine.books.shown_positions import shown_lately, shown_since
 from onebroker.actors.engine.context.messages import EngineAnswer, HaltParents
+from onebroker.actors.engine.context.position_days import Judged, key_of
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.desk.desk_context import MARGIN_SECONDS, DeskContext, Held
 from onebroker.actors.engine.desk.flatten_closes import Close, Closed, close_all, closes_of
@@ -31,9 +38,10 @@ from onebroker.actors.sessions.acknowledged_changes import cancelling
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
-from onebroker.brokers.records import OrderRow
+from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.brokers.requests import NotSendable
 from onebroker.brokers.transport.priorities import Priority
+from onebroker.config.clock import from_epoch, local_text
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import shared
@@ -77,20 +85,21 @@ class Flattening:
     async def flatten(self, message: Flatten) -> EngineAnswer:
         """Flatten, or return what would be done. Raises Refusal 503: then nothing was sent."""
         if message.dry_run:
-            await self._check_store()
-            return self._dry_run(message)
+            return self._dry_run(message, await self._left_out())
         async with self._turn:
-            await self._check_store()
-            return await self._flatten(message)
+            return await self._flatten(message, await self._left_out())
 
-    async def _check_store(self) -> None:
+    async def _left_out(self) -> list[str]:
+        """Check that the store answers, and return the brokers that the settings leave out although something may be open there."""
         try:
             await self._desk.context.store.members(keys.OPEN_PARENTS)
+            found = await brokers_left_out(self._desk.context)
         except StoreError as error:
             raise Refusal(503, shared.redis_unreadable(str(error))) from error
         self._desk.check_store({})
+        return found
 
-    def _dry_run(self, message: Flatten) -> EngineAnswer:
+    def _dry_run(self, message: Flatten, left_out: Collection[str]) -> EngineAnswer:
         orders = [{"broker": code, "order_id": row.order_id, "status": row.status} for code, row in self._open_orders()]
         shown = self._shown_positions()
         closes = [close.shown() for close in closes_of(self._desk.context, shown)]
@@ -98,13 +107,14 @@ class Flattening:
             "dry_run": True,
             "would_cancel": orders,
             "would_close": closes,
-            "brokers_not_read": self._not_read(),
+            "brokers_not_read": sorted({*self._not_read(), *left_out}),
             "positions_not_readable": self._not_readable(shown),
+            **self._doubted(shown),
             "timing_ms": self._desk.timing(message.routed, None),
         }
         return EngineAnswer(status=200, body=body)
 
-    async def _flatten(self, message: Flatten) -> EngineAnswer:
+    async def _flatten(self, message: Flatten, left_out: Collection[str]) -> EngineAnswer:
         engine_until = self._clock.monotonic() + ENGINE_SECONDS
         done: dict[OrderName, Cancelled] = {}
         halted = await self._halt(done, engine_until)
@@ -112,9 +122,9 @@ class Flattening:
         cancelled, not_read = await self._cancel_all(done)
         still_open = [f"{code}:{row.order_id}" for code, row in self._open_orders()]
         not_shown = self._not_shown()
-        closed, shown, open_positions = await self._close_all(engine_until)
-        whole = {code for code, positions in shown.items() if positions.whole}
-        not_read = sorted({*not_read, *(self._desk.context.sessions.keys() - whole)})
+        closed, shown, read, open_positions = await self._close_all(engine_until)
+        whole = {code for code in read if shown[code].read.whole}
+        not_read = sorted({*not_read, *(self._desk.context.sessions.keys() - whole), *left_out})
         flat = (
             "error" not in halted
             and all(cancel.sent for cancel in cancelled)
@@ -133,6 +143,7 @@ class Flattening:
             "positions_still_open_after_waiting": open_positions,
             "brokers_not_read": not_read,
             "positions_not_readable": self._not_readable(shown),
+            **self._doubted(shown),
             "flat": flat,
             "timing_ms": timing,
         }
@@ -297,28 +308,54 @@ class Flattening:
 
     # --- steps 4 and 5: the positions -------------------------------------------------------------------------------
 
-    async def _close_all(self, engine_until: float) -> tuple[list[Closed], Mapping[str, ShownPositions], list[str]]:
-        """Close the positions that fresh rows show. Return the result of each close, the positions shown by broker, and the positions still open
-        after the wait."""
-        after = self._clock.monotonic()
-        async with trio.open_nursery() as nursery:
-            for handle in self._desk.context.sessions.values():
-                if handle.view.value.live:
-                    nursery.start_soon(positions_after, handle, after, WAIT_SECONDS)
-        shown = self._shown_positions()
-        closes = closes_of(self._desk.context, shown)
+    async def _close_all(
+        self, engine_until: float
+    ) -> tuple[list[Closed], Mapping[str, Judged], Collection[str], list[str]]:
+        """Close the positions. Return the result of each close, the positions by broker as they were closed, the brokers that were read since, and
+        the positions still open after the wait, or doubted."""
+        context = self._desk.context
+        live = [code for code, handle in context.sessions.items() if handle.view.value.live]
+        read = await read_settled(context, live, WAIT_SECONDS)
+        shown = {**self._shown_positions(), **read}
+        closes = closes_of(context, shown)
         closed = await close_all(self._desk, closes, engine_until)
-        return closed, shown, await self._wait_for_zero(closes)
+        doubted = {f"{code}:{found.row_of(key).position_key}" for code, found in shown.items() for key in found.doubts}
+        return closed, shown, read.keys(), sorted(doubted.union(await self._wait_for_zero(closes)))
 
-    def _shown_positions(self) -> dict[str, ShownPositions]:
-        """Return the positions that brokers show now, without brokers that show none."""
+    def _shown_positions(self) -> dict[str, Judged]:
+        """Return the positions that brokers show now, compared with their fills, without brokers that show none."""
         now = self._clock.monotonic()
-        shown = {code: shown_lately(handle.view.value, now) for code, handle in self._desk.context.sessions.items()}
+        shown = {
+            code: judged(self._desk.context, code)
+            for code, handle in self._desk.context.sessions.items()
+            if shown_lately(handle.view.value, now) is not None
+        }
         return {code: positions for code, positions in shown.items() if positions is not None}
 
-    def _not_readable(self, shown: Mapping[str, ShownPositions]) -> list[dict[str, str]]:
+    def _doubted(self, shown: Mapping[str, Judged]) -> dict[str, Any]:
+        """Return `positions_doubted`, where there are such positions."""
+        context = self._desk.context
+        now = context.clock.epoch() - context.clock.monotonic()
+        entries = [
+            {
+                "broker": code,
+                "position_key": shown[code].row_of(named.doubt.key).position_key,
+                "instrument_id": named.instrument_id,
+                "tradingsymbol": named.doubt.tradingsymbol,
+                "product": named.doubt.key.product,
+                "shown": named.doubt.shown,
+                "by_fills": named.doubt.by_fills,
+                "since": local_text(from_epoch(now + named.doubt.since)),
+                "status_message": named.sentence(context.clock),
+            }
+            for code in sorted(shown)
+            for named in named_doubts(context, code, shown[code])
+        ]
+        return {"positions_doubted": entries} if entries else {}
+
+    def _not_readable(self, shown: Mapping[str, Judged]) -> list[dict[str, str]]:
         """Return the brokers with unreadable rows, and which rows these are."""
-        views = {code: self._desk.session(code).view.value for code, positions in shown.items() if not positions.whole}
+        views = {code: self._desk.session(code).view.value for code, found in shown.items() if not found.read.whole}
         return [
             {"broker": code, "status_message": view.read_errors.get("positions", "")}
             for code, view in sorted(views.items())
@@ -326,20 +363,21 @@ class Flattening:
 
     async def _wait_for_zero(self, closes: list[Close]) -> list[str]:
         """Read again until all closed positions show zero, or the wait ends; return `broker:position_key` of the others."""
-        names = sorted({(close.broker, close.row.position_key) for close in closes})
+        rows = {(close.broker, close.row.position_key): close.row for close in closes}
         after = self._clock.monotonic()
         with trio.move_on_after(WAIT_SECONDS):
-            while any(not self._shows_zero(code, key, after) for code, key in names):
-                for code in {code for code, _ in names}:
+            while any(not self._shows_zero(code, row, after) for (code, _), row in rows.items()):
+                for code in {code for code, _ in rows}:
                     read_soon(self._desk.session(code), "positions")
                 await trio.sleep(POLL_SECONDS)
-        return [f"{code}:{key}" for code, key in names if not self._shows_zero(code, key, after)]
+        return [f"{code}:{key}" for (code, key), row in sorted(rows.items()) if not self._shows_zero(code, row, after)]
 
-    def _shows_zero(self, code: str, key: str, after: float) -> bool:
-        """Whether a read begun since `after` shows no open position of this key. In a partly readable answer, a missing row may be an unreadable
-        one."""
+    def _shows_zero(self, code: str, closed: PositionRow, after: float) -> bool:
+        """Whether a read begun since `after` shows no open position of this key, and the fills say the same. In a partly readable answer, a missing
+        row may be an unreadable one."""
         shown = shown_since(self._desk.session(code).view.value, after)
-        if shown is None:
+        found = judged(self._desk.context, code)
+        if shown is None or found is None or key_of(closed) in found.doubts:
             return False
-        units = [row.quantity for row in shown.rows if row.view != "day" and row.position_key == key]
+        units = [row.quantity for row in shown.rows if row.view != "day" and row.position_key == closed.position_key]
         return (shown.whole or bool(units)) and not any(quantity != 0 for quantity in units)

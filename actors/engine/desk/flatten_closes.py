@@ -12,9 +12,9 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.books.shown_positions import ShownPositions
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.messages import EngineAnswer, Place, PlaceBody
+from onebroker.actors.engine.context.position_days import Judged
 from onebroker.actors.engine.desk.desk_context import DeskContext
 from onebroker.actors.engine.orders.accepted_changes import instrument_of
 from onebroker.actors.engine.orders.closing_product import closing_product
@@ -117,8 +117,8 @@ class Closed:
 # --- the closing orders -----------------------------------------------------------------------------------------------------
 
 
-def closes_of(context: EngineContext, shown: Mapping[str, ShownPositions]) -> list[Close]:
-    """Return the orders that close the open positions shown by the brokers, on the NET basis, sorted by broker and key."""
+def closes_of(context: EngineContext, shown: Mapping[str, Judged]) -> list[Close]:
+    """Return the orders that close the brokers' open positions, on the NET basis, sorted by broker and key."""
     return [
         close
         for code in sorted(shown)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from onebroker.actors.engine.books.shown_positions import positions_now
+from onebroker.actors.engine.books.settled_positions import judged, read_settled
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.orders.part_state import Holding
 from onebroker.actors.engine.plan.net_positions import Positions
@@ -20,10 +20,10 @@ def shown_positions(context: EngineContext) -> Positions:
 
 
 async def fresh_positions(context: EngineContext) -> Positions:
-    """Have all brokers read their positions now, and return them."""
+    """Have all brokers read their positions now, until they agree with the fills, and return them."""
     live = [code for code, handle in sorted(context.sessions.items()) if handle.view.value.live]
-    shown = await positions_now(context.sessions, live, context.clock.monotonic(), READ_SECONDS)
-    return _positions(context, unread=[code for code in live if code not in shown or not shown[code].whole])
+    found = await read_settled(context, live, READ_SECONDS)
+    return _positions(context, unread=[code for code in live if code not in found or not found[code].read.whole])
 
 
 def _is_read(context: EngineContext, code: str) -> bool:
@@ -41,8 +41,8 @@ def _positions(context: EngineContext, *, unread: Collection[str]) -> Positions:
 
 def _rows(context: EngineContext, code: str) -> Iterator[tuple[Holding, int]]:
     latest = context.catalogue.value.latest
-    view = context.sessions[code].view.value
-    rows = view.positions if view.readable_positions is None else view.readable_positions.rows
+    found = judged(context, code)
+    rows = () if found is None else found.rows
     for row, instrument_id in named_rows(rows, latest, code):
         if row.view != "day" and row.quantity and instrument_id is not None:
             yield Holding(code, instrument_id, position_product(row.product)), row.quantity

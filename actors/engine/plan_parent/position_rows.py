@@ -1,7 +1,8 @@
 """Reads the positions that a plan's part closes, or that make up its exposure: fresh net rows of all brokers (order-engine 0, 1.3, 3.15).
 
 Part of a plan parent's actor. Rows read before the part became due are not used. An order may have filled since then, and the position
-would be closed a second time.
+would be closed a second time. Rows that do not agree with the broker's fills are read again. What does not agree by the end of the wait is closed by
+its fills (`Doubt.units`), and said (order-engine 4.11).
 """
 
 import functools
@@ -10,8 +11,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import attrs
 
 from onebroker.actors.catalogue.interface import Snapshot
-from onebroker.actors.engine.books.shown_positions import ShownPositions, positions_now
+from onebroker.actors.engine.books.settled_positions import (
+    About,
+    everything,
+    judged,
+    named_doubts,
+    of_instruments,
+    read_settled,
+)
+from onebroker.actors.engine.books.shown_positions import ShownPositions
 from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.position_days import Judged
 from onebroker.actors.engine.orders.closing_product import closing_product
 from onebroker.actors.engine.orders.part_state import Holding, PartRecord, RowToClose
 from onebroker.actors.engine.plan.machine.cleared_exits import Closing
@@ -32,7 +42,7 @@ _DELIVERY = POSITION_PRODUCTS[Product.CNC]
 
 @attrs.frozen(kw_only=True)
 class _Read:
-    """The positions that all brokers together show."""
+    """The positions of all brokers together."""
 
     mark: int
     """The mark of `Closes` from before the read."""
@@ -46,6 +56,8 @@ class _Read:
     """Broker code -> why a row of the form may be unreadable there."""
     troubles: tuple[str, ...] = ()
     """Why an existing row cannot be closed."""
+    doubted: tuple[str, ...] = ()
+    """Which positions of the form do not agree with their fills, with both figures."""
     waits: Mapping[str, str] = attrs.field(factory=dict)
     """Instrument -> why a position in it is left out: its close could not leave now."""
 
@@ -78,7 +90,7 @@ class PlanRows:
             rows=rows,
             nets={holding.key: net for holding, net in read.nets.items()},
             message=_joined([*_unread(read), *read.troubles, *uncleared]),
-            status_message=_joined(notes),
+            status_message=_joined([*read.doubted, *notes]),
             waits=read.waits,
             at=self._context.clock.epoch(),
         )
@@ -131,7 +143,8 @@ class PlanRows:
         """Read every broker that may hold such a position, except the brokers that could not be read before (`unread`)."""
         mark = self._context.closes.mark
         asked = [code for code in self._holders(form) if code not in unread]
-        fresh = await read_fresh(self._context, asked)
+        about = everything if form.every_instrument else of_instruments(self._context, form.instrument_ids)
+        fresh = await read_fresh(self._context, asked, about)
         partly = {
             code: self._context.sessions[code].view.value.read_errors.get("positions", "")
             for code, shown in fresh.items()
@@ -164,6 +177,12 @@ class PlanRows:
             unread=unread_now,
             partly={code: why for code, why in partly.items() if code not in unread_now},
             troubles=tuple(troubles),
+            doubted=tuple(
+                named.sentence(self._context.clock)
+                for code in sorted(fresh)
+                for named in named_doubts(self._context, code, fresh[code])
+                if about(code, named.doubt.key) and form.product in (None, named.doubt.key.product)
+            ),
         )
 
     def _holders(self, form: FromPosition) -> list[str]:
@@ -175,8 +194,9 @@ class PlanRows:
         listed = {code for instrument in found if instrument is not None for code in instrument.listings}
         return sorted(listed & self._context.sessions.keys())
 
-    def _tells_form(self, code: str, shown: ShownPositions, form: FromPosition) -> bool:
+    def _tells_form(self, code: str, found: Judged, form: FromPosition) -> bool:
         """Whether the readable rows are all the rows that the form can name at a broker."""
+        shown = ShownPositions(rows=found.read.rows, whole=found.read.whole)
         if form.every_instrument or self._latest is None:
             return shown.whole
         return shown.tells(tokens_of(self._latest, form.instrument_ids, code), form.product)
@@ -203,9 +223,9 @@ class PlanRows:
         return frozenset((holding.instrument_id, holding.product) for holding in (shown | read.nets.keys()) - {*closed})
 
     def _shown(self, code: str) -> Iterator[Holding]:
-        view = self._context.sessions[code].view.value
-        rows = view.positions if view.readable_positions is None else (*view.positions, *view.readable_positions.rows)
-        for row, instrument_id in named_rows(rows, self._latest, code):
+        found = judged(self._context, code)
+        before = self._context.sessions[code].view.value.positions
+        for row, instrument_id in named_rows((*before, *(() if found is None else found.rows)), self._latest, code):
             if row.view != "day" and row.quantity != 0 and instrument_id is not None:
                 yield Holding(code, instrument_id, position_product(row.product))
 
@@ -219,27 +239,36 @@ class PlanRows:
         self, part: OrderPart, form: FromExposure, record: PartRecord, traded: Collection[str]
     ) -> tuple[Mapping[str, int] | None, frozenset[str]]:
         """Return net units by instrument over all brokers, and the brokers that have had such a row. `traded`: brokers at which the part
-        itself has filled. The units are None while one of these brokers cannot be read."""
-        shown = await read_fresh(self._context, sorted(self._context.sessions))
-        fresh = {code for code, positions in shown.items() if positions.whole}
+        itself has filled. The units are None while one of these brokers cannot be read, or shows units that its fills do not explain."""
         ids = {instrument.instrument_id for instrument in counted(form, part)}
+        about = of_instruments(self._context, ids)
+        found = await read_fresh(self._context, sorted(self._context.sessions), about)
+        fresh = {code for code, positions in found.items() if positions.read.whole}
         nets = dict.fromkeys(ids, 0)
         holders = {*record.holders, *traded}
         known = True
         for code in sorted(self._context.sessions):
-            for row, instrument_id in self._of_exposure(code, part, form):
+            for row, instrument_id in self._of_exposure(code, part, form, found.get(code)):
                 if instrument_id not in ids:
                     continue
                 holders.add(code)
                 if code in fresh and row.view != "day":
                     known = known and row.quantity is not None
                     nets[instrument_id] += row.quantity or 0
-        known = known and holders <= fresh
+        unexplained = any(
+            about(code, key) and doubt.units != doubt.by_fills
+            for code, positions in found.items()
+            for key, doubt in positions.doubts.items()
+        )
+        known = known and holders <= fresh and not unexplained
         return (nets if known else None), frozenset(holders)
 
-    def _of_exposure(self, code: str, part: OrderPart, form: FromExposure) -> Iterator[tuple[PositionRow, str]]:
+    def _of_exposure(
+        self, code: str, part: OrderPart, form: FromExposure, found: Judged | None
+    ) -> Iterator[tuple[PositionRow, str]]:
         own = position_product(part.product)
-        for row, instrument_id in named_rows(self._context.sessions[code].view.value.positions, self._latest, code):
+        rows = self._context.sessions[code].view.value.positions if found is None else found.rows
+        for row, instrument_id in named_rows(rows, self._latest, code):
             word = position_product(row.product)
             is_hedge = instrument_id == part.instrument_id and word == own
             if instrument_id is not None and (form.product in (None, word) or is_hedge):
@@ -264,9 +293,10 @@ def tokens_of(latest: Snapshot | None, instrument_ids: Iterable[str], code: str)
     return [listing.broker_token for listing in listings if listing is not None]
 
 
-async def read_fresh(context: EngineContext, codes: Sequence[str]) -> Mapping[str, ShownPositions]:
-    """Let the positions of these brokers be read now. Return the positions of the brokers that answered in time."""
-    return await positions_now(context.sessions, codes, context.clock.monotonic(), READ_SECONDS)
+async def read_fresh(context: EngineContext, codes: Sequence[str], about: About) -> Mapping[str, Judged]:
+    """Let the positions of these brokers be read now, until what the caller asks `about` agrees with the fills. Return the positions of the brokers
+    that answered in time."""
+    return await read_settled(context, codes, READ_SECONDS, about)
 
 
 def _unread(read: _Read) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Keeping a net exposure within its band: an order part whose quantity is an exposure (order-engine 3.15). Pure.
 
 Every few seconds the shell reads the net rows again. Where the exposure is outside its band, one hedge is worked out, noted in the
-part's record as a row of its own, and sent. Until the hedge has ended, the exposure is not looked at. The next read rows contain the
-hedge's fills, so the same gap is not hedged twice.
+part's record as a row of its own, and sent. Until the hedge has ended, the exposure is not looked at. Brokers show fills late, so the
+rows that are read next may lack the hedge's own. The shell compares them with the fills of the broker's orders, and returns units that
+contain all fills (order-engine 4.11). So the same gap is not hedged twice.
 """
 
 from collections.abc import Collection, Mapping

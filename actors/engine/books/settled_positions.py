@@ -1,0 +1,224 @@
+"""What each broker holds now, by instrument and product: the one place that answers it (order-engine 4.11).
+
+A position is believed when it agrees with the fills. `judged` compares a broker's newest read with the fills of its own order book
+(`actors/engine/context/position_days.py` has the rules and says why). `read_settled` reads until rows and fills agree, or until the wait ends. What
+does not agree by then is in `Judged.doubts`, with both figures and since when; `Judged.rows` are the rows by which a caller acts.
+
+Two reads belong to an answer. The positions must be read after the call. The order book must be too, where an order of the instruments asked about
+may still fill: a fill that nobody has told us of cannot be compared with anything.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+import attrs
+import trio
+
+from onebroker.actors.engine.books.fresh_reads import read_soon
+from onebroker.actors.engine.books.shown_positions import shown_lately
+from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
+from onebroker.actors.engine.context.position_days import Doubt, Judged, PositionDay, Read, RowKey
+from onebroker.actors.sessions.session_view import SessionView
+from onebroker.brokers.broker import logged_in_user
+from onebroker.config.calendars import Calendar
+from onebroker.config.clock import Clock, from_epoch, latest_boundary
+from onebroker.config.messages import order_changes as texts
+from onebroker.config.vocabulary import POSITION_PRODUCTS, is_finished
+
+About: TypeAlias = Callable[[str, RowKey], bool]
+"""(broker, position) -> whether the caller asks about it. A doubt about another position is not waited for."""
+
+AFTER_CLOSE = timedelta(minutes=30)
+"""For this long after a close fills may still be told."""
+
+
+def everything(_: str, __: RowKey) -> bool:
+    return True
+
+
+@attrs.frozen(kw_only=True)
+class Named:
+    """A doubted position with its broker and instrument."""
+
+    broker: str
+    instrument_id: str | None
+    """None when the broker's token names no single instrument."""
+    doubt: Doubt
+
+    def sentence(self, clock: Clock) -> str:
+        """Say both figures, and since when they differ."""
+        doubt = self.doubt
+        since = from_epoch(clock.epoch() - (clock.monotonic() - doubt.since)).strftime("%H:%M:%S")
+        return texts.position_doubted(
+            self.broker, doubt.tradingsymbol, doubt.key.product, shown=doubt.shown, by_fills=doubt.by_fills, since=since
+        )
+
+
+# --- what was last read ---------------------------------------------------------------------------------------------------
+
+
+def judged(context: EngineContext, code: str) -> Judged | None:
+    """Compare the newest read of a broker's positions with the fills known now. None when none was read yet."""
+    handle = context.sessions.get(code)
+    read = None if handle is None else _newest(handle.view.value)
+    if handle is None or read is None:
+        return None
+    now = context.clock.now()
+    return _day(context, code, handle.view.value, now).judge(
+        read,
+        handle.view.value.orders,
+        now=now,
+        monotonic=context.clock.monotonic(),
+        trading=_is_trading(context.calendar, now),
+    )
+
+
+def settled(context: EngineContext, code: str, instrument_id: str, product: str) -> int | None:
+    """Return the signed net units that a broker holds of an instrument in a product (an order's word or a position's), by what was last read; shares
+    in the holdings are no position and do not count. None when it is not settled: the read failed or is more than a minute old, row and fills do not
+    agree, or the units are not told."""
+    handle, latest = context.sessions.get(code), context.catalogue.value.latest
+    instrument = None if latest is None else latest.instrument(instrument_id)
+    listing = None if instrument is None else instrument.listings.get(code)
+    if handle is None or listing is None:
+        return None
+    return settled_units(context, code, listing.broker_token, product)
+
+
+def settled_units(context: EngineContext, code: str, token: str, product: str) -> int | None:
+    """Return what `settled` returns, of the instrument that the broker names by this token."""
+    handle = context.sessions.get(code)
+    if handle is None or shown_lately(handle.view.value, context.clock.monotonic()) is None:
+        return None
+    found, key = judged(context, code), RowKey(token, POSITION_PRODUCTS.get(product, product))
+    if found is None or key in found.doubts or key in found.unjudged or not (found.read.whole or key in found.units):
+        return None
+    return found.units.get(key, 0)
+
+
+def doubts(context: EngineContext) -> tuple[Named, ...]:
+    """Return the positions that are doubted now, by broker and position. For the health and the documents."""
+    return tuple(
+        named
+        for code in sorted(context.sessions)
+        if (found := judged(context, code)) is not None
+        for named in named_doubts(context, code, found)
+    )
+
+
+def named_doubts(context: EngineContext, code: str, found: Judged) -> Iterable[Named]:
+    """Yield a broker's doubted positions, with their instruments."""
+    latest = context.catalogue.value.latest
+    for key, doubt in sorted(found.doubts.items()):
+        instrument_id = None if latest is None else latest.by_token(code, key.token)
+        yield Named(broker=code, instrument_id=instrument_id, doubt=doubt)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------------
+
+
+async def read_settled(
+    context: EngineContext, codes: Iterable[str], seconds: float, about: About = everything
+) -> Mapping[str, Judged]:
+    """Have these brokers read their positions, all at once, until rows and fills agree, at most for `seconds`.
+
+    Returns, by broker, the newest read that began after this call, compared with the fills. Positions that do not agree are in its `doubts`. A broker
+    that has no login or gave no read in time is missing.
+    """
+    moment = math.nextafter(
+        context.clock.monotonic(), math.inf
+    )  # a read that begins in this very instant may be an older one
+    found: dict[str, Judged] = {}
+
+    async def read(code: str) -> None:
+        with trio.move_on_after(seconds):
+            await _until_settled(context, code, moment, about)
+        newest = judged(context, code)
+        if newest is not None and newest.read.began >= moment:
+            found[code] = newest
+
+    async with trio.open_nursery() as nursery:
+        for code in codes:
+            if context.session(code).view.value.live:
+                nursery.start_soon(read, code)
+    return found
+
+
+async def _until_settled(context: EngineContext, code: str, moment: float, about: About) -> None:
+    handle = context.session(code)
+    while True:
+        version = handle.view.version
+        found = judged(context, code)
+        is_read = found is not None and found.read.began >= moment
+        agrees = found is not None and not any(about(code, key) for key in found.doubts)
+        knows_orders = (handle.view.value.orders_read_started or -math.inf) >= moment or not _may_fill(
+            context, handle, code, about
+        )
+        if is_read and agrees and knows_orders:
+            return
+        if not (is_read and agrees):
+            read_soon(handle, "positions")
+        if not (knows_orders and agrees):
+            read_soon(handle, "orders")
+        await handle.view.wait_newer(version)
+
+
+def _may_fill(context: EngineContext, handle: SessionHandle, code: str, about: About) -> bool:
+    """Whether an order may have filled of which the broker's book does not know yet."""
+    view = handle.view.value
+    rows = [*(row for row in view.orders.values() if not is_finished(row.status)), *view.unseen.values()]
+    legs = [leg for leg in context.legs.unfinished if leg.broker == code and not leg.given_up]
+    named: list[tuple[str, str]] = [(row.instrument_token, row.product) for row in rows]
+    named += [(leg.instrument_token, leg.product) for leg in legs]
+    return any(about(code, RowKey(token, POSITION_PRODUCTS.get(product, product))) for token, product in named)
+
+
+def of_instruments(context: EngineContext, instrument_ids: Collection[str]) -> About:
+    """Return what asks about these instruments only, in every product."""
+    latest = context.catalogue.value.latest
+    instruments = [] if latest is None else [latest.instrument(instrument_id) for instrument_id in instrument_ids]
+    tokens = {
+        (code, listing.broker_token)
+        for instrument in instruments
+        if instrument is not None
+        for code, listing in instrument.listings.items()
+    }
+    return lambda code, key: (code, key.token) in tokens
+
+
+# --- one broker's day ---------------------------------------------------------------------------------------------------------
+
+
+def _day(context: EngineContext, code: str, view: SessionView, now: datetime) -> PositionDay:
+    """Return the broker's day. Another broking day, or a login of another account, begins a new day."""
+    today, account = latest_boundary(now).date(), None if view.access is None else logged_in_user(view.access)
+    known = context.position_days.get(code)
+    if known is not None and known.day == today and account in (None, known.account):
+        return known
+    if known is not None and known.day == today and known.account is None:
+        known.account = account
+        return known
+    fresh = PositionDay(day=today, account=account)
+    context.position_days[code] = fresh
+    return fresh
+
+
+def _newest(view: SessionView) -> Read | None:
+    part = view.readable_positions
+    if part is not None:
+        return Read(rows=part.rows, whole=False, began=part.read_started)
+    began = view.positions_read_started
+    return None if began is None else Read(rows=view.positions, whole=True, began=began)
+
+
+def _is_trading(calendar: Calendar | None, now: datetime) -> bool:
+    """Whether a market is open, or was until lately."""
+    if calendar is None:
+        return True
+    return any(
+        calendar.is_open(exchange, name, moment)
+        for exchange, name in calendar.markets()
+        for moment in (now, now - AFTER_CLOSE)
+    )

@@ -1,0 +1,403 @@
+"""Judges whether the positions that a broker shows agree with the fills of its own order book (order-engine 4.11). Pure.
+
+Brokers show a fill late, and now and then they leave a row out of an answer. Neither may be taken for a position that was closed. For every
+instrument and product of a broker this must hold:
+
+    carried in + bought today - sold today = shown        (units; `by fills` = the left side)
+
+A row for which it does not hold is doubted. Its last known figures are kept, with the time since when it is doubted, until rows and fills agree again.
+
+Carried-in units. The broker's row tells them (`overnight_quantity`), or they are computed from the first whole read of the broking day. They stay
+the same for the rest of the day. They are stored (`PositionDay.carried`), so that a restart in the middle of the day does not learn them from a read
+that is late.
+
+Three things change a position without an order:
+- a person converts units to another product (MIS to CNC). The sum over the products of the instrument stays, so both rows are believed at the next read;
+- the brokers clear their lists before the opening and after the close. Outside trading hours a figure that a second read confirms is believed;
+- anything else, such as an off-market transfer. In trading hours such a figure is believed when all reads of two minutes show it. Within ten minutes
+  of a fill a figure that only repeats an earlier state of the fills is never believed: the broker is late.
+
+Which of two figures a caller acts by (`Doubt.units`): by the fills where the row shows an earlier state of them or has lost units, because then the
+row knows less. By the row where it shows more than the fills explain: an order of another hand may be in the positions first.
+
+Invariant: a doubted row never becomes carried-in units by a single read in trading hours.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import NamedTuple
+
+import attrs
+import msgspec
+
+from onebroker.actors.portfolio.position_view import position_product
+from onebroker.brokers.records import OrderRow, PositionRow
+from onebroker.config.clock import latest_boundary
+from onebroker.config.vocabulary import Side
+
+CONFIRMED_SECONDS = 120.0
+"""In trading hours a figure that no fill explains is believed after all reads of this long have shown it."""
+CONFIRMED_CLOSED_SECONDS = 5.0
+"""The same outside trading hours, when nothing can fill."""
+LATE_SECONDS = 600.0
+"""For this long after a fill, a figure that repeats an earlier state of the fills counts as late."""
+CONVERTED_SECONDS = 15.0
+"""Units that moved between products are believed to be converted when nothing of them has filled for this long."""
+LEARNT_SECONDS = 30.0
+"""For this long after the first read, carried-in units that were computed from fills from before that read may be corrected."""
+
+
+class RowKey(NamedTuple):
+    """What makes one position of a broker."""
+
+    token: str
+    """The broker's token of the instrument."""
+    product: str
+    """In the words of a position: delivery, intraday, carry."""
+
+
+class Traded(NamedTuple):
+    """What today's orders have filled of one position. Units."""
+
+    bought: int = 0
+    sold: int = 0
+
+    @property
+    def net(self) -> int:
+        return self.bought - self.sold
+
+
+@attrs.frozen(kw_only=True)
+class Read:
+    """One answer of a broker about its positions."""
+
+    rows: tuple[PositionRow, ...]
+    whole: bool
+    """False when the answer had other rows, which could not be read. Then an absent row proves nothing."""
+    began: float
+    """Monotonic seconds."""
+
+
+@attrs.frozen(kw_only=True)
+class Doubt:
+    """A position whose row and fills do not agree. Units are signed."""
+
+    key: RowKey
+    tradingsymbol: str
+    shown: int
+    """What the newest read shows."""
+    by_fills: int
+    """Carried in + bought - sold."""
+    late: bool
+    """Whether the row shows an earlier state of the fills."""
+    since: float
+    """Monotonic seconds since when row and fills do not agree."""
+    same_since: float
+    """Monotonic seconds at which the first read began that shows `shown` against `by_fills`."""
+    as_of: float
+    """Monotonic seconds at which the newest read began."""
+
+    @property
+    def units(self) -> int:
+        """The units that a caller acts by."""
+        lost = abs(self.shown) < abs(self.by_fills) and self.shown * self.by_fills >= 0
+        return self.by_fills if self.late or lost else self.shown
+
+    @property
+    def certain(self) -> int:
+        """The units that are held by both figures: the most that an order may take away which must not open anything."""
+        if self.shown * self.by_fills <= 0:
+            return 0
+        return min(self.shown, self.by_fills) if self.shown > 0 else max(self.shown, self.by_fills)
+
+
+@attrs.frozen(kw_only=True)
+class Judged:
+    """A broker's positions, compared with its fills."""
+
+    read: Read
+    units: Mapping[RowKey, int | None]
+    """Signed units of every row shown; None = the row does not tell units. Doubted rows are in `doubts`."""
+    doubts: Mapping[RowKey, Doubt]
+    unjudged: frozenset[RowKey]
+    """Positions that cannot be compared: the orders or the row do not tell units, or the row may be one that could not be read."""
+    rows: tuple[PositionRow, ...]
+    """All rows as a caller acts by them: of a doubted position the net row with `Doubt.units`, also where the read has no such row."""
+    carried: Mapping[RowKey, int]
+    believed: tuple[Doubt, ...] = ()
+    """Doubts that ended because the figure shown was believed against the fills, or as a conversion."""
+    named: Mapping[RowKey, PositionRow] = attrs.field(factory=dict)
+    """A row of each doubted position: its net row, or the row that is kept for it. With `Doubt.units`."""
+
+    def row_of(self, key: RowKey) -> PositionRow:
+        return self.named[key]
+
+
+@attrs.define(kw_only=True)
+class PositionDay:
+    """What is remembered of one broker over a broking day."""
+
+    day: date
+    account: str | None = None
+    """The account of the login; another account has other positions."""
+    carried: dict[RowKey, int] = attrs.field(factory=dict)
+    learnt: bool = False
+    """Whether a whole read, or the store, has told the carried-in units of all positions."""
+    dirty: bool = False
+    """Whether `carried` must be stored again."""
+    doubts: dict[RowKey, Doubt] = attrs.field(factory=dict)
+    _learnt_at: float = 0.0
+    _learnt_with: dict[RowKey, Traded] = attrs.field(factory=dict)
+    """The fills with which carried-in units were computed."""
+    _orders: dict[str, OrderRow] = attrs.field(factory=dict)
+    """Order id -> a filled order of the day. An order that the book no longer shows keeps its fills."""
+    _taken: object = None
+    """The order book that was taken up last, so that an unchanged book is not summed again."""
+    _untold: frozenset[RowKey] = frozenset()
+    _traded: dict[RowKey, Traded] = attrs.field(factory=dict)
+    _history: dict[RowKey, list[tuple[float, Traded]]] = attrs.field(factory=dict)
+    """Position -> (until when, what had filled), oldest first."""
+    _last_rows: dict[RowKey, PositionRow] = attrs.field(factory=dict)
+
+    # --- what today's orders have filled -----------------------------------------------------------------------------
+
+    def _take_orders(self, orders: Mapping[str, OrderRow], now: datetime, monotonic: float) -> None:
+        """Take up the order book (order id -> row)."""
+        if orders is self._taken:
+            return
+        self._taken, began = orders, latest_boundary(now)
+        self._orders.update({order_id: row for order_id, row in orders.items() if is_of(row, began)})
+        traded: dict[RowKey, Traded] = {}
+        untold = set[RowKey]()
+        for row in self._orders.values():
+            if not row.filled_quantity:
+                continue
+            key = key_of(row)
+            if row.contract_units is None or row.transaction_type not in (Side.BUY, Side.SELL):
+                untold.add(key)
+                continue
+            before, units = traded.get(key, Traded()), row.filled_quantity
+            bought = row.transaction_type == Side.BUY
+            traded[key] = Traded(before.bought + units * bought, before.sold + units * (not bought))
+        for key in traded.keys() | self._traded.keys():
+            before = self._traded.get(key, Traded())
+            if traded.get(key, Traded()) != before:
+                self._history.setdefault(key, []).append((monotonic, before))
+        self._traded, self._untold = traded, frozenset(untold)
+
+    def moved_since(self, key: RowKey, moment: float) -> bool:
+        """Whether fills of a position were noticed after `moment` (monotonic seconds)."""
+        history = self._history.get(key, [])
+        return bool(history) and history[-1][0] > moment
+
+    def is_late(self, key: RowKey, shown: int, now: float) -> bool:
+        """Whether `shown` repeats a state that the fills of the last minutes have passed."""
+        before = next((state for until, state in self._history.get(key, ()) if until > now - LATE_SECONDS), None)
+        if before is None:
+            return False
+        traded, by_fills = self._traded.get(key, Traded()), self.by_fills(key)
+        return by_fills - (traded.bought - before.bought) <= shown <= by_fills + (traded.sold - before.sold)
+
+    def by_fills(self, key: RowKey) -> int:
+        return self.carried.get(key, 0) + self._traded.get(key, Traded()).net
+
+    # --- judging ------------------------------------------------------------------------------------------------------
+
+    def judge(
+        self, read: Read, orders: Mapping[str, OrderRow], *, now: datetime, monotonic: float, trading: bool
+    ) -> Judged:
+        """Compare a read with the fills known now. `trading`: whether a market is open, or was lately.
+
+        Call it with the newest read, as often as wished; calls with an unchanged read and book change nothing but the times.
+        """
+        self._take_orders(orders, now, monotonic)
+        nets = _nets(read.rows)
+        shown = {key: _sum(rows) for key, rows in nets.items()}
+        unjudged = self._untold | {key for key, units in shown.items() if units is None}
+        if not self.learnt:
+            self._learn(nets, shown, read, monotonic)
+        known = shown.keys() | self.carried.keys() | self._traded.keys() | self.doubts.keys()
+        if not read.whole:
+            unjudged |= known - shown.keys()
+        keys = known - unjudged
+        differing = {key for key in keys if self._differs(key, shown, read)}
+        self._correct(differing, shown, monotonic)
+        believed = self._convert(differing, shown, read, monotonic)
+        for key in sorted(differing):
+            self._doubt(key, shown, read, monotonic)
+        believed += self._confirm(differing, read, monotonic, trading=trading)
+        self.doubts = {key: doubt for key, doubt in self.doubts.items() if key in differing}
+        self._last_rows.update({key: rows[0] for key, rows in nets.items()})
+        named = {key: self._row_by(doubt, nets.get(key, [])) for key, doubt in sorted(self.doubts.items())}
+        return Judged(
+            read=read,
+            units=shown,
+            doubts=dict(self.doubts),
+            unjudged=frozenset(unjudged),
+            rows=_acting_rows(read, nets, named),
+            carried=dict(self.carried),
+            believed=tuple(believed),
+            named=named,
+        )
+
+    def _differs(self, key: RowKey, shown: Mapping[RowKey, int | None], read: Read) -> bool:
+        if key not in shown:
+            return self.by_fills(key) != 0
+        return shown[key] != self.by_fills(key)
+
+    def _learn(
+        self,
+        nets: Mapping[RowKey, list[PositionRow]],
+        shown: Mapping[RowKey, int | None],
+        read: Read,
+        monotonic: float,
+    ) -> None:
+        """Compute the carried-in units from the first read of the day: as the row tells them, else shown less filled."""
+        for key in shown.keys() | (self._traded.keys() if read.whole else set()):
+            units = shown.get(key, 0)
+            if units is None or key in self.carried:
+                continue
+            traded = self._traded.get(key, Traded())
+            told = _told(nets.get(key, ()))
+            self._carry(key, units - traded.net if told is None else told)
+            if told is None:
+                self._learnt_with[key] = traded
+        if read.whole:
+            self.learnt, self._learnt_at = True, monotonic
+            self._history.clear()  # what had filled before the first read was no change
+
+    def _carry(self, key: RowKey, units: int) -> None:
+        if self.carried.get(key, 0) != units:
+            self.dirty = True
+        self.carried[key] = units
+
+    def _correct(self, differing: set[RowKey], shown: Mapping[RowKey, int | None], monotonic: float) -> None:
+        """Correct carried-in units that were computed from a read which did not show the last fills before it. Only fewer units count as a
+        correction: a late read makes units out of nothing, and a row that is left out does too."""
+        if monotonic - self._learnt_at > LEARNT_SECONDS:
+            return
+        for key in list(differing):
+            traded = self._traded.get(key, Traded())
+            carried = (shown.get(key) or 0) - traded.net
+            if self._learnt_with.get(key) == traded != Traded() and abs(carried) < abs(self.carried.get(key, 0)):
+                self._carry(key, carried)
+                differing.discard(key)
+
+    def _convert(
+        self, differing: set[RowKey], shown: Mapping[RowKey, int | None], read: Read, monotonic: float
+    ) -> list[Doubt]:
+        """Believe rows whose units moved to another product of the same instrument."""
+        moved: list[Doubt] = []
+        if not read.whole:
+            return moved
+        for token in {key.token for key in differing}:
+            keys = [key for key in differing if key.token == token]
+            gaps = {key: (shown.get(key, 0) or 0) - self.by_fills(key) for key in keys}
+            recent = any(self.moved_since(key, monotonic - CONVERTED_SECONDS) for key in keys)
+            if len(keys) < 2 or sum(gaps.values()) != 0 or recent:
+                continue
+            for key, gap in gaps.items():
+                self._doubt(key, shown, read, monotonic)
+                moved.append(self.doubts[key])
+                self._carry(key, self.carried.get(key, 0) + gap)
+                differing.discard(key)
+        return moved
+
+    def _doubt(self, key: RowKey, shown: Mapping[RowKey, int | None], read: Read, monotonic: float) -> None:
+        units = shown.get(key) or 0
+        by_fills, before = self.by_fills(key), self.doubts.get(key)
+        same = before is not None and (before.shown, before.by_fills) == (units, by_fills)
+        row = self._last_rows.get(key)
+        self.doubts[key] = Doubt(
+            key=key,
+            tradingsymbol=self._symbol(key) if row is None else row.tradingsymbol,
+            shown=units,
+            by_fills=by_fills,
+            late=self.is_late(key, units, monotonic),
+            since=monotonic if before is None else before.since,
+            same_since=before.same_since if same and before is not None else read.began,
+            as_of=read.began,
+        )
+
+    def _confirm(self, differing: set[RowKey], read: Read, monotonic: float, *, trading: bool) -> list[Doubt]:
+        """Believe figures that every read has shown for long enough."""
+        needed = CONFIRMED_SECONDS if trading else CONFIRMED_CLOSED_SECONDS
+        confirmed: list[Doubt] = []
+        for key in list(differing):
+            doubt = self.doubts[key]
+            if doubt.late or read.began - doubt.same_since < needed:
+                continue
+            confirmed.append(doubt)
+            self._carry(key, self.carried.get(key, 0) + doubt.shown - doubt.by_fills)
+            differing.discard(key)
+        return confirmed
+
+    # --- rows ---------------------------------------------------------------------------------------------------------
+
+    def _row_by(self, doubt: Doubt, own: list[PositionRow]) -> PositionRow:
+        """Return the row of a doubted position with the units by which a caller acts; `own` are the net rows that the read has of it."""
+        if not own:
+            return self._kept_row(doubt.key, doubt.units)
+        return msgspec.structs.replace(own[0], quantity=doubt.units - sum(row.quantity or 0 for row in own[1:]))
+
+    def _kept_row(self, key: RowKey, units: int) -> PositionRow:
+        """Return a row for a position that the read does not show: its last row, or a row made from its orders."""
+        row = self._last_rows.get(key)
+        if row is not None:
+            return msgspec.structs.replace(row, quantity=units)
+        order = next((row for row in self._orders.values() if row.filled_quantity and key_of(row) == key), None)
+        product = key.product if order is None else order.product
+        symbol = key.token if order is None else order.tradingsymbol
+        exchange = "" if order is None else order.exchange
+        return PositionRow(
+            position_key=f"{exchange}:{symbol}:{product}",
+            view="net",
+            product=product,
+            instrument_token=key.token,
+            tradingsymbol=symbol,
+            exchange=exchange,
+            quantity=units,
+        )
+
+    def _symbol(self, key: RowKey) -> str:
+        return next((row.tradingsymbol for row in self._orders.values() if key_of(row) == key), key.token)
+
+
+def key_of(row: OrderRow | PositionRow) -> RowKey:
+    return RowKey(row.instrument_token, position_product(row.product))
+
+
+def is_of(row: OrderRow, began: datetime) -> bool:
+    """Tell whether an order can have filled in the broking day that began at `began` (07:00 IST): it was placed or last changed then. An order
+    without times is in the day's book, so it can."""
+    times = [stamp for stamp in (row.order_timestamp, row.exchange_timestamp) if stamp is not None]
+    return not times or any(latest_boundary(datetime.fromisoformat(stamp)) == began for stamp in times)
+
+
+def _acting_rows(
+    read: Read, nets: Mapping[RowKey, list[PositionRow]], named: Mapping[RowKey, PositionRow]
+) -> tuple[PositionRow, ...]:
+    """Return the rows of a read with the rows of doubted positions in place of their own."""
+    if not named:
+        return read.rows
+    instead = {id(nets[key][0]): row for key, row in named.items() if key in nets}
+    kept = [row for key, row in named.items() if key not in nets and row.quantity]
+    return (*(instead.get(id(row), row) for row in read.rows), *kept)
+
+
+def _nets(rows: Iterable[PositionRow]) -> dict[RowKey, list[PositionRow]]:
+    found: dict[RowKey, list[PositionRow]] = {}
+    for row in rows:
+        if row.view != "day":
+            found.setdefault(key_of(row), []).append(row)
+    return found
+
+
+def _sum(rows: Iterable[PositionRow]) -> int | None:
+    quantities = [row.quantity for row in rows]
+    return None if None in quantities else sum(quantity for quantity in quantities if quantity is not None)
+
+
+def _told(rows: Iterable[PositionRow]) -> int | None:
+    told = [row.overnight_quantity for row in rows]
+    return None if not told or None in told else sum(units for units in told if units is not None)
