@@ -496,6 +496,20 @@ class OrderFilled(Event):
 
 
 @attrs.frozen(kw_only=True)
+class OrderChangedElsewhere(Event):
+    """Somebody else has changed an order of ours at its broker: its price, its trigger, its quantity. The engine goes on from there."""
+
+    name: ClassVar[str] = "order.changed_elsewhere"
+    level: ClassVar[int] = logging.WARNING
+
+    broker: str
+    parent: str
+    leg: str
+    words: str
+    order_id: str | None = None
+
+
+@attrs.frozen(kw_only=True)
 class ParentMoved(Event):
     """A parent has a new state."""
 

@@ -3,6 +3,11 @@
 
 The sentences that modify and cancel share with place are in `orders`."""
 
+from collections.abc import Mapping
+from decimal import Decimal
+
+from onebroker.config.money import plain
+
 # --- modify ------------------------------------------------------------------------------------------------------------
 
 GIVE_ONE = "give at least one of price, trigger_price, quantity, order_type, validity, disclosed_quantity"
@@ -29,6 +34,28 @@ def cannot_change(broker: str, field: str) -> str:
 
 def not_built(error: str) -> str:
     return f"the change could not be built: {error}"
+
+
+def changed_elsewhere(broker: str, numbers: Mapping[str, tuple[object, object]]) -> str:
+    """Ours. `numbers`: name -> (old, new)."""
+    said = ", ".join(f"{name} {_said(old)} to {_said(new)}" for name, (old, new) in numbers.items())
+    return f"somebody else changed an order of this at {broker}: {said}"
+
+
+def larger_again(broker: str, quantity: int) -> str:
+    """Ours."""
+    return (
+        f"somebody else made an exit at {broker} smaller, and the units are still held, "
+        f"so it was made larger again, to {quantity}"
+    )
+
+
+SMALLER_ALREADY = "the order is smaller than this already"
+"""Ours; no caller hears it."""
+
+
+def _said(value: object) -> str:
+    return plain(value) if isinstance(value, Decimal) else str(value)
 
 
 # --- parents and parts ---------------------------------------------------------------------------------------------------

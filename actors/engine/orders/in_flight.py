@@ -10,7 +10,9 @@ import trio
 class Traffic:
     """The unanswered messages of one parent. Call `tell` whenever something about a leg has changed: it wakes all that wait."""
 
-    def __init__(self) -> None:
+    def __init__(self, answered: Callable[[str], None]) -> None:
+        """`answered` is called with the leg id whenever a message about a leg is not under way any more."""
+        self._answered = answered
         self._unanswered: Counter[str] = Counter()
         self._news = trio.Event()
 
@@ -29,6 +31,7 @@ class Traffic:
             yield
         finally:
             self._unanswered[leg_id] -= 1
+            self._answered(leg_id)
             self.tell()
 
     async def until(self, condition: Callable[[], bool], seconds: float) -> bool:

@@ -121,6 +121,10 @@ class LegRecord:
     """Whether the leg ended unseen: its day is over, no book shows it, and its last fills are not known (K15)."""
     moved_at: float = 0.0
     """When the leg's price was moved last."""
+    taken_off: int = 0
+    """Units that another hand took off the order at its broker (order-engine 2.2, row 24b). Negative: units that it added."""
+    taken_off_at: float = 0.0
+    """When that was last found out."""
     unsent: bool = False
     """Whether another leg replaces this one, an exit of a running plan: no connection could be opened for it, or its broker turned it away
     before looking at the order."""

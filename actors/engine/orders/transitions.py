@@ -3,6 +3,8 @@
 Rows are numbered as in order-engine 2.2.
 """
 
+from typing import Any
+
 import attrs
 
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, LegState, ParentRecord, ParentState
@@ -81,7 +83,8 @@ def turns_up(before: LegRecord, after: LegRecord) -> bool:
 def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool, adopted: bool = False) -> LegRecord:
     """Return the leg after the broker showed its order (rows 12, 13c, 14-18, 31, 34, 43).
 
-    The filled quantity only grows. A final leg keeps its state. A leg whose cancel is under way stays `cancelling` until the order has
+    The filled quantity only grows. The order's own numbers are not taken from a row of an order that lives: only two whole books that agree
+    say that they have changed (`another_hand.py`). A final leg keeps its state. A leg whose cancel is under way stays `cancelling` until the order has
     ended. An end other than COMPLETE counts only when `confirmed` by a book read that began after the end was first heard of: a
     stream's CANCELLED can run ahead of the last fill (order-engine 2.3). If the leg counted as not sent or was given up, it is marked
     to be cancelled, unless it is `adopted`. The same object `leg` is returned when nothing changes.
@@ -98,7 +101,7 @@ def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool, adop
         status_message=row.status_message or (None if settled and state is not leg.state else leg.status_message),
         filled_quantity=row.filled_quantity if grown else leg.filled_quantity,
         average_price=_average(leg, row),
-        quantity=_quantity(leg, row),
+        **_quantity(leg, row, now),
         cancel_reason=LATE if late and not adopted else leg.cancel_reason,
         given_up=False,
         fills_unknown=False,
@@ -111,11 +114,41 @@ def _event_seen(row: OrderRow, *, confirmed: bool) -> LegEvent:
     return LegEvent.END_TOLD if event in _TO_BE_CONFIRMED and not confirmed else event
 
 
-def _quantity(leg: LegRecord, row: OrderRow) -> int:
-    """The row's quantity; the leg's own where the row is older than the known fills, or while a modify of the quantity is under way."""
-    changing = leg.wanted is not None and leg.wanted.quantity is not None and not is_finished(row.status)
-    older = row.filled_quantity < leg.filled_quantity or changing
-    return leg.quantity if older or not row.quantity else row.quantity
+def _quantity(leg: LegRecord, row: OrderRow, now: float) -> dict[str, Any]:
+    """Return the changed quantity of an order that has ended with another total than ours.
+
+    Nothing of it comes any more, so this row is the last word on what another hand took off it or added. A row older than the known fills
+    says nothing, nor does a row in lots. For an end that we asked for, the quantity counts and nobody took anything off: the
+    unfilled units are the part's again anyway.
+    """
+    older = row.filled_quantity < leg.filled_quantity or row.contract_units is None
+    if older or leg.state.final or not row.quantity or row.quantity == leg.quantity or not is_finished(row.status):
+        return {}
+    wanted = leg.wanted is not None and leg.wanted.quantity == row.quantity
+    if wanted or leg.cancel_reason is not None:
+        return {"quantity": row.quantity}
+    return with_quantity_of_another(leg, row.quantity, now)
+
+
+def with_quantity_of_another(leg: LegRecord, quantity: int, now: float) -> dict[str, Any]:
+    """Return the changed fields of a leg whose total another hand has set."""
+    return {"quantity": quantity, "taken_off": leg.taken_off + leg.quantity - quantity, "taken_off_at": now}
+
+
+def leg_changed_elsewhere(leg: LegRecord, change: LegChange, now: float, *, by_another: bool) -> LegRecord:
+    """Return the leg with the numbers that its broker shows and no message of ours explains (row 24b). Not `by_another`: the broker did not
+    keep a change that it had accepted, so nobody has taken units off."""
+    changed = attrs.evolve(
+        leg,
+        price=leg.price if change.price is None else change.price,
+        trigger_price=leg.trigger_price if change.trigger_price is None else change.trigger_price,
+        updated_at=now,
+    )
+    if change.quantity is None:
+        return changed
+    if not by_another:
+        return attrs.evolve(changed, quantity=change.quantity)
+    return attrs.evolve(changed, **with_quantity_of_another(leg, change.quantity, now))
 
 
 def _average(leg: LegRecord, row: OrderRow) -> float | None:
@@ -143,14 +176,17 @@ def leg_no_longer_shown(leg: LegRecord, now: float) -> LegRecord:
     )
 
 
-def leg_modified(leg: LegRecord, change: LegChange, now: float) -> LegRecord:
-    """Return the leg after the broker accepted a modify (row 20)."""
+def leg_modified(leg: LegRecord, change: LegChange, now: float, *, given_back: bool = False) -> LegRecord:
+    """Return the leg after the broker accepted a modify (row 20). `given_back`: a larger quantity gives units back that another hand had taken
+    off: a caller asked for it, or the order is an exit."""
     order_type = change.order_type or leg.order_type
     known = order_type in tuple(OrderType)
     price = leg.price if change.price is None else change.price
     trigger_price = leg.trigger_price if change.trigger_price is None else change.trigger_price
+    more = 0 if change.quantity is None else max(0, change.quantity - leg.quantity)
     return attrs.evolve(
         leg,
+        taken_off=leg.taken_off - min(max(0, leg.taken_off), more) if given_back else leg.taken_off,
         price=price if not known or OrderType(order_type).takes_price else None,
         trigger_price=trigger_price if not known or OrderType(order_type).takes_trigger else None,
         quantity=leg.quantity if change.quantity is None else change.quantity,

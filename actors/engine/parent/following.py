@@ -4,15 +4,18 @@
 import logging
 
 from onebroker.actors.engine.context.messages import BooksFresh
+from onebroker.actors.engine.orders.another_hand import numbers_changed
 from onebroker.actors.engine.orders.leg_rows import is_of, row_of
 from onebroker.actors.engine.orders.parent_records import LegRecord, LegState
 from onebroker.actors.engine.orders.session_expiry import as_ended
-from onebroker.actors.engine.orders.transitions import leg_seen, turns_up
+from onebroker.actors.engine.orders.transitions import leg_changed_elsewhere, leg_seen, turns_up
 from onebroker.actors.engine.parent.clock_corrections import ClockPut
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.parent.store_recovery import as_shown
 from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.brokers.records import OrderRow
+from onebroker.config.events import OrderChangedElsewhere
+from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import unknown_orders as texts
 from onebroker.config.vocabulary import is_finished
 
@@ -90,6 +93,32 @@ class Following:
             changing.decide(seen, row, began)
         if not self._parent.traffic.busy(leg.leg_id) and not is_finished(row.status):
             self._act_on_cancel(seen, row, began)
+        if began is not None:
+            self._heed_another_hand(leg.leg_id, row, began)
+
+    def _heed_another_hand(self, leg_id: str, row: OrderRow, began: float) -> None:
+        """Take over what somebody else changed of the order at its broker (row 24b)."""
+        leg, hand = self._recorder.record.leg(leg_id), self._parent.another_hand
+        if leg is None or self._parent.changing.blocked(leg_id):
+            return
+        found = hand.shown(leg, row, began)
+        if hand.is_doubted(leg_id, self._clock.monotonic()):
+            self._context.read_soon(leg.broker)
+        if found is None:
+            return
+        changed = leg_changed_elsewhere(leg, found.change, self._clock.epoch(), by_another=found.by_another)
+        if not found.by_another:
+            self._parent.work.leg_changed(changed)
+            return
+        numbers = numbers_changed(leg, changed)
+        words = change_texts.changed_elsewhere(leg.broker, numbers)
+        self._context.events.tell(
+            OrderChangedElsewhere(
+                broker=leg.broker, parent=self._parent.parent_id, leg=leg_id, order_id=leg.order_id, words=words
+            )
+        )
+        self._parent.work.changed_elsewhere(leg, changed, found.change)
+        self._parent.work.say(words)
 
     def _ended_at(self, leg: LegRecord) -> float:
         """When the leg's end was first heard of, epoch seconds; now, when no end was heard of."""

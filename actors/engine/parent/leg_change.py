@@ -10,6 +10,7 @@ from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import LegChanged, ModifyLeg, NotOurs
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.accepted_changes import AcceptedChanges, Target, changed_row, check, instrument_of
+from onebroker.actors.engine.orders.another_hand import AnotherHand
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, LegState, ParentRecord, ParentState
@@ -83,6 +84,8 @@ class Way:
     """What makes the change."""
     still_exit: Callable[[], bool] | None = None
     """As `Message.still_exit`."""
+    gives_back: bool = False
+    """Whether a larger quantity gives units back that another hand had taken off the order (`leg_modified`)."""
 
 
 class Changing:
@@ -95,6 +98,7 @@ class Changing:
         lock: EngineLock,
         traffic: Traffic,
         leg_changed: Callable[[LegRecord], None],
+        another_hand: AnotherHand,
     ) -> None:
         self._recorder = recorder
         self._context = context
@@ -102,6 +106,7 @@ class Changing:
         self._lock = lock
         self._traffic = traffic
         self._leg_changed = leg_changed
+        self._another_hand = another_hand
         self._accepted = AcceptedChanges()
         began = self._clock.monotonic()
         self._unknown_since = {leg.leg_id: began for leg in recorder.record.legs if leg.wanted is not None}
@@ -147,6 +152,7 @@ class Changing:
             deadline=message.deadline,
             origin=Origin(at=message.routed),
             still_exit=lambda: still_exit(self._context, target, changes),
+            gives_back=True,
         )
         journal = taken_up(message.intent, message.parent_id)
         return attrs.evolve(done, sent=await self.modify(leg, target, changes, way, *journal))
@@ -207,6 +213,7 @@ class Changing:
             if ended is not None and ended.state.final:  # the order ended while its change waited for room
                 raise Refusal(409, order_texts.already(ended.state.value.upper()))
             await self._recorder.write_ahead(wanted, counts, *ops)
+            self._another_hand.asked(leg if ended is None else ended, changes)
 
         with self._traffic.message(leg.leg_id):
             try:
@@ -229,7 +236,7 @@ class Changing:
                 )
             except (LoginNeeded, RoomFull, CapReached, StoreError) as error:
                 raise refusal_of(error, leg.broker) from error
-            self._note(leg.leg_id, target.row, changes, sent)
+            self._note(leg.leg_id, target.row, changes, sent, given_back=way.gives_back)
         await self._recorder.write()  # the result is recorded before the caller hears it
         return sent
 
@@ -243,14 +250,14 @@ class Changing:
         except NotSendable as error:
             raise refusal_of(error, target.broker) from error
 
-    def _note(self, leg_id: str, before: OrderRow, changes: LegChange, sent: Sent) -> None:
+    def _note(self, leg_id: str, before: OrderRow, changes: LegChange, sent: Sent, *, given_back: bool) -> None:
         leg = self._recorder.record.leg(leg_id)
         if leg is None or leg.wanted is None:
             return
         match sent.answer.outcome:
             case Outcome.ACCEPTED:
                 self._accepted.note(leg_id, before, changes, self._clock.monotonic())
-                self._leg_changed(leg_modified(leg, changes, self._clock.epoch()))
+                self._leg_changed(leg_modified(leg, changes, self._clock.epoch(), given_back=given_back))
             case Outcome.UNKNOWN:
                 self._unknown_since[leg_id] = self._clock.monotonic()
             case _:
@@ -272,6 +279,7 @@ class Changing:
         if since is None or began < since or self._traffic.busy(leg.leg_id):
             return
         del self._unknown_since[leg.leg_id]
+        self._another_hand.answered(leg.leg_id, self._clock.monotonic())
         if leg.wanted is not None:
             self._leg_changed(leg_as_shown(leg, row, self._clock.epoch()))
         self._traffic.tell()

@@ -6,6 +6,7 @@ import trio
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.troubles import Found
+from onebroker.actors.engine.orders.another_hand import AnotherHand
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.leg_rows import is_of
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
@@ -44,15 +45,19 @@ class OpenParent:
         self.clock = context.clock
         self.lock = lock
         self.recorder = Recorder(record, stored=is_stored, context=context, lock=lock)
-        self.traffic = Traffic()
+        self.another_hand = AnotherHand(self.clock.monotonic(), is_new=is_new)
+        self.traffic = Traffic(self._answered)
         self.tasks = Tasks()
         self.taken_up = trio.Event()
         """Set when the parent may continue after a restart: with all orders that the store had lost."""
         self.first_answer = FirstAnswer(self.recorder, context)
         self.forgotten = ForgottenOrders(self.recorder, context)
         shared = (self.recorder, context, lock, self.traffic, self._leg_changed)
-        self.cancelling, self.changing = Cancelling(*shared), Changing(*shared)
+        self.cancelling, self.changing = Cancelling(*shared), Changing(*shared, self.another_hand)
         self.reconciling = Reconciler(self.recorder, context, self.traffic, self._leg_changed, self._say)
+
+    def _answered(self, leg_id: str) -> None:
+        self.another_hand.answered(leg_id, self.clock.monotonic())
 
     @property
     def record(self) -> ParentRecord:

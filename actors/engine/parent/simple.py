@@ -13,7 +13,7 @@ from onebroker.actors.engine.choice.broker_checks import Skipped
 from onebroker.actors.engine.choice.choose import Choice, by_code, none_left
 from onebroker.actors.engine.choice.leg_order import placed_order
 from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
-from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord, ParentState, encode_entry, entry_of
+from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord, ParentState, encode_entry, entry_of
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import leg_sent, simple_parent
 from onebroker.actors.engine.parent import answers
@@ -171,6 +171,10 @@ class SimpleWork:
         self._parent.note_troubles()
         self._context.legs.note(self._record, leg)
         self._parent.traffic.tell()
+
+    def changed_elsewhere(self, leg: LegRecord, changed: LegRecord, change: LegChange) -> None:
+        """The order is what its broker shows; nothing else hangs on it."""
+        self.leg_changed(changed)
 
     def lost_found(self) -> None:
         """All that a simple order knows is in its record."""

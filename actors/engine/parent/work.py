@@ -10,7 +10,7 @@ from typing import Protocol
 import attrs
 
 from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
-from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
+from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.parent.clock_corrections import ClockPut
 
 
@@ -61,6 +61,10 @@ class Work(Protocol):
 
     def leg_changed(self, leg: LegRecord) -> None:
         """Put a changed leg into the parent's record, and draw the consequences."""
+
+    def changed_elsewhere(self, leg: LegRecord, changed: LegRecord, change: LegChange) -> None:
+        """Another hand has changed an order at its broker (row 24b): put the changed leg into the parent's record, and go on from it as from a
+        caller's change. `leg`: as it was before."""
 
     # --- what the actor asks ----------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.caller_changes import (
     cancel_part,
+    changed_elsewhere,
     check_leg_cancel,
     check_leg_change,
     leg_changed,
@@ -190,6 +191,11 @@ class PlanCallers:
             return
         with self._steps.left_to_caller(leg.leg_id):
             await self._parent.changing.for_caller(message, leg, accepted=self._goes_on_from)
+
+    def changed_elsewhere(self, leg: LegRecord, change: LegChange) -> None:
+        """Let the plan's rules continue from the values that another hand has set at the broker; `leg` as it was before (2.6)."""
+        before = leg_of(leg, self._steps.refusals, busy=False)
+        self._plan.take(changed_elsewhere(self._plan.root, self._looks.inputs(), before, change))
 
     def _goes_on_from(self, leg: LegRecord, change: LegChange) -> None:
         """Let the plan's rules continue from the values that a caller has set (2.6)."""

@@ -14,8 +14,9 @@ from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
 
-def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, settling: bool = False) -> Leg:
-    """Return a stored leg as the machine sees it. While the result of a change is not known, the larger quantity counts."""
+def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, settling: bool = False, taken_off: int | None = None) -> Leg:
+    """Return a stored leg as the machine sees it. While the result of a change is not known, the larger quantity counts. `taken_off`: the units
+    that another hand took off the leg and that are not sent again; None: all of them."""
     refused = refusals.get(leg.leg_id, Refusals())
     wanted = leg.wanted.quantity if leg.wanted is not None and leg.wanted.quantity is not None else leg.quantity
     return Leg(
@@ -49,6 +50,7 @@ def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, sett
         given_up=leg.given_up,
         unsent=leg.unsent,
         ended_at=leg.updated_at,
+        taken_off=leg.taken_off if taken_off is None else taken_off,
     )
 
 

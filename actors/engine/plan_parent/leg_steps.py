@@ -26,8 +26,10 @@ from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, Ch
 from onebroker.actors.engine.plan_parent import own_units
 from onebroker.actors.engine.plan_parent.leg_conversion import leg_of
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
+from onebroker.actors.engine.plan.parts import FromPosition
 from onebroker.actors.sessions.messages import Origin, Sent
 from onebroker.brokers.records import OrderRow
+from onebroker.config.messages import order_changes as texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
 
@@ -35,6 +37,10 @@ SETTLE_SECONDS = 15.0
 """How long an order that its broker refused to move is not moved again, unless a later book shows it."""
 UNSENT_SECONDS = 1.0
 """How long a leg is left alone after its change or cancel could not leave."""
+GROWS_BACK_SECONDS = 10.0
+"""How long an exit stays as small as another hand has made it. Its holder may have made room for a sale of these units."""
+HELD_LOOK_SECONDS = 5.0
+"""The seconds between two looks at what a broker holds of the units that such an exit no longer covers."""
 ROOM_SECONDS = 5.0
 """How long a change or cancel waits for room (order-engine 4.5). Then the next look works it out again, so that no outdated message
 leaves. Exits and reductions are tried as long as it takes (row 42)."""
@@ -69,12 +75,28 @@ class LegSteps:
     def leg_of(self, leg: LegRecord) -> Leg:
         """Return a leg as a look sees it."""
         now = self._clock.monotonic()
+        settles = self._settling.get(leg.leg_id, -math.inf) + SETTLE_SECONDS > now
         return leg_of(
             leg,
             self.refusals,
             busy=self._busy(leg) or self._left_alone.get(leg.leg_id, 0.0) > now,
-            settling=self._settling.get(leg.leg_id, -math.inf) + SETTLE_SECONDS > now,
+            settling=settles or self._parent.another_hand.is_doubted(leg.leg_id, now),
+            taken_off=self._taken_off(leg),
         )
+
+    def _taken_off(self, leg: LegRecord) -> int:
+        """Return the units that another hand took off a leg and that are not sent again. An exit gets back what its broker holds."""
+        if leg.taken_off <= 0 or not self._grows_back(leg):
+            return leg.taken_off
+        if self._clock.epoch() < leg.taken_off_at + GROWS_BACK_SECONDS:
+            return leg.taken_off
+        return own_units.not_held(leg, self._record.legs, own_units.held_now(leg, self._context))
+
+    def _grows_back(self, leg: LegRecord) -> bool:
+        """Whether a leg is an exit that covers the fills of its plan, or a position of its caller. A close of a position row is as large as
+        its holder wants it."""
+        part = self._plan.part_at(leg.part)
+        return part.is_exit and leg.instance != CLOSING and not isinstance(part.quantity, FromPosition)
 
     def _busy(self, leg: LegRecord) -> bool:
         return not leg.state.final and (self._parent.changing.blocked(leg.leg_id) or self._row(leg) is None)
@@ -83,7 +105,9 @@ class LegSteps:
         """Return the seconds until the first leg that was left alone may be tried again."""
         now = self._clock.monotonic()
         left_until = (*self._left_alone.values(), *(since + SETTLE_SECONDS for since in self._settling.values()))
-        return min((until - now for until in left_until if until > now), default=math.inf)
+        smaller = any(leg.taken_off > 0 and self._grows_back(leg) for leg in self._record.legs)
+        again = HELD_LOOK_SECONDS if smaller and self._plan.sends else math.inf
+        return min((until - now for until in left_until if until > now), default=again)
 
     @property
     def unsent_cancels(self) -> frozenset[str]:
@@ -152,10 +176,14 @@ class LegSteps:
                 passage=self._passage(leg, action, change, target),
                 deadline=self._clock.monotonic() + ROOM_SECONDS,
                 origin=origin,
+                gives_back=self._grows_back(leg),
             )
             self._check_gate(way)
+            if action.reduces and target.row.quantity <= action.quantity:
+                # Another hand has made the order smaller than this, and no second book has said so yet: this change would make it larger.
+                raise Refusal(409, texts.SMALLER_ALREADY)
             sent = await self._parent.changing.modify(leg, target, change, way)
-            self._note_change(leg_id, action, change, sent)
+            self._note_change(leg, action, change, sent)
         except Refusal:
             self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
         finally:
@@ -179,7 +207,8 @@ class LegSteps:
         if refused is not None:
             raise Refusal(refused.status, str(refused.body["error"]))
 
-    def _note_change(self, leg_id: str, action: ChangeLeg, change: LegChange, sent: Sent) -> None:
+    def _note_change(self, before_change: LegRecord, action: ChangeLeg, change: LegChange, sent: Sent) -> None:
+        leg_id = before_change.leg_id
         if sent.goes_again:
             self._leave_alone(leg_id, sent)
             return
@@ -192,8 +221,15 @@ class LegSteps:
         leg = self._record.leg(leg_id)
         if leg is not None and leg_id in self._settling:
             self._context.read_soon(leg.broker)
+        if leg is not None and sent.answer.outcome is Outcome.ACCEPTED:
+            self._say_grown(before_change, leg)
         if leg is not None and (change.price is not None or change.trigger_price is not None):
             self._recorder.change(self._record.with_leg(attrs.evolve(leg, moved_at=self._clock.epoch())))
+
+    def _say_grown(self, before: LegRecord, leg: LegRecord) -> None:
+        """Say that an exit which another hand had made smaller covers more again, because the units are held."""
+        if before.taken_off > leg.taken_off >= 0:
+            self._plan.say(texts.larger_again(leg.broker, leg.quantity))
 
     # --- ending -----------------------------------------------------------------------------------------------------
 

@@ -1,14 +1,17 @@
 """How many units an exit of a plan may close: what the plan itself holds (order-engine 4.10). While entries are locked out, an exit of more is an
 entry. Part of a plan parent's actor."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 
+from onebroker.actors.engine.choice.ranking import has_settled
+from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, NewLeg
 from onebroker.actors.engine.plan.parts import FromPosition, OneCancelsOthersPart, OrderPart, Part, walk
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
-from onebroker.config.vocabulary import Side
+from onebroker.actors.portfolio.position_view import position_product
+from onebroker.config.vocabulary import Product, Side
 
 OwnUnits = Callable[[str, str | None], int]
 """(broker, leg id) -> units, as `LegOrder.own_units`."""
@@ -83,6 +86,45 @@ def _of_fills(
         return -side.sign * net - sum(map(_unfilled, besides))
 
     return left
+
+
+def held_now(leg: LegRecord, context: EngineContext) -> int | None:
+    """Return the units that the leg's side may take from what its broker shows as held in its product; None where that is not known.
+
+    This is the seam to the engine's view of holdings: positions read late enough to show the last fill, and for a delivery sale the
+    holdings too.
+    """
+    handle = context.sessions.get(leg.broker)
+    if handle is None:
+        return None
+    view, word = handle.view.value, position_product(leg.product)
+    if not has_settled(view, leg.instrument_token, leg.product) or "positions" in view.read_errors:
+        return None
+    rows = [
+        row
+        for row in view.positions
+        if row.view == "net" and row.instrument_token == leg.instrument_token and position_product(row.product) == word
+    ]
+    if any(row.quantity is None for row in rows):
+        return None
+    side = Side(leg.transaction_type)
+    net = sum(row.quantity or 0 for row in rows)
+    if leg.product == Product.CNC and side is Side.SELL:
+        if view.holdings_read_started is None:
+            return None
+        shares = (row for row in view.holdings if row.instrument_token == leg.instrument_token)
+        net += sum(row.settled_quantity + row.t1_quantity for row in shares)
+    return max(0, -side.sign * net)
+
+
+def not_held(leg: LegRecord, legs: Iterable[LegRecord], held: int | None) -> int:
+    """Return how many of the units that another hand took off an exit its broker does not hold; all of them while that is not known.
+    The part's other exits there guard their units first."""
+    if held is None:
+        return leg.taken_off
+    others = [other for other in legs if other.leg_id != leg.leg_id and (other.part, other.broker) == (leg.part, leg.broker)]
+    whole = leg.quantity + leg.taken_off
+    return min(leg.taken_off, max(0, whole - leg.filled_quantity - (held - sum(map(_unfilled, others)))))
 
 
 def _before(plan: OpenPlan, leg_id: str | None) -> Iterator[LegRecord]:

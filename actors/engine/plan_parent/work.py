@@ -12,7 +12,7 @@ import trio
 
 from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
 from onebroker.actors.engine.context.quote_bounds import PlanQuotes
-from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
+from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.orders.states import moved_parent, parent_state
 from onebroker.actors.engine.parent.clock_corrections import ClockPut
@@ -204,6 +204,12 @@ class PlanWork:
         self._context.legs.note(self._record, leg)
         self._parent.traffic.tell()
         self._plan.news.tell()
+
+    def changed_elsewhere(self, leg: LegRecord, changed: LegRecord, change: LegChange) -> None:
+        """The plan's rules continue from the values that another hand has set (2.6)."""
+        if self._plan.sends:
+            self._callers.changed_elsewhere(leg, change)
+        self.leg_changed(changed)
 
     def _note_over_filled(self) -> None:
         """Record the over-filled quantity of a stopped plan. Such a plan is not looked at any more, but the quantity is still shown."""

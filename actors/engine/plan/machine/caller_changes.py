@@ -1,4 +1,5 @@
-"""A caller's changes to a running plan: a part's numbers or its end, a resting leg's numbers (order-engine 2.6, rows 24-28).
+"""A caller's changes to a running plan: a part's numbers or its end, a resting leg's numbers (order-engine 2.6, rows 24-28). The prices
+that another hand gave an order at its broker are such numbers too (row 24b).
 
 All functions are pure: they return the parts' changed records, or raise Refusal. The next look finds what follows from a change.
 """
@@ -12,7 +13,7 @@ import attrs
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.engine.orders.part_state import Ending, PartRecord, PartState
 from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, Ladder
-from onebroker.actors.engine.plan.machine.leg_actions import Leg
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Leg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, side_of
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, price_of, wanted
@@ -177,6 +178,18 @@ def leg_changed(root: Part, inputs: Inputs, leg: Leg, change: LegChange) -> Part
     return look.parts
 
 
+def changed_elsewhere(root: Part, inputs: Inputs, leg: Leg, change: LegChange) -> Parts:
+    """Return the records after another hand changed a leg at its broker; `leg` as it was before. The part's rule goes on from the prices, as it
+    does from a caller's (2.6). Units that were taken off or added stand in the leg itself (`Leg.taken_off`), because they hold for every way
+    of sending: the part's total stays what its caller asked for."""
+    look = Look(root, inputs)
+    part = look.by_path[leg.part]
+    assert isinstance(part, OrderPart)
+    if leg.instance != CLOSING and (change.price is not None or change.trigger_price is not None):
+        _new_price(look, part, leg, change)
+    return look.parts
+
+
 def _group_of(root: Part, part: OrderPart) -> OneCancelsOthersPart | None:
     """Return the shrink group that guards the part's quantity; None when there is none."""
     line = _line(root, part.path)
@@ -196,7 +209,11 @@ def _new_quantity(look: Look, root: Part, part: OrderPart, leg: Leg, quantity: i
     elif isinstance(part.quantity, FromFill) or (
         isinstance(part.quantity, Units) and isinstance(part.execution, AllAtOnce)
     ):
-        look.note(part, quantity=look.committed(part) - leg.committed + quantity)
+        # The inputs may show the leg with its old or with its new quantity: it is left out, and counted by what the caller gave it.
+        others = sum(other.spoken_for for other in look.legs(part) if other.leg_id != leg.leg_id)
+        given_back = min(max(0, leg.taken_off), max(0, quantity - leg.quantity))
+        own = quantity + leg.taken_off - given_back
+        look.note(part, quantity=others + sum(order.quantity for order in look.on_the_way(part)) + own)
 
 
 def _new_row_quantity(look: Look, part: OrderPart, leg: Leg, quantity: int) -> None:

@@ -7,6 +7,7 @@ import attrs
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg, Reason
 from onebroker.actors.engine.plan.machine.leg_changes import STRIKE, end, grow, reduce
 from onebroker.actors.engine.plan.machine.new_legs import Sending
+from onebroker.actors.engine.plan.machine.verdicts import taken_off
 from onebroker.actors.engine.plan.price_kinds import Discretion
 from onebroker.config.vocabulary import OrderType, Validity
 
@@ -28,7 +29,7 @@ def work_discretion(sending: Sending, price: Discretion) -> None:
     strikes = [leg for leg in look.legs(part) if leg.instance == STRIKE]
     resting = [leg for leg in look.live(part) if leg.instance != STRIKE]
     _put_back(sending, strikes)
-    rest = sending.target - look.filled(part)
+    rest = sending.target - look.filled(part) - taken_off(look.legs(part))
     most = sending.target if price.quantity is None else price.quantity
     left = min(rest, most - sum(leg.filled for leg in strikes))
     offer = _within_reach(sending, price)

@@ -35,7 +35,7 @@ from onebroker.actors.engine.plan.machine.leg_changes import end, grow, replace
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.target_quantities import given_back
-from onebroker.actors.engine.plan.machine.verdicts import forgone, goes_again
+from onebroker.actors.engine.plan.machine.verdicts import forgone, goes_again, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import price_of
 from onebroker.actors.engine.plan.market import Level, Session
 from onebroker.actors.engine.plan.parts import OrderPart
@@ -309,7 +309,7 @@ def _ladder(sending: Sending, execution: Ladder) -> None:
         legs = [leg for leg in look.legs(part) if leg.piece == number]
         waiting = [order for order in look.on_the_way(part) if order.piece == number]
         wanted_units = rung.quantity + given_back(look, part, number)
-        out = sum(leg.committed for leg in legs) + sum(order.quantity for order in waiting)
+        out = sum(leg.spoken_for for leg in legs) + sum(order.quantity for order in waiting)
         missing = wanted_units - out - forgone(part, legs)
         if missing > 0 and not waiting:
             limit = room(look, part)
@@ -322,7 +322,7 @@ def _ladder(sending: Sending, execution: Ladder) -> None:
             )
             if price is not None:
                 _place_rung(sending, number, missing, price)
-        if execution.one_at_a_time and sum(leg.filled for leg in legs) < wanted_units:
+        if execution.one_at_a_time and sum(leg.filled for leg in legs) + taken_off(legs) < wanted_units:
             return
 
 

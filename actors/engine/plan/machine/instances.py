@@ -70,7 +70,7 @@ def _send_one(sending: Sending, made: Instance) -> None:
         return
     if any(leg.live and not leg.changeable for leg in legs):
         return
-    missing = _units(look, part, made) - sum(leg.committed for leg in legs)
+    missing = _units(look, part, made) - sum(leg.spoken_for for leg in legs)
     resting = next((leg for leg in legs if leg.live), None)
     if missing <= 0 or any(not leg.live and leg.unfilled and not goes_again(part, leg) for leg in legs):
         return

@@ -80,6 +80,9 @@ class Leg:
     """Whether the leg is an exit of a running plan that certainly never left, or that its broker turned away before it looked at the order."""
     ended_at: float = 0.0
     """For a leg that never reached its broker: when that was found out."""
+    taken_off: int = 0
+    """Units that another hand took off the order and that are not sent again. Negative: units that it added. Of an exit only the units that
+    its broker does not hold (`spoken_for`)."""
 
     @property
     def never_reached(self) -> bool:
@@ -98,6 +101,17 @@ class Leg:
     def committed(self) -> int:
         """The units that count in the part's sum: the whole quantity while the leg may fill, else the filled units."""
         return max(self.quantity, self.filled) if self.live else self.filled
+
+    @property
+    def added(self) -> int:
+        """The units that another hand added, as far as they may still fill or have filled. They are no units of the part's sum."""
+        added = max(0, -self.taken_off)
+        return added if self.live else min(added, max(0, self.filled - self.quantity + added))
+
+    @property
+    def spoken_for(self) -> int:
+        """The units of the part's sum that need no further order: committed units, and units that another hand took off the order."""
+        return self.committed + max(0, self.taken_off) - self.added
 
     @property
     def accepted(self) -> bool:

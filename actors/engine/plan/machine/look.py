@@ -144,9 +144,10 @@ class Look:
         return self.filled(part) - sum(closed)
 
     def committed(self, part: Part) -> int:
-        """Units that were sent and have filled or may still fill, plus the units on the way."""
+        """Units of the part that need no further order: those that have filled or may still fill, those on the way, and those that another
+        hand took off an order."""
         on_the_way = sum(order.quantity for order in self.on_the_way(part) if order.instance != CLOSING)
-        return sum(leg.committed for leg in self.legs(part)) + on_the_way
+        return sum(leg.spoken_for for leg in self.legs(part)) + on_the_way
 
     def average(self, part: OrderPart) -> Decimal | None:
         """The average price of the part's own fills."""

@@ -11,7 +11,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import NewLeg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.overdue import block_unpriced
 from onebroker.actors.engine.plan.machine.part_context import Context
-from onebroker.actors.engine.plan.machine.verdicts import goes_again
+from onebroker.actors.engine.plan.machine.verdicts import goes_again, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, price_of, wanted
 from onebroker.actors.engine.plan.market import Calm
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, QuoteField, Units
@@ -42,8 +42,12 @@ class Sending:
 
     @property
     def missing(self) -> int:
-        """Units not yet sent; negative when more units are out than wanted."""
-        return self.target - self.look.committed(self.part)
+        """Units not yet sent; negative when more units are out than wanted.
+
+        Units that another hand took off are not sent again. But they are not out either: no resting order shrinks because of them.
+        """
+        missing = self.target - self.look.committed(self.part)
+        return missing if missing >= 0 else min(0, missing + taken_off(self.look.legs(self.part)))
 
     def place(self, quantity: int, *, piece: int = 0, asked: Asked | None = None, immediate: bool = False) -> bool:
         """Ask for a leg at the price that is wanted now. False if nothing is asked for: there is no price, or the order is held or too soon."""
@@ -147,7 +151,7 @@ class Sending:
         for leg in self.look.legs(base):
             held[leg.broker] = held.get(leg.broker, 0) + leg.filled
         for leg in self.look.legs(self.part):
-            held[leg.broker] = held.get(leg.broker, 0) - leg.committed
+            held[leg.broker] = held.get(leg.broker, 0) - leg.spoken_for
         for order in self.look.on_the_way(self.part):
             if order.broker is not None:
                 held[order.broker] = held.get(order.broker, 0) - order.quantity

@@ -24,7 +24,7 @@ from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.position_closes import work_positions
 from onebroker.actors.engine.plan.machine.swaps import lacks
 from onebroker.actors.engine.plan.machine.target_quantities import final_target, target
-from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stopped
+from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stopped, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import note_jumped, observe
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, Lifetime, OnEnd, OrderPart, Part, TimeOfDay
 from onebroker.actors.engine.plan.price_kinds import Marketable, Trail, is_stop, uncapped
@@ -229,6 +229,7 @@ def _conclude(look: Look, part: OrderPart, context: Context, verdict: Verdict | 
     if not look.quiet(part):
         return
     left_out = forgone(part, look.legs(part))
+    wanted_units -= taken_off(look.legs(part))
     whole = look.filled(part) >= wanted_units - left_out and final_target(part, context)
     if verdict is not None:
         look.note(part, own=verdict.state, status_message=verdict.message or look.record(part).status_message)
@@ -264,7 +265,9 @@ def _wind_down(look: Look, part: OrderPart, context: Context) -> None:
             look.note(part, own=closed.state, status_message=closed.message)
         return
     wanted_units = target(look, part, context)
-    filled_up = wanted_units is not None and 0 < wanted_units <= look.filled(part) and final_target(part, context)
+    filled = look.filled(part)
+    filled_up = wanted_units is not None and 0 < wanted_units - taken_off(look.legs(part)) <= filled
+    filled_up = filled_up and final_target(part, context)
     state = PartState.COMPLETED if filled_up else ending.state
     look.note(part, own=state, status_message=ending.message or look.record(part).status_message)
 
@@ -282,7 +285,7 @@ def _after_the_end(look: Look, part: OrderPart, context: Context) -> None:
         return
     if record.own is PartState.COMPLETED and record.ending is None and context.base is not None:
         wanted_units = target(look, part, context)
-        if wanted_units is not None and wanted_units > look.filled(part):
+        if wanted_units is not None and wanted_units - taken_off(look.legs(part)) > look.filled(part):
             look.note(part, own=None, state=PartState.WORKING)
             _work(look, part, context)
 

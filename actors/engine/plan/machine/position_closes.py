@@ -17,7 +17,7 @@ from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.overdue import block, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
-from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped
+from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart
 from onebroker.config.messages import plan_life as texts
@@ -116,7 +116,7 @@ def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, 
     filled = sum(leg.filled for leg in legs)
     if verdict is not None:
         return verdict
-    if filled >= row.units - forgone(part, legs):
+    if filled >= row.units - forgone(part, legs) - taken_off(legs):
         return Verdict(PartState.COMPLETED if filled else PartState.CANCELLED)
     return Verdict(PartState.EXPIRED) if over else None
 
@@ -147,7 +147,7 @@ def _on_the_way(look: Look, part: OrderPart, row: RowToClose) -> list[NewLeg]:
 def _send(sending: Sending, row: RowToClose, legs: Sequence[Leg]) -> None:
     look, part = sending.look, sending.part
     under_way = _on_the_way(look, part, row)
-    out = sum(leg.committed for leg in legs) + sum(order.quantity for order in under_way)
+    out = sum(leg.spoken_for for leg in legs) + sum(order.quantity for order in under_way)
     missing = row.units - forgone(part, legs) - out
     asked = Asked(quantity=missing, instance=Instance(key=row.key, leg_id="", quantity=missing, price=_NO_PRICE))
     if missing <= 0 or look.record(part).rows_again or sending.priced(missing, asked) is None:
@@ -166,7 +166,7 @@ def _is_old(look: Look, part: OrderPart, *, fresh_start: bool) -> bool:
 
 def _shrink(sending: Sending, legs: Sequence[Leg]) -> None:
     """Take off a row's resting orders what is more than the row still wants: a reversal has become a close."""
-    too_much = sum(leg.committed for leg in legs) - sending.target
+    too_much = sum(leg.committed - leg.added for leg in legs) - sending.target
     for leg in reversed(legs):
         off = min(too_much, leg.unfilled) if leg.live else 0
         if off > 0:

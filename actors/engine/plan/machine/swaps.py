@@ -75,7 +75,7 @@ def waits_for_stop(look: Look, part: OneCancelsOthersPart, order: OrderPart) -> 
 
 def out(look: Look, order: OrderPart) -> int:
     """Return the units that an order part has at brokers, or on the way there, and that have not filled."""
-    return look.committed(order) - look.filled(order)
+    return sum(leg.unfilled for leg in look.live(order)) + sum(new.quantity for new in look.on_the_way(order))
 
 
 def lent(look: Look, part: OneCancelsOthersPart) -> int:

@@ -1,6 +1,6 @@
 """How a part ended: by its own legs, together with the parts that hang on it, or as a group (order-engine 2.1, 2.2)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -91,6 +91,11 @@ def forgone(part: OrderPart, legs: Sequence[Leg]) -> int:
         for leg in legs
         if leg.state is LegState.CANCELLED and leg.cancel_reason == Reason.CALLER
     )
+
+
+def taken_off(legs: Iterable[Leg]) -> int:
+    """Return the units that another hand took off orders, and that are not sent again."""
+    return sum(max(0, leg.taken_off) for leg in legs)
 
 
 def together(states: Sequence[PartState], *, one_is_enough: bool = False) -> PartState:

@@ -361,7 +361,8 @@ def _as_stop(look: Look, part: OrderPart, context: Context, side: Side, stop: St
         if asked.leg.trigger is not None and stop.trigger != asked.leg.trigger:
             return _as_moved(look, part, side, stop, asked.leg)
         jumped = _jumped_over(look, part, asked.leg)
-        return jumped or Wanted(asked.leg.order_type, stop.limit, stop.trigger)
+        # Where the trigger stays, the limit stays too: a caller or another hand may have set it.
+        return jumped or Wanted(asked.leg.order_type, asked.leg.price or stop.limit, stop.trigger)
     past = _is_past(look, part, context, stop.trigger)
     if past is None:
         return None

@@ -1,0 +1,113 @@
+"""What the account's holder changes in the broker's own app, on orders of the engine (order-engine 2.2 row 24b, 2.6): taken over, told,
+and not undone. The exchange's ledger is the judge."""
+
+from decimal import Decimal as D
+
+import trio
+
+from tests.support.engine_orders import truth
+
+SECONDS = 40
+"""Longer than any poll of a book, and than the time for which a book may run behind."""
+
+
+def in_the_app(trading, code, order_id, **changes):
+    """Change an order as its holder does: past the service."""
+    trading.day.exchange.account(code).modify(order_id, **changes)
+
+
+def leg_of(parent, order_id):
+    return next(leg for leg in parent["legs"] if leg["order_id"] == order_id)
+
+
+def stands(trading, order_id, code):
+    order = truth(trading.day, order_id, code)
+    return order["quantity"], D(str(order["price"])), D(str(order["trigger_price"] or 0))
+
+
+def changes_of(trading):
+    return [message for message in trading.day.ledger()["messages"] if message["verb"] != "place"]
+
+
+def bracket(trading):
+    return {
+        "type": "bracket", "stop_price": trading.at(-5), "stop_limit_price": trading.at(-6),
+        "target_price": trading.at(3), "hold_limits": False,
+    }  # fmt: skip
+
+
+async def resting_bracket(trading, quantity=100):
+    answer = await trading.send(
+        synthetic=bracket(trading), quantity=quantity, order_type="LIMIT", price=trading.at(-3)
+    )
+    assert answer.status == 200, answer
+    code, order_id = answer.body["broker"], answer.body["order_id"]
+    await trading.day.until(lambda: order_id in trading.day.sessions[code].view.value.orders)
+    return answer, code, order_id
+
+
+async def test_units_that_the_holder_takes_off_an_entry_are_not_sent_again(trading, autojump_clock):
+    answer, code, order_id = await resting_bracket(trading)
+    in_the_app(trading, code, order_id, quantity=40)
+    await trio.sleep(SECONDS)
+    assert stands(trading, order_id, code)[0] == 40
+    assert changes_of(trading) == []
+    parent = await trading.parent(answer)
+    assert leg_of(parent, order_id)["quantity"] == 40
+    assert parent["status_message"] == f"somebody else changed an order of this at {code}: quantity 100 to 40"
+    trading.day.exchange.fill(code, order_id, 40)
+    await trading.until_messages(3)
+    await trio.sleep(SECONDS)
+    assert [message[:3] for message in trading.messages()[1:]] == [("place", "SELL", 40)] * 2
+
+
+async def test_a_rung_that_the_holder_makes_smaller_stays_so(trading, autojump_clock):
+    settings = {"type": "ladder", "from_price": trading.at(-3), "to_price": trading.at(-4), "rungs": 2, "hold_limits": False}
+    answer = await trading.send(synthetic=settings, quantity=40, order_type="LIMIT", price=None)
+    assert answer.status == 200, answer
+    leg = answer.body["legs"][0]
+    in_the_app(trading, leg["broker"], leg["order_id"], quantity=5)
+    await trio.sleep(SECONDS)
+    assert stands(trading, leg["order_id"], leg["broker"])[0] == 5
+    assert [message[:3] for message in trading.messages()] == [("place", "BUY", 20)] * 2
+
+
+async def trail(trading):
+    entry = await trading.send()
+    await trading.until(entry, "completed")
+    settings = {"type": "trailing_stop", "trail_percent": 4, "stop_limit_offset": 2}
+    answer = await trading.send(transaction_type="SELL", synthetic=settings, broker=entry.body["broker"])
+    assert answer.status == 200, answer
+    code, order_id = answer.body["broker"], answer.body["order_id"]
+    await trading.day.until(lambda: order_id in trading.day.sessions[code].view.value.orders)
+    return answer, code, order_id
+
+
+async def test_a_trail_goes_on_from_a_stop_that_the_holder_has_moved_up_and_never_loosens_it(trading, autojump_clock):
+    answer, code, order_id = await trail(trading)
+    tighter = trading.at(-1)
+    in_the_app(trading, code, order_id, trigger_price=tighter, price=tighter - 2)
+    await trio.sleep(SECONDS)
+    leg = leg_of(await trading.parent(answer), order_id)
+    assert (D(str(leg["trigger_price"])), D(str(leg["price"]))) == (tighter, tighter - 2)
+    await trading.move(0.2)
+    await trio.sleep(SECONDS)
+    assert stands(trading, order_id, code)[2] >= tighter
+    await trading.move(5)
+    await trio.sleep(SECONDS)
+    assert stands(trading, order_id, code)[2] == trading.at(5) * D("0.96") // trading.tick * trading.tick
+
+
+async def test_a_stop_that_the_holder_has_moved_down_stays_where_it_is(trading, autojump_clock):
+    """A bracket's stop has no rule that moves it: the holder's figures hold, and the parent shows them."""
+    answer, code, order_id = await resting_bracket(trading)
+    trading.day.exchange.fill(code, order_id, 100)
+    await trading.until_messages(3)
+    parent = await trading.parent(answer)
+    stop = next(leg for leg in parent["legs"] if leg["trigger_price"])
+    await trading.day.until(lambda: stop["order_id"] in trading.day.sessions[code].view.value.orders)
+    in_the_app(trading, code, stop["order_id"], trigger_price=trading.at(-7), price=trading.at(-8))
+    await trio.sleep(SECONDS)
+    assert changes_of(trading) == []
+    leg = leg_of(await trading.parent(answer), stop["order_id"])
+    assert (D(str(leg["trigger_price"])), D(str(leg["price"]))) == (trading.at(-7), trading.at(-8))
