@@ -251,7 +251,7 @@ class Parents:
         self._context.troubles.note(parent_id, found, now, is_ended=left.state.final)
         self._context.parents.note(parent_id, left)
         if not record.answered:
-            self._keep_answer(record.intent_id, answers.rebuilt(record))
+            self._keep_answer(record.intent_id, answers.warned(record, answers.rebuilt(record)))
 
 
 class _Finishing:

@@ -95,6 +95,7 @@ class SimpleWork:
             self._parent.first_answer.refuse(place, refusal)
         else:
             leg = planned.leg
+            self._recorder.change(attrs.evolve(self._record, warnings=choice.warnings(leg.broker)))
             self._context.events.tell(decided_event(self._record, leg.leg_id, leg.broker, skipped))
         return planned
 
