@@ -229,7 +229,7 @@ def not_deliverable(quantity: int, holders: Mapping[str, int], unread: Sequence[
     if unread:
         said.append(f"the holdings of {_listed(unread)} cannot be read")
     if holders:
-        said.append("sell at each of them with broker and its units, or close them with POST /api/orders/close")
+        said.append("place a sale for each of them, with its broker and its units")
     return "; ".join(said)
 
 

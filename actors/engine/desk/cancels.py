@@ -32,7 +32,7 @@ async def cancel_order(desk: DeskContext, message: CancelOrder) -> EngineAnswer:
         request = desk.session(held.broker).broker.orders.cancel_request(access, held.row, desk.context.clock.now())
         if message.dry_run:
             return _dry_run(desk, message, held, request)
-        return _answer(desk, message, held, await _send(desk, held, request, message.routed))
+        return _answer(desk, message, held, await send_cancel(desk, held, request, message.routed))
     except NotSendable as error:
         raise Refusal(503, texts.cancel_not_built(str(error)), held.named()) from error
     except LoginNeeded as error:
@@ -43,7 +43,9 @@ async def cancel_order(desk: DeskContext, message: CancelOrder) -> EngineAnswer:
         raise Refusal(503, texts.redis_unreadable(str(error)), held.named()) from error
 
 
-async def _send(desk: DeskContext, held: Held, request: WireRequest, routed: float) -> Sent:
+async def send_cancel(desk: DeskContext, held: Held, request: WireRequest, routed: float) -> Sent:
+    """Send the cancel of an order: through its parent, so that the parent knows it, or by the desk itself. Raises Refusal, LoginNeeded, RoomFull,
+    CapReached, StoreError: then nothing was sent."""
     parent_id = desk.parent_of(held)
     if parent_id is not None and desk.engine_runs:
         try:

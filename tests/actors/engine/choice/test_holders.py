@@ -54,8 +54,8 @@ def test_when_none_can_deliver_the_whole_it_is_refused_with_the_holders_and_the_
     assert market(upstox=10, zerodha=10).refused(transaction_type="SELL", product="CNC", quantity=20) == (
         409,
         (
-            "no broker can deliver 20 units: upstox can deliver 10, zerodha can deliver 10; sell at each of them with broker and "
-            "its units, or close them with POST /api/orders/close"
+            "no broker can deliver 20 units: upstox can deliver 10, zerodha can deliver 10; "
+            "place a sale for each of them, with its broker and its units"
         ),
     )
 

@@ -51,8 +51,8 @@ async def test_a_delivery_sale_that_no_broker_can_deliver_whole_is_refused_and_n
             assert (answer.status, answer.body["error"]) == (
                 409,
                 (
-                    "no broker can deliver 20 units: upstox can deliver 10, zerodha can deliver 10; sell at each of them with "
-                    "broker and its units, or close them with POST /api/orders/close"
+                    "no broker can deliver 20 units: upstox can deliver 10, zerodha can deliver 10; "
+                    "place a sale for each of them, with its broker and its units"
                 ),
             )
             assert {row["broker"]: row["reason"] for row in answer.body["skipped"]} == {
