@@ -36,6 +36,8 @@ class Closing(msgspec.Struct, kw_only=True):
     transaction_type: Side
     close_quantity: int | None
     """Units of the order."""
+    covered_by_holdings: bool | Unset = UNSET
+    """(ours) True: a sale out of the holdings, which this order buys back unless `skip_covered` is true. Else absent."""
 
 
 class UnreadablePositions(msgspec.Struct, kw_only=True):

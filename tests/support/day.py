@@ -396,8 +396,8 @@ class Day:
         """Cancel a parent, or a part of it."""
         return await self._ask_desk(StopParent, parent_id=parent_id, part=part, dry_run=dry_run)
 
-    async def flatten(self, *, dry_run: bool = False) -> EngineAnswer:
-        return await self._ask_desk(Flatten, dry_run=dry_run, wait=180)
+    async def flatten(self, *, dry_run: bool = False, skip_covered: bool = False) -> EngineAnswer:
+        return await self._ask_desk(Flatten, dry_run=dry_run, skip_covered=skip_covered, wait=180)
 
     async def close(self, *, dry_run: bool = False, skip_covered: bool = False, **limits: str) -> EngineAnswer:
         """Close within limits: `broker`, `instrument_id`, `product` (a position's word), `tag`."""

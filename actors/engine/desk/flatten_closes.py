@@ -65,6 +65,7 @@ class Close:
             "quantity": self.row.quantity,
             "transaction_type": self.side.value,
             "close_quantity": self.quantity,
+            **({"covered_by_holdings": True} if self.row.covered_by_holdings else {}),
         }
 
     def body(self, quantity: int, instrument: Instrument) -> PlaceBody:

@@ -78,7 +78,8 @@ class Scope:
 
     def units_to_close(self, code: str, row: PositionRow, view: SessionView, legs: Legs) -> int | None:
         """Return the signed units of a position that are closed: 0 when the row is not covered, None when its units are not known."""
-        if not self.takes(code, row.instrument_token, row.product):
+        is_left = self.skip_covered and row.covered_by_holdings
+        if is_left or not self.takes(code, row.instrument_token, row.product):
             return 0
         if row.quantity is None or self.tag is None:
             return row.quantity

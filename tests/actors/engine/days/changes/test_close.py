@@ -177,3 +177,49 @@ async def test_a_broker_outside_the_limits_that_cannot_be_read_does_not_matter(a
         assert (answer.status, answer.body["brokers_not_read"]) == (200, [])
 
     await three_brokers(story)
+
+
+# --- sales out of the holdings --------------------------------------------------------------------------------------------
+
+
+async def sold_out_of_the_holdings(day, code="zerodha"):
+    """Sell five held shares at a broker, and wait until its position row shows it."""
+    listed = {share.isin: share for share in day.listed("nse_equities") if code in share.listings}
+    holdings = day.sessions[code].view.value.holdings
+    share = next(listed[row.isin] for row in holdings if row.isin in listed and row.settled_quantity >= 10)
+    body = day.body(share, product="CNC", transaction_type="SELL", quantity=5, broker=code, price=ticks(day, share, -2))
+    assert (await day.place(body, intent_id="sale")).status == 200
+    await day.until(lambda: net(day, code, share, "CNC") == -5)
+    return share
+
+
+async def test_a_sale_out_of_the_holdings_is_marked_and_left_when_it_is_asked_for(autojump_clock):
+    async def story(day):
+        share = await sold_out_of_the_holdings(day)
+        bought_ = await bought(day, "upstox", number=2, intent_id="b")
+        row = next(row for row in day.sessions["zerodha"].view.value.positions if row.quantity == -5)
+        assert row.covered_by_holdings
+        dry = await day.flatten(dry_run=True)
+        assert [(one["broker"], one.get("covered_by_holdings")) for one in dry.body["would_close"]] == [
+            ("upstox", None), ("zerodha", True),
+        ]  # fmt: skip
+        dry = await day.flatten(dry_run=True, skip_covered=True)
+        assert [one["broker"] for one in dry.body["would_close"]] == ["upstox"]
+        within = await day.close(broker="zerodha", skip_covered=True)
+        assert (within.status, within.body["flat"], within.body["closed"]) == (200, True, [])
+        answer = await day.flatten(skip_covered=True)
+        assert (answer.status, answer.body["flat"]) == (200, True), answer.body
+        assert held(day) == {("zerodha", share.instrument_id, "CNC"): -5}
+        assert bought_.instrument_id in {one["instrument_id"] for one in day.ledger()["orders"]}
+
+    await three_brokers(story)
+
+
+async def test_a_flatten_buys_it_back_as_the_rules_say(autojump_clock):
+    async def story(day):
+        await sold_out_of_the_holdings(day)
+        answer = await day.flatten()
+        assert (answer.status, answer.body["flat"], held(day)) == (200, True, {})
+        assert [one["covered_by_holdings"] for one in answer.body["closed"]] == [True]
+
+    await three_brokers(story)
