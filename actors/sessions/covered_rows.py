@@ -1,4 +1,4 @@
-"""Marks delivery positions below zero that the holdings cover (rules 1.10.10; order-engine 5.7). Pure.
+"""Marks delivery positions below zero that the holdings cover (rules 1.2.5-38; order-engine 5.7). Pure.
 
 A SELL in CNC of 5 held shares shows as a delivery position of -5 until the shares leave the account in the evening. It is no short: nothing has to
 be bought back. A flatten buys it back all the same (rules 2.4.7-4), so the row says what it is.

@@ -1,4 +1,4 @@
-"""Which delivery rows below zero are sales out of the holdings (rules 1.4.10)."""
+"""Which delivery rows below zero are sales out of the holdings (rules 1.2.5-38)."""
 
 import msgspec
 import pytest

@@ -8,7 +8,8 @@ from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.days.changes.test_flatten import ANSWER, bought, emptied, held, net, open_orders
-from tests.actors.engine.plan.trees import order, together
+from tests.actors.engine.days.plans.test_plan_orders import held_bracket, traded
+from tests.actors.engine.plan.trees import oco, order, together
 from tests.support.day import Day
 from tests.support.engine_orders import placed_elsewhere, resting, ticks
 
@@ -113,6 +114,48 @@ async def test_a_parent_that_also_works_elsewhere_is_not_halted_and_knows_that_i
         assert (parent["state"], sorted(leg["state"] for leg in parent["legs"])) == ("working", ["cancelled", "open"])
 
     await three_brokers(story)
+
+
+async def test_exits_that_wait_for_a_closed_position_end_in_a_parent_that_goes_on(day, autojump_clock):
+    async with day.market(), traded(day) as trading:
+        await emptied(day)
+        other = day.equity(9)
+        bracket = held_bracket(trading, entry=1)
+        entry = attrs.evolve(
+            bracket,
+            path="root.children.0",
+            hold=False,
+            each_fill=oco(
+                "root.children.0.each_fill",
+                *(
+                    attrs.evolve(exit_, path=f"root.children.0.each_fill.children.{number}")
+                    for number, exit_ in enumerate(bracket.each_fill.children)
+                ),
+            ),
+        )
+        away = order("root.children.1", "BUY", 20, Fixed(ticks(day, other, -3)), of=other.instrument_id)
+        tree = attrs.evolve(together("root", trading.on_share(entry), away))
+        body = day.body(trading.share, product="MIS", price=trading.at(1), plan=tree, quantity=100)
+        parent_id = (await day.place(body, intent_id="p")).body["parent_id"]
+        code = None
+
+        def protected():
+            nonlocal code
+            codes = [key[0] for key, units in held(day).items() if units == 100]
+            code = codes[0] if codes else None
+            return code and net(day, code, trading.share) == 100 and len(open_orders(day)) == 2
+
+        await day.until(protected)
+        answer = await day.close(instrument_id=trading.share.instrument_id)
+        assert (answer.status, answer.body["flat"]) == (200, True), answer.body
+        assert answer.body["halted"] == {"halted_parents": 0, "partly": [parent_id]}
+        await trading.move(5)
+        await trio.sleep(30)
+        assert held(day) == {}
+        (left,) = open_orders(day)
+        assert left["instrument_id"] == other.instrument_id
+        parts = (await stored_parent(day.store, parent_id))["parameters"]["parts"]
+        assert {parts[f"root.children.0.each_fill.children.{number}"]["state"] for number in (0, 1)} == {"cancelled"}
 
 
 async def test_of_a_shared_position_a_tag_closes_its_own_units(autojump_clock):
