@@ -26,7 +26,7 @@ from onebroker.http.route import Answer, Parameter, Route, failure
 from onebroker.http.routes.orders_flatten import DRY_RUN_FIELD, SKIP_COVERED
 from onebroker.http.services import Services
 
-_ID = SHARE["instrument_id"]
+_ID = str(SHARE["instrument_id"])
 
 
 async def close(request: Request, services: Services) -> Response:

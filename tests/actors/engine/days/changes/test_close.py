@@ -4,8 +4,10 @@ before."""
 import attrs
 import trio
 
+from onebroker.actors.engine.orders.parent_records import decode_parent
 from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.actors.engine.shown.stored_parents import stored_parent
+from onebroker.actors.store import keys
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.days.changes.test_flatten import ANSWER, bought, emptied, held, net, open_orders
 from tests.actors.engine.days.plans.test_plan_orders import held_bracket, traded
@@ -112,6 +114,8 @@ async def test_a_parent_that_also_works_elsewhere_is_not_halted_and_knows_that_i
         assert left["instrument_id"] == second.instrument_id
         parent = await stored_parent(day.store, parent_id)
         assert (parent["state"], sorted(leg["state"] for leg in parent["legs"])) == ("working", ["cancelled", "open"])
+        legs = decode_parent(await day.store.get(keys.parent(parent_id)) or b"").legs
+        assert [leg.cancel_reason for leg in legs if leg.state == "cancelled"] == ["caller"]
 
     await three_brokers(story)
 
