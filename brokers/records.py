@@ -140,6 +140,9 @@ class PositionRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The broker's own figure, shown as is; quantity is already in units."""
     realized: float | None = None
     unrealized: float | None = None
+    covered_by_holdings: bool = False
+    """(ours) Of a delivery row below zero: whether the broker's holdings have these units. Then it is a sale out of the holdings, not a short. No
+    codec sets it; the session does, which knows both books."""
 
 
 def in_contracts(row: PositionRow) -> PositionRow:

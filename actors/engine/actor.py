@@ -24,6 +24,7 @@ from onebroker.actors.engine.context.messages import (
     ModifyLeg,
     ModifyPart,
     Place,
+    everything,
 )
 from onebroker.actors.engine.context.write_count import WriteCount
 from onebroker.actors.engine.lost_orders import (
@@ -186,7 +187,10 @@ class EngineActor:
             case CancelLeg() | ModifyLeg() | CancelParent() | CancelPart() | ModifyPart():
                 self._parents.tell(message, nursery)
             case HaltParents():
-                await self._admission.end_resolving()
+                if (
+                    message.reach is everything
+                ):  # orders that are still being worked out have no instrument's orders yet
+                    await self._admission.end_resolving()
                 self._parents.start_halt(message, nursery)
             case EndExits():
                 self._parents.start_ending_exits(message, nursery)

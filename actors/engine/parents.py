@@ -1,7 +1,7 @@
 """The open parents of the engine: one supervised actor each. A fault of one touches no other (order-engine 2.7, rows 40, 41)."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import attrs
 import trio
@@ -13,11 +13,13 @@ from onebroker.actors.engine.context.messages import (
     EndExits,
     EngineAnswer,
     Halt,
+    HaltedParents,
     HaltParents,
     LegSeen,
     NotOurs,
     ParentMessage,
     Place,
+    Reach,
     ToParent,
 )
 from onebroker.actors.engine.context.troubles import Found
@@ -110,36 +112,33 @@ class Parents:
 
     def start_halt(self, message: HaltParents, nursery: trio.Nursery) -> None:
         """Halt all parents that are open now, and answer."""
-        nursery.start_soon(self._halt, message, tuple(self._parents.values()))
+        nursery.start_soon(self._halt, message, dict(self._parents))
 
     def start_ending_exits(self, message: EndExits, nursery: trio.Nursery) -> None:
         """Let all other parents that are open now end their exits at the positions, and answer."""
         others = tuple(running for parent_id, running in self._parents.items() if parent_id != message.parent_id)
         nursery.start_soon(self._end_exits, message, others)
 
-    async def _halt(self, message: HaltParents, parents: tuple[_Running, ...]) -> None:
+    async def _halt(self, message: HaltParents, parents: Mapping[str, _Running]) -> None:
         """Halt parents at once (row 35); a parent that ends meanwhile does not count as halted."""
-        halted, trouble = 0, list[Exception]()
+        reached, trouble = dict[str, Reach](), list[Exception]()
 
-        async def halt(running: _Running) -> None:
-            nonlocal halted
-            request = Halt(reply=Reply())
+        async def halt(parent_id: str, running: _Running) -> None:
+            request = Halt(reach=message.reach, reply=Reply())
             running.note(request)
             await running.mailbox.address.tell(request)
             try:
-                was_open = await request.reply.wait()
+                reached[parent_id] = await request.reply.wait()
             except NotOurs:
                 pass
             except (StoreError, ActorNotRunning) as error:
                 trouble.append(error)
-            else:
-                halted += was_open
 
         try:
             await self._context.store.commit(*taken_up(message.intent, ""), fence=self._lock.fence)
             async with trio.open_nursery() as nursery:
-                for running in parents:
-                    nursery.start_soon(halt, running)
+                for parent_id, running in parents.items():
+                    nursery.start_soon(halt, parent_id, running)
         except StoreError as error:
             message.reply.refuse(error)
         except FencedOut:
@@ -149,7 +148,9 @@ class Parents:
         else:
             for why in trouble:
                 message.reply.refuse(why if isinstance(why, StoreError) else StoreError(str(why)))
-            message.reply.answer(halted)
+            partly = sorted(parent_id for parent_id, reach in reached.items() if reach is Reach.PART)
+            halted = sum(reach is Reach.ALL for reach in reached.values())
+            message.reply.answer(HaltedParents(count=halted, partly=tuple(partly)))
         finally:
             message.reply.refuse(ActorNotRunning(self._engine, taken=True))  # no effect when already answered
 
@@ -251,7 +252,7 @@ class Parents:
         self._context.troubles.note(parent_id, found, now, is_ended=left.state.final)
         self._context.parents.note(parent_id, left)
         if not record.answered:
-            self._keep_answer(record.intent_id, answers.rebuilt(record))
+            self._keep_answer(record.intent_id, answers.warned(record, answers.rebuilt(record)))
 
 
 class _Finishing:

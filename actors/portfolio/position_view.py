@@ -42,6 +42,8 @@ class BrokerPosition(msgspec.Struct, frozen=True, gc=False):
     pnl: PositionPnl
     contracts: int | msgspec.UnsetType = msgspec.UNSET
     """Only when `quantity` is null: the broker's signed quantity, in contracts whose units are not known."""
+    covered_by_holdings: bool | msgspec.UnsetType = msgspec.UNSET
+    """(ours) True for a delivery row below zero whose units are in the broker's holdings: a sale out of the holdings, not a short. Else absent."""
 
 
 class Figures(NamedTuple):
@@ -209,6 +211,7 @@ def own_part(broker: str, row: PositionRow, places: int, live_price: float | Non
         _rounded(average, places),
         _pnl(realized, unrealized),
         msgspec.UNSET if row.contracts is None else row.contracts,
+        True if row.covered_by_holdings else msgspec.UNSET,
     )
     figures = Figures(
         row.quantity,

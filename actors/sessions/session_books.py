@@ -22,6 +22,7 @@ from onebroker.actors.sessions.acknowledged_changes import (
     decode_known,
     encode_known,
 )
+from onebroker.actors.sessions.covered_rows import marked
 from onebroker.actors.sessions.order_fold import Channel, OrderFold
 from onebroker.actors.sessions.pollers import ReadDone
 from onebroker.actors.sessions.session_view import OddOrder, PartlyRead, ReadablePositions
@@ -113,7 +114,8 @@ class Books:
     def read_done(self, read: ReadDone) -> None:
         """Take in one read, good or bad."""
         if read.resource == "positions" and (read.rows is not None or read.unreadable):
-            self._readable_positions = _readable_positions(read)
+            part = _readable_positions(read)
+            self._readable_positions = part and attrs.evolve(part, rows=marked(part.rows, self._known_holdings()))
         if read.rows is None:
             self._errors[read.resource] = read.error or ""
             self._failing_since.setdefault(read.resource, read.finished_epoch)
@@ -125,6 +127,8 @@ class Books:
             self._partly = None
         if read.resource == "orders":
             rows = self._folded(read, read.rows)
+        elif read.resource == "positions":
+            rows = with_known_objects(self._rows_of("positions"), self._marked(read.rows))
         else:
             rows = with_known_objects(self._rows_of(read.resource), read.rows)
         self._note_portfolio(read.resource, rows)
@@ -134,6 +138,26 @@ class Books:
         if self._errors.pop(read.resource, None) is not None:
             # The broker answers again, so the other failed resources need not wait for their turn.
             self._read_soon(tuple(self._errors))
+        if read.resource == "holdings":
+            self._mark_again()
+
+    def _known_holdings(self) -> tuple[HoldingRow, ...]:
+        """Return the holdings of the last read; none when it failed, or before the first."""
+        return self._holdings if "holdings" in self._read_began and "holdings" not in self._errors else ()
+
+    def _marked(self, rows: Rows) -> Rows:
+        assert isinstance(rows, tuple)
+        return marked(tuple(row for row in rows if isinstance(row, PositionRow)), self._known_holdings())
+
+    def _mark_again(self) -> None:
+        """Mark the positions again after the holdings were read."""
+        held = self._slices.get("positions")
+        if held is None or held.rows is None:
+            return
+        rows = self._marked(held.rows)
+        if rows is not held.rows:
+            self._note_portfolio("positions", rows)
+            self._keep("positions", rows, held.received_at, held.error)
 
     def _heed_readable(self, read: ReadDone) -> None:
         """Fold the readable orders of a partly unreadable book: a fill counts even when another row cannot be read."""

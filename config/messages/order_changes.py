@@ -96,6 +96,11 @@ def no_order_at(path: str) -> str:
 
 # --- flatten ---------------------------------------------------------------------------------------------------------------
 
+CONFIRM_CLOSE = "closing cancels orders and closes positions, so it needs confirm set to CLOSE"
+"""Ours, as is the sentence below."""
+CLOSE_WHAT = (
+    "name what to close by broker, instrument_id, product or tag; POST /api/orders/flatten closes everything everywhere"
+)
 CONFIRM = "flattening cancels every order and closes every position, so it needs confirm set to FLATTEN"
 NOT_ONE_INSTRUMENT = "the broker's token does not name exactly one mapped instrument, so this position was not closed"
 UNITS_UNKNOWN = "the units of this position are not known, so it was not closed"

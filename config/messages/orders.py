@@ -1,6 +1,6 @@
 """Sentences of placing, modifying and cancelling orders (rules 2.4.2, 2.4.4-2.4.6, 8; order-engine 4, 5)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 # --- the place body (rules 2.8) ----------------------------------------------------------------------------------------
@@ -212,6 +212,44 @@ def daily_cap(broker: str, sent: int, cap: int, kept: int) -> str:
 
 def pinned_cannot(broker: str, reason: str) -> str:
     return f"{broker} cannot take this order: {reason}"
+
+
+HOLDINGS_NOT_READ = "its holdings cannot be read, so it is not known what it can deliver"
+
+
+def cannot_deliver(units: int, quantity: int) -> str:
+    """A delivery sale at a broker that lacks the shares."""
+    return f"can deliver {units} of the {quantity} units" if units else "holds no units to deliver"
+
+
+def not_deliverable(quantity: int, holders: Mapping[str, int], unread: Sequence[str]) -> str:
+    """No broker can deliver a whole delivery sale. `holders`: broker -> units that it can deliver; `unread`: brokers whose holdings are not known."""
+    can = ", ".join(f"{code} can deliver {units}" for code, units in holders.items()) or "no broker holds any"
+    said = [f"no broker can deliver {quantity} units: {can}"]
+    if unread:
+        said.append(f"the holdings of {_listed(unread)} cannot be read")
+    if holders:
+        said.append("place a sale for each of them, with its broker and its units")
+    return "; ".join(said)
+
+
+def pinned_not_deliverable(cannot: str, others: Mapping[str, int]) -> str:
+    """The same of a sale that names its broker; `others`: broker -> units that can be delivered there."""
+    return "; ".join([cannot, *(f"{code} can deliver {units}" for code, units in others.items())])
+
+
+def opens_beside(holders: Sequence[str], held: int, opened: int, broker: str, *, is_sale: bool) -> str:
+    """A warning: the order opens `opened` units at `broker`, while `holders` together hold `held` units on the other side."""
+    several = len(holders) > 1
+    if is_sale:
+        return f"{_listed(holders)} {'hold' if several else 'holds'} {held}; this opens a new short of {opened} at {broker}"
+    return (
+        f"{_listed(holders)} {'are' if several else 'is'} short {held}; this opens a new long of {opened} at {broker}"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 NO_PRICE_KNOWN = "no price is known for this instrument, so the position was not closed"

@@ -67,6 +67,8 @@ class Placed(msgspec.Struct, kw_only=True):
     intent_id: UuidText
     parent_id: UuidText
     """The engine's parent: `GET /api/orders/parents` shows it, a cancel with parent_id ends it."""
+    warnings: list[str] | Unset = UNSET
+    """(ours) What an order opens beside units that other brokers hold."""
     trigger_direction: TriggerDirection | Unset | None = UNSET
     """With `trigger_level`, where the order waits for a price: the side from which the price must come."""
     trigger_level: float | Unset | None = UNSET
@@ -124,6 +126,8 @@ class PlaceDryRun(msgspec.Struct, kw_only=True):
     estimated_cost: EstimatedCost | None
     """Null when the charges of the instrument are not known."""
     skipped: list[Skipped]
+    warnings: list[str] | Unset = UNSET
+    """(ours) What the order opens beside units that other brokers hold."""
     timing_ms: Timing
     intent_id: UuidText
 
@@ -155,7 +159,7 @@ class PlanDryRun(msgspec.Struct, kw_only=True):
     trigger_direction: TriggerDirection | Unset | None = UNSET
     trigger_level: float | Unset | None = UNSET
     warnings: list[str] | Unset = UNSET
-    """Settings that are allowed and rarely meant."""
+    """Settings that are allowed and rarely meant, and what an order opens beside units that other brokers hold."""
     timing_ms: Timing
     intent_id: UuidText
 

@@ -41,6 +41,14 @@ class Skipped(msgspec.Struct, kw_only=True):
     reason: str
 
 
+class Holder(msgspec.Struct, kw_only=True):
+    """A broker that can deliver a part of a delivery sale."""
+
+    broker: str
+    quantity: int | None
+    """Units; null when the holdings there cannot be read."""
+
+
 class Failure(msgspec.Struct, kw_only=True):
     """Why a request was not carried out. The other keys are there where they help."""
 
@@ -54,6 +62,8 @@ class Failure(msgspec.Struct, kw_only=True):
     """The parts of the document that is not served, or the brokers that hold an order of this id."""
     instrument_id: str | Unset = UNSET
     skipped: list[Skipped] | Unset = UNSET
+    holders: list[Holder] | Unset = UNSET
+    """(ours) Of a delivery sale that no broker can deliver: who can deliver a part."""
     contract_size_status: str | Unset = UNSET
     """Why the number of units in a contract is not known."""
     as_of: str | Unset = UNSET

@@ -7,7 +7,7 @@ import msgspec
 from onebroker.actors.store.durable import HaltMode
 from onebroker.config.vocabulary import Outcome, Side
 from onebroker.http.answers.place import Timing
-from onebroker.http.answers.shared import INTENT_ID, UNSET, SegmentName, Unset, UuidText
+from onebroker.http.answers.shared import INTENT_ID, SHARE, UNSET, SegmentName, Unset, UuidText
 
 
 class OpenOrder(msgspec.Struct, kw_only=True):
@@ -36,6 +36,8 @@ class Closing(msgspec.Struct, kw_only=True):
     transaction_type: Side
     close_quantity: int | None
     """Units of the order."""
+    covered_by_holdings: bool | Unset = UNSET
+    """(ours) True: a sale out of the holdings, which this order buys back unless `skip_covered` is true. Else absent."""
 
 
 class UnreadablePositions(msgspec.Struct, kw_only=True):
@@ -61,6 +63,8 @@ class ParentsHalted(msgspec.Struct, kw_only=True):
     """What became of the engine's open parents."""
 
     halted_parents: int | Unset = UNSET
+    partly: list[str] | Unset = UNSET
+    """Of a close: ids of parents that also work outside its limits. They go on; their orders within the limits are cancelled."""
     error: str | Unset = UNSET
     """Why they could not be halted."""
     intent_id: UuidText | Unset = UNSET
@@ -118,6 +122,28 @@ class Flattened(msgspec.Struct, kw_only=True):
     flat: bool
     """True only when every cancel and close went out, and the brokers show nothing open."""
     timing_ms: Timing
+
+
+class CloseLimits(msgspec.Struct, kw_only=True):
+    """What a close covers; null = no limit."""
+
+    broker: str | None
+    instrument_id: UuidText | None
+    product: str | None
+    """Product word of a position, such as `intraday`."""
+    tag: str | None
+
+
+class CloseDryRun(FlattenDryRun, kw_only=True):
+    """What a close within limits would do; nothing was sent."""
+
+    closes: CloseLimits
+
+
+class ClosedWithin(Flattened, kw_only=True):
+    """What a close did within its limits. Every field is about the limits only."""
+
+    closes: CloseLimits
 
 
 class Halted(msgspec.Struct, kw_only=True):
@@ -201,6 +227,10 @@ FLAT_EXAMPLE: dict[str, Any] = {
 NOT_FLAT_EXAMPLE = {
     **FLAT_EXAMPLE, "positions_still_open_after_waiting": ["zerodha:408065:MIS"], "brokers_not_read": ["upstox"], "flat": False,
 }  # fmt: skip
+_LIMITS = {"broker": None, "instrument_id": SHARE["instrument_id"], "product": "intraday", "tag": None}
+CLOSE_DRY_RUN_EXAMPLE = {**DRY_RUN_EXAMPLE, "closes": _LIMITS}
+CLOSED_EXAMPLE = {**FLAT_EXAMPLE, "closes": _LIMITS, "halted": {"halted_parents": 2, "partly": []}}
+NOT_CLOSED_EXAMPLE = {**NOT_FLAT_EXAMPLE, "closes": _LIMITS}
 _HALT = {
     "halted": True,
     "mode": "reduce_only",

@@ -74,6 +74,7 @@ BODIES: Mapping[str, object] = {
     "cancel_order": {"order_id": "$ORDER_ID"},
     "cancel_parents": {"parent_id": "$PARENT_ID"},
     "flatten": {"confirm": "FLATTEN", "dry_run": True},
+    "close_positions": {"confirm": "CLOSE", "broker": "zerodha", "dry_run": True},
     "halt_trading": {"confirm": "HALT", "reason": "the feed shows wrong prices"},
 }
 """Operation id -> the body of its example."""

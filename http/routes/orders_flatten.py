@@ -27,18 +27,32 @@ async def flatten(request: Request, services: Services) -> Response:
     body_keys.check_query(request.args, FLATTEN)
     body_keys.check_body(body, FLATTEN, "a flatten")
     check_flatten_word(body)
+    skip_covered = request_fields.flag(body, SKIP_COVERED.name)
     request_fields.check_dry_run(body)
     # Any non-empty value in the body counts. A caller who asks for a dry run in the query also gets one.
     asked = parse.flag(request.args, DRY_RUN)
     dry_run = bool(body.get("dry_run")) or bool(asked)
 
     def make(reply: Reply[EngineAnswer]) -> Flatten:
-        return Flatten(dry_run=dry_run, routed=routed, reply=reply)
+        return Flatten(skip_covered=skip_covered, dry_run=dry_run, routed=routed, reply=reply)
 
     answer = await ask_desk(orders, make, {}, dry_run=dry_run, beside_seconds=FLATTEN_SECONDS)
     return render.json_answer(answer.body, answer.status)
 
 
+SKIP_COVERED = Parameter(
+    name="skip_covered",
+    place="body",
+    kind="boolean",
+    doc="(ours) Leave delivery positions below zero as they are where the holdings cover them: they are sales out of the holdings.",
+)
+DRY_RUN_FIELD = Parameter(
+    name="dry_run",
+    place="body",
+    kind="boolean",
+    null_is_absent=False,
+    doc="List what would be cancelled and closed, and send nothing; any non-empty value counts.",
+)
 ROUTES = (
     Route(
         method="POST",
@@ -54,13 +68,8 @@ ROUTES = (
             Parameter(
                 name="confirm", place="body", required=True, choices=(FLATTEN_WORD,), doc=f"Exactly {FLATTEN_WORD}."
             ),
-            Parameter(
-                name="dry_run",
-                place="body",
-                kind="boolean",
-                null_is_absent=False,
-                doc="List what would be cancelled and closed, and send nothing; any non-empty value counts.",
-            ),
+            SKIP_COVERED,
+            DRY_RUN_FIELD,
         ),
         answers=(
             Answer(

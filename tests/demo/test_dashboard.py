@@ -243,24 +243,51 @@ def test_a_chain_shows_its_strikes_and_fills_the_ticket(screen):
     assert f"{rows[0]['strike_price']:g}" in page.inner_text("#chosen")
 
 
-def test_a_position_is_closed_by_its_ticket_with_one_order(screen):
+HOLDERS = ("kotakneo", "upstox", "zerodha")
+
+
+def at_three_brokers(demo, share):
+    for code in HOLDERS:
+        demo.place(**demo.limit_buy(share, 1, product="MIS", broker=code, quantity=3))
+    demo.until(lambda: net(demo, share) == 9, "the positions")
+
+
+def test_a_position_of_three_brokers_is_closed_at_all_three_by_a_press_and_a_confirmation(screen):
     demo, page, share = screen.demo, screen.page, screen.demo.share(7)
-    demo.place(**demo.limit_buy(share, 1, product="MIS", broker="zerodha", quantity=3))
-    demo.until(lambda: net(demo, share) == 3, "the position")
+    at_three_brokers(demo, share)
     screen.open("positions")
     row = page.locator(f"#positions tr:has-text('{share['symbol']}')")
     row.wait_for()
     row.locator("button:has-text('Close')").click()
-    page.wait_for_selector(f"#chosen:has-text('{share['symbol']}')")
-    given = {name: page.input_value(f"[name={name}]") for name in ("transaction_type", "product", "quantity", "broker")}
-    assert given == {"transaction_type": "SELL", "product": "MIS", "quantity": "3", "broker": "zerodha"}
+    for code in HOLDERS:
+        page.wait_for_selector(f"dialog tr:has-text('{code}'):has-text('SELL 3')")
+    since = demo.ledger()["next"]
+    page.locator("dialog button.danger").dblclick()
+    page.wait_for_selector("dialog [role=status]:has-text('Closed')")
+    demo.until(lambda: net(demo, share) == 0, "the position to be closed")
+    assert sorted(message["broker"] for message in demo.placed(since)) == list(HOLDERS)
+    assert screen.sent["POST", "/api/orders/close"] == 2  # the dry run, and the close
+
+
+def test_a_position_of_three_brokers_is_protected_by_one_order_for_each(screen):
+    demo, page, share = screen.demo, screen.page, screen.demo.share(8)
+    at_three_brokers(demo, share)
+    screen.open("positions")
+    row = page.locator(f"#positions tr:has-text('{share['symbol']}')")
+    row.wait_for()
+    row.locator("button:has-text('Protect')").click()
+    page.wait_for_selector("#split:has-text('kotakneo SELL 3, upstox SELL 3, zerodha SELL 3')")
+    prices = {"stop_price": -4, "stop_limit_price": -5, "target_price": 4}
+    for name, percent in prices.items():
+        page.fill(f"[name='synthetic.{name}']", str(demo.at_price(share, percent)))
     since = demo.ledger()["next"]
     page.click("text=Show what would be done")
     page.wait_for_selector("#plan")
     page.locator("#send").dblclick()
     page.wait_for_selector("#outcome.good")
-    demo.until(lambda: net(demo, share) == 0, "the position to be closed")
-    assert len(demo.placed(since)) == 1
+    sent = demo.placed(since)
+    assert {message["broker"] for message in sent} == set(HOLDERS)
+    assert {message["side"] for message in sent} == {"SELL"}
 
 
 def test_a_token_that_ended_elsewhere_ends_the_page(screen):

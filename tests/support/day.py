@@ -33,6 +33,7 @@ from onebroker.actors.engine.desk.messages import (
     ModifyOrder,
     StopParent,
 )
+from onebroker.actors.engine.intake.desk_fields import Limits
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.engine.placing.write_ahead import session_day
@@ -395,8 +396,13 @@ class Day:
         """Cancel a parent, or a part of it."""
         return await self._ask_desk(StopParent, parent_id=parent_id, part=part, dry_run=dry_run)
 
-    async def flatten(self, *, dry_run: bool = False) -> EngineAnswer:
-        return await self._ask_desk(Flatten, dry_run=dry_run, wait=180)
+    async def flatten(self, *, dry_run: bool = False, skip_covered: bool = False) -> EngineAnswer:
+        return await self._ask_desk(Flatten, dry_run=dry_run, skip_covered=skip_covered, wait=180)
+
+    async def close(self, *, dry_run: bool = False, skip_covered: bool = False, **limits: str) -> EngineAnswer:
+        """Close within limits: `broker`, `instrument_id`, `product` (a position's word), `tag`."""
+        asked = Limits(**limits)
+        return await self._ask_desk(Flatten, limits=asked, skip_covered=skip_covered, dry_run=dry_run, wait=180)
 
     async def _ask_desk(self, message: Callable[..., DeskMessage], *, wait: float = 20, **fields: Any) -> EngineAnswer:
         now = self.clock.monotonic()

@@ -32,6 +32,8 @@ class Why(StrEnum):
     MONEY = "money"
     LOGIN = "login"
     UNANSWERED = "unanswered"
+    DELIVERY = "delivery"
+    """It cannot deliver the shares of a delivery sale, or nobody knows whether it can."""
     OTHER = "other"
 
 
@@ -44,6 +46,16 @@ class Skipped:
     why: Why = Why.OTHER
     limit: int | None = None
     """With FREEZE: the most units that the broker takes in one order."""
+
+
+@attrs.frozen(kw_only=True)
+class Deliverable:
+    """What one broker can deliver of the share of a delivery sale now (`actors/engine/choice/holders.py`)."""
+
+    units: int
+    """By the rows that are known; never below zero."""
+    known: bool
+    """False when the holdings could not be read: there may be more."""
 
 
 @attrs.frozen(kw_only=True)
@@ -71,6 +83,8 @@ class Candidate:
     """Units of our own orders on the same side that are under way and not yet in the book."""
     alternatives: frozenset[str] = frozenset()
     """`LegOrder.alternatives` now."""
+    deliverable: Deliverable | None = None
+    """Of a delivery sale; None for any other order."""
     cost: Cost | None = None
     """None = a charge or the price is not known."""
     held: int = attrs.field()
@@ -142,6 +156,19 @@ def _takes(candidate: Candidate) -> Skipped | None:
     return _skip(candidate, texts.does_not_take(refused, bare_segment(segment)))
 
 
+def _delivers(candidate: Candidate) -> Skipped | None:
+    """A delivery sale goes where all its units can be delivered. A plan's exit of units that the plan itself bought there needs no rows for it.
+    A broker whose holdings are not known gets only a sale that names it."""
+    can, order, code = candidate.deliverable, candidate.order, candidate.broker.code
+    if can is None or can.units >= order.quantity or candidate.only_way_out:
+        return None
+    if order.own_units is not None and order.own_units(code, None) >= order.quantity:
+        return None
+    if not can.known:
+        return None if order.broker == code else _skip(candidate, texts.HOLDINGS_NOT_READ, Why.DELIVERY)
+    return _skip(candidate, texts.cannot_deliver(can.units, order.quantity), Why.DELIVERY)
+
+
 def _whole_lots(candidate: Candidate) -> Skipped | None:
     """Checks against this broker's own lots. A contract's trusted size is compared earlier (`choose`)."""
     lot = candidate.listing.lot_size if candidate.listing and candidate.size is None else None
@@ -201,6 +228,7 @@ CHECKS: tuple[Check, ...] = (
     _logged_in,
     _carries,
     _takes,
+    _delivers,
     _whole_lots,
     _intraday_open,
     _contract_size,

@@ -3,19 +3,20 @@
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.choice import fund_checks
-from onebroker.actors.engine.choice.broker_checks import Candidate, Skipped, Why, first_failure
+from onebroker.actors.engine.choice import fund_checks, holders
+from onebroker.actors.engine.choice.broker_checks import Candidate, Deliverable, Skipped, Why, first_failure
 from onebroker.actors.engine.choice.costs import Cost, Levies, cost_of, levies_of, lot_of
 from onebroker.actors.engine.choice.expected_price import expected_price, market_price, row_price
 from onebroker.actors.engine.choice.intraday_cutoffs import intraday_closed
 from onebroker.actors.engine.choice.leg_order import LegOrder
 from onebroker.actors.engine.choice.market_protection import needs_stand_in, stand_in, tick_of
+from onebroker.actors.engine.choice.net_held import net_held
 from onebroker.actors.engine.choice.ranking import is_holder, passes_lock, ranked, sold_out_today
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EngineAnswer
@@ -40,8 +41,17 @@ class Choice:
     """Sorted by broker code."""
     cost_order: tuple[str, ...] = ()
     """Codes of the candidates and of brokers that failed only the daily cap, the cheapest first."""
+    held: Mapping[str, int] = attrs.field(factory=dict)
+    """Broker -> net units of the instrument and product that it holds, negative when short."""
+    deliverable: Mapping[str, Deliverable] = attrs.field(factory=dict)
+    """What each broker can deliver, when no broker can take a delivery sale; empty otherwise."""
     refusal: EngineAnswer | None = None
     """Why no broker gets the order, whatever brokers there are: the day's loss, the contract's size."""
+
+    def warnings(self, broker: str) -> tuple[str, ...]:
+        """Return what a caller should know when `broker` gets the order: that it opens a position beside units held elsewhere."""
+        beside = holders.opens_beside(self.order, broker, self.held)
+        return () if beside is None else (beside,)
 
 
 @attrs.frozen(kw_only=True)
@@ -83,12 +93,29 @@ def choose(order: LegOrder, context: EngineContext) -> Choice:
             known = candidate.cost is not None  # already computed where money is checked
             able.append(candidate if known else attrs.evolve(candidate, cost=_cost(candidate, facts, context)))
     in_order, capped = ranked(able), {failure.broker for failure in skipped}
+    lacks = not in_order and any(failure.why is Why.DELIVERY for failure in skipped)
     return Choice(
         order=order,
         candidates=tuple(candidate for candidate in in_order if candidate.broker.code not in capped),
         skipped=by_code(skipped),
         cost_order=tuple(candidate.broker.code for candidate in in_order),
+        held=_held(order, candidates, context),
+        deliverable=_deliverable_everywhere(order, context) if lacks else {},
     )
+
+
+def _held(order: LegOrder, candidates: Iterable[Candidate], context: EngineContext) -> Mapping[str, int]:
+    """Return what each broker holds; of an order pinned to one broker, the others are looked at here. An exit warns of nothing."""
+    held = {candidate.broker.code: candidate.held for candidate in candidates}
+    if order.broker is None or order.exit:
+        return held
+    others = ((code, context.sessions[code]) for code in order.instrument.listings if code in context.sessions)
+    everywhere = {
+        code: net_held(order, order.instrument.listings[code], handle.view.value)
+        for code, handle in others
+        if code != order.broker
+    }
+    return {**everywhere, **held}
 
 
 def by_code(skipped: Iterable[Skipped]) -> tuple[Skipped, ...]:
@@ -108,9 +135,20 @@ def none_left(choice: Choice, skipped: Iterable[Skipped]) -> EngineAnswer:
     whys = {skip.why for skip in rows}
     if whys == {Why.PRICE}:
         return _refused(409, rows[0].reason, extra)
+    if choice.deliverable and not whys & {Why.CAP, Why.RATE}:
+        return _not_delivered(choice, rows, whys, extra)
     if order.broker is not None and len(rows) == 1 and not whys & {Why.CAP, Why.RATE}:
         return _refused(409, texts.pinned_cannot(order.broker, rows[0].reason), extra)
     return _of_all(choice, rows, whys - {Why.OTHER, Why.LOGIN}, extra)
+
+
+def _not_delivered(choice: Choice, rows: tuple[Skipped, ...], whys: set[Why], extra: dict[str, object]) -> EngineAnswer:
+    """Return the refusal of a delivery sale. What stops a broker that could deliver the whole is said as for any order: its remedy is nearer."""
+    able = whys - {Why.OTHER, Why.LOGIN, Why.DELIVERY}
+    if able:
+        return _of_all(choice, rows, able, extra)
+    status, sentence = holders.not_delivered(choice.order, choice.deliverable)
+    return _refused(status, sentence, {"holders": holders.shown_holders(choice.deliverable), **extra})
 
 
 def _of_all(choice: Choice, rows: tuple[Skipped, ...], whys: set[Why], extra: dict[str, object]) -> EngineAnswer:
@@ -149,6 +187,7 @@ def _candidates(facts: _Facts, context: EngineContext) -> Iterator[Candidate]:
                 size=facts.size,
                 in_flight=in_flight(order, code, context),
                 alternatives=order.alternatives(),
+                deliverable=_deliverable(order, code, context),
                 freeze=freeze_of(order.instrument, code, context.settings.freeze_quantities),
             )
 
@@ -159,19 +198,55 @@ def in_flight(order: LegOrder, code: str, context: EngineContext, leg_id: str | 
     listing = order.instrument.listings.get(code)
     if listing is None:
         return 0
-    wanted = (code, listing.broker_token, order.product, order.transaction_type)
+    return _under_way(order, code, {listing.broker_token}, context, leg_id)
+
+
+def _under_way(
+    order: LegOrder, code: str, tokens: Collection[str], context: EngineContext, leg_id: str | None = None
+) -> int:
+    """Return the same for all of a broker's `tokens` of one share."""
     shown = context.sessions[code].view.value
     alternatives = order.alternatives()
     before = itertools.takewhile(lambda leg: leg.leg_id != leg_id, context.legs.unfinished)
     return sum(
         leg.quantity - leg.filled_quantity
         for leg in before
-        if (leg.broker, leg.instrument_token, leg.product, leg.transaction_type) == wanted
+        if (leg.broker, leg.product, leg.transaction_type) == (code, order.product, order.transaction_type)
+        and leg.instrument_token in tokens
         and not leg.given_up
         and leg.leg_id not in alternatives
         and leg.order_id not in shown.orders
         and leg.order_id not in shown.unseen
     )
+
+
+def _deliverable(order: LegOrder, code: str, context: EngineContext) -> Deliverable | None:
+    """Return what a broker can deliver of a delivery sale; None for any other order, and where the share is not listed."""
+    if not holders.is_delivery_sale(order) or code not in order.instrument.listings:
+        return None
+    tokens = delivery_tokens(order, code, context)
+    return holders.deliverable(
+        order,
+        tokens,
+        context.sessions[code].view.value,
+        in_flight=_under_way(order, code, tokens, context),
+        alternatives=order.alternatives(),
+    )
+
+
+def _deliverable_everywhere(order: LegOrder, context: EngineContext) -> Mapping[str, Deliverable]:
+    found = ((code, _deliverable(order, code, context)) for code in context.sessions)
+    return {code: able for code, able in found if able is not None}
+
+
+def delivery_tokens(order: LegOrder, code: str, context: EngineContext) -> frozenset[str]:
+    """Return the broker's tokens of the order's share at every exchange: a delivery sale at one exchange takes the units of all."""
+    own = order.instrument.listings[code].broker_token
+    snapshot, isin = context.catalogue.value.latest, order.instrument.isin
+    if snapshot is None or isin is None:
+        return frozenset({own})
+    same = (snapshot.instrument(instrument_id) for instrument_id in snapshot.by_isin(isin))
+    return frozenset({own, *(one.listings[code].broker_token for one in same if one and code in one.listings)})
 
 
 def still_passes(candidate: Candidate, leg_id: str, context: EngineContext) -> bool:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable
 
 from onebroker.actors.engine.choice.broker_checks import Candidate
+from onebroker.actors.engine.choice.leg_order import LegOrder
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.transport.budget import BudgetRoom
@@ -18,19 +19,21 @@ EQUAL_PAISE = 100
 
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return the candidates, best first. First come brokers whose holding the whole order would reduce. Next come holders whose units other open
-    orders already claim, then the broker of the order's earlier pieces. Then the cost decides; an unknown cost comes last. Among brokers within a
-    rupee of the cheapest, most room comes first, then fewest messages today, then the code.
+    orders already claim, then holders of a part, the largest part first: there the order opens the smallest new position. Then comes the broker of
+    the order's earlier pieces. Then the cost decides; an unknown cost comes last. Among brokers within a rupee of the cheapest, most room comes
+    first, then fewest messages today, then the code.
 
     Holders come before the earlier broker. Otherwise the last pieces of a sale from two brokers' holdings would open a short at the first."""
-    tiers: dict[tuple[bool, ...], list[Candidate]] = {}
+    tiers: dict[tuple[int, ...], list[Candidate]] = {}
     for candidate in candidates:
         tiers.setdefault(_tier(candidate), []).append(candidate)
     return [candidate for tier in sorted(tiers) for candidate in _by_cost(tiers[tier])]
 
 
-def _tier(candidate: Candidate) -> tuple[bool, bool, bool, bool]:
+def _tier(candidate: Candidate) -> tuple[int, ...]:
     elsewhere = candidate.order.prefer != candidate.broker.code
-    return (not reduces(candidate), not is_holder(candidate), elsewhere, candidate.cost is None)
+    part = 0 if is_holder(candidate) else held_part(candidate)
+    return (not reduces(candidate), not is_holder(candidate), -part, elsewhere, candidate.cost is None)
 
 
 def _by_cost(tier: list[Candidate]) -> list[Candidate]:
@@ -53,6 +56,18 @@ def _free_share(room: BudgetRoom | None) -> float:
 def is_holder(candidate: Candidate) -> bool:
     """Whether the whole order would reduce what this broker holds, if the account had no other order."""
     return _takes_away(candidate, 0)
+
+
+def held_part(candidate: Candidate) -> int:
+    """Return how many units of the order would reduce what this broker holds. None of a delivery order: a delivery sale goes where the whole of it
+    can be delivered, and a delivery row below zero is a sale out of the holdings, which a purchase does not close."""
+    order = candidate.order
+    return 0 if order.product == Product.CNC else min(order.quantity, towards(order, candidate.held))
+
+
+def towards(order: LegOrder, held: int) -> int:
+    """Return the units that an order could take away from `held` signed units, without regard to its own quantity."""
+    return max(0, -Side(order.transaction_type).sign * held)
 
 
 def reduces(candidate: Candidate) -> bool:
@@ -102,8 +117,7 @@ def passes_lock(candidate: Candidate, leg_id: str | None = None) -> bool:
 
 
 def _takes_away(candidate: Candidate, others: int) -> bool:
-    order, held = candidate.order, candidate.held
-    return held * Side(order.transaction_type).sign < 0 and abs(held) >= order.quantity + others
+    return towards(candidate.order, candidate.held) >= candidate.order.quantity + others
 
 
 def standing_units(orders: Iterable[OrderRow], token: str, product: str, side: str) -> int:

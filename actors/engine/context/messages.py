@@ -1,14 +1,15 @@
 """The engine's messages: from routes (through intake), from the desk, and from its router to the parents."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any, TypeAlias
 
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.orders.intents import Intent
-from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord
+from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.orders.reference_values import PriceReference, QuantityReference, References
 from onebroker.actors.engine.plan.machine.cleared_exits import Closing
 from onebroker.actors.engine.plan.parts import FromPosition, Part
@@ -236,13 +237,40 @@ class CancelPart:
     reply: Reply[Stopped]
 
 
+class Reach(StrEnum):
+    """How much of a parent's work a flatten covers."""
+
+    ALL = "all"
+    PART = "part"
+    NONE = "none"
+
+
+ReachOf: TypeAlias = Callable[[ParentRecord], Reach]
+
+
+def everything(_: ParentRecord) -> Reach:
+    """The reach of a flatten."""
+    return Reach.ALL
+
+
+@attrs.frozen(kw_only=True)
+class HaltedParents:
+    """The result of a halt for a flatten."""
+
+    count: int
+    """How many were halted."""
+    partly: tuple[str, ...] = ()
+    """Ids of open parents of whose work only a part is covered, sorted: they go on."""
+
+
 @attrs.frozen(kw_only=True)
 class HaltParents:
-    """Halt every open parent, for a flatten. The answer is how many were halted, once no message of their legs is under way (row 35). Refused with
+    """Halt every open parent whose work `reach` covers, for a flatten. Answered once no message of their legs is under way (row 35). Refused with
     StoreError."""
 
     intent: Intent
-    reply: Reply[int]
+    reach: ReachOf = everything
+    reply: Reply[HaltedParents]
 
 
 ToParent: TypeAlias = CancelLeg | ModifyLeg | CancelParent | CancelPart | ModifyPart
@@ -292,10 +320,11 @@ class BooksFresh:
 
 @attrs.frozen(kw_only=True)
 class Halt:
-    """Send nothing any more (row 35). The answer comes when no leg's message is under way, and tells whether the parent was open. Refused with
-    StoreError: then the parent goes on."""
+    """Send nothing any more (row 35), if `reach` covers all of the parent's work. The answer comes when no leg's message is under way: how much is
+    covered, NONE when the parent was not open. Refused with StoreError: then the parent goes on."""
 
-    reply: Reply[bool]
+    reach: ReachOf = everything
+    reply: Reply[Reach]
 
 
 ParentMessage: TypeAlias = LegSeen | BooksFresh | ToParent | Halt | EndExits

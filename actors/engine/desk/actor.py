@@ -9,7 +9,7 @@ from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage
 from onebroker.actors.engine.desk.cancels import cancel_order
 from onebroker.actors.engine.desk.desk_context import DeskContext, refused
 from onebroker.actors.engine.desk.engine_requests import modify_held, stop_parent
-from onebroker.actors.engine.desk.flatten import Flattening
+from onebroker.actors.engine.desk.flatten import Flattenings
 from onebroker.actors.engine.desk.halts import halt_trading, resume_trading
 from onebroker.actors.engine.desk.messages import (
     CancelOrder,
@@ -41,7 +41,7 @@ class DeskActor:
         self._mailbox = mailbox
         self._desk = DeskContext(context=context, engine=engine, status=status)
         self._modifies = Modifies(self._desk)
-        self._flattening = Flattening(self._desk)
+        self._flattenings = Flattenings(self._desk)
         self._turns: dict[str, trio.Event] = {}
         """Turn -> event of the end of the last change taken up for it."""
 
@@ -86,7 +86,7 @@ class DeskActor:
             case ModifyHeld():
                 return await modify_held(self._desk, message)
             case Flatten():
-                return await self._flattening.flatten(message)
+                return await self._flattenings.flatten(message)
             case HaltTrading():
                 return await halt_trading(self._desk, message)
             case ResumeTrading():

@@ -35,7 +35,7 @@ async def cancel_order(desk: DeskContext, message: CancelOrder) -> EngineAnswer:
         warned = await _warnings(desk, held)
         if message.dry_run:
             return _dry_run(desk, message, held, request, warned)
-        return _answer(desk, message, held, await _send(desk, held, request, message.routed), warned)
+        return _answer(desk, message, held, await send_cancel(desk, held, request, message.routed), warned)
     except NotSendable as error:
         raise Refusal(503, texts.cancel_not_built(str(error)), held.named()) from error
     except LoginNeeded as error:
@@ -62,7 +62,9 @@ async def _warnings(desk: DeskContext, held: Held) -> dict[str, list[str]]:
     return {"warnings": list(warnings)} if warnings else {}
 
 
-async def _send(desk: DeskContext, held: Held, request: WireRequest, routed: float) -> Sent:
+async def send_cancel(desk: DeskContext, held: Held, request: WireRequest, routed: float) -> Sent:
+    """Send the cancel of an order: through its parent, so that the parent knows it, or by the desk itself. Raises Refusal, LoginNeeded, RoomFull,
+    CapReached, StoreError: then nothing was sent."""
     parent_id = desk.parent_of(held)
     if parent_id is not None and desk.engine_runs:
         try:

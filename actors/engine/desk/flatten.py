@@ -1,4 +1,5 @@
-"""Flatten: halt every parent, cancel every order, close every position, and check that it is done (rules 2.4.7; order-engine 5.7).
+"""Flatten: halt every parent, cancel every order, close every position, and check that it is done (rules 2.4.7; order-engine 5.7). A close is the
+same within a scope (`scope.py`; rules 2.10.6): each list of this module is cut to it, and a flatten's scope cuts nothing.
 
 `flat` is true only when the brokers show every order of ours that may be alive. An order that is not shown may still fill; its parent cancels it
 when it appears. `flat` is also false while a broker has positions that cannot be read; its readable positions are closed meanwhile.
@@ -23,25 +24,34 @@ from onebroker.actors.engine.books.brokers_left_out import brokers_left_out
 from onebroker.actors.engine.books.fresh_reads import Read, began, is_ok, read_soon
 from onebroker.actors.engine.books.settled_positions import judged, named_doubts, read_settled
 from onebroker.actors.engine.books.shown_positions import shown_lately, shown_since
-from onebroker.actors.engine.context.messages import EngineAnswer, HaltParents
-from onebroker.actors.engine.context.position_days import Judged, key_of
+from onebroker.actors.engine.context.engine_context import SessionHandle
+from onebroker.actors.engine.context.messages import EndExits, EngineAnswer, HaltedParents, HaltParents, everything
+from onebroker.actors.engine.context.position_days import Judged, RowKey, key_of
 from onebroker.actors.engine.context.trading_gate import Passage
+from onebroker.actors.engine.desk.cancels import send_cancel
 from onebroker.actors.engine.desk.desk_context import MARGIN_SECONDS, DeskContext, Held
 from onebroker.actors.engine.desk.flatten_closes import Close, Closed, close_all, closes_of
 from onebroker.actors.engine.desk.messages import Flatten
+from onebroker.actors.engine.desk.scope import Scope
+from onebroker.actors.engine.intake.desk_fields import Limits
 from onebroker.actors.engine.orders.intents import IntentKind
+from onebroker.actors.engine.orders.parent_records import LegRecord
+from onebroker.actors.engine.orders.part_state import Holding
 from onebroker.actors.engine.placing.message_events import cancel_event
 from onebroker.actors.engine.placing.send_once import Message
 from onebroker.actors.engine.placing.unshown_orders import unshown
-from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
+from onebroker.actors.engine.plan.machine.cleared_exits import Closing
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.actors.portfolio.position_view import position_product
 from onebroker.actors.sessions.acknowledged_changes import cancelling
-from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
-from onebroker.brokers.records import OrderRow, PositionRow
-from onebroker.brokers.requests import NotSendable
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import from_epoch, local_text
+from onebroker.config.messages import instruments as instrument_texts
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import shared
@@ -74,26 +84,64 @@ class Cancelled:
         return {**attrs.asdict(self), "outcome": outcome}
 
 
-class Flattening:
-    """The flatten requests of a desk."""
+class Flattenings:
+    """The flatten requests of a desk, and its closes within limits: one runs at a time."""
 
     def __init__(self, desk: DeskContext) -> None:
         self._desk = desk
-        self._clock = desk.context.clock
         self._turn = trio.Lock()
 
     async def flatten(self, message: Flatten) -> EngineAnswer:
-        """Flatten, or return what would be done. Raises Refusal 503: then nothing was sent."""
+        """Flatten, or return what would be done. Raises Refusal 404 for an unknown instrument, and 503: then nothing was sent."""
         if message.dry_run:
-            return self._dry_run(message, await self._left_out())
+            return await self._begin(message).dry_run()
         async with self._turn:
-            return await self._flatten(message, await self._left_out())
+            return await self._begin(message).flatten()
+
+    def _begin(self, message: Flatten) -> "Flattening":
+        return Flattening(self._desk, message, scope_of(self._desk, message))
+
+
+def scope_of(desk: DeskContext, message: Flatten) -> Scope:
+    """Return what a message covers. Raises Refusal 404 when its instrument is not mapped, 503 when none has ever been."""
+    limits = Limits() if message.limits is None else message.limits
+    instrument = None
+    if limits.instrument_id is not None:
+        latest = desk.context.catalogue.value.latest
+        if latest is None:
+            raise Refusal(503, instrument_texts.NEVER_MAPPED)
+        instrument = latest.instrument(limits.instrument_id)
+        if instrument is None:
+            raise Refusal(404, instrument_texts.not_mapped(limits.instrument_id, latest.mapping_date))
+    return Scope(
+        broker=limits.broker,
+        instrument=instrument,
+        product=limits.product,
+        tag=limits.tag,
+        skip_covered=message.skip_covered,
+    )
+
+
+class Flattening:
+    """One flatten, or one close within a scope."""
+
+    def __init__(self, desk: DeskContext, message: Flatten, scope: Scope) -> None:
+        self._desk = desk
+        self._message = message
+        self._scope = scope
+        self._clock = desk.context.clock
+
+    async def dry_run(self) -> EngineAnswer:
+        return self._dry_run(self._message, await self._left_out())
+
+    async def flatten(self) -> EngineAnswer:
+        return await self._flatten(self._message, await self._left_out())
 
     async def _left_out(self) -> list[str]:
         """Check that the store answers, and return the brokers that the settings leave out although something may be open there."""
         try:
             await self._desk.context.store.members(keys.OPEN_PARENTS)
-            found = await brokers_left_out(self._desk.context)
+            found = [code for code in await brokers_left_out(self._desk.context) if self._scope.broker in (None, code)]
         except StoreError as error:
             raise Refusal(503, shared.redis_unreadable(str(error))) from error
         self._desk.check_store({})
@@ -102,9 +150,10 @@ class Flattening:
     def _dry_run(self, message: Flatten, left_out: Collection[str]) -> EngineAnswer:
         orders = [{"broker": code, "order_id": row.order_id, "status": row.status} for code, row in self._open_orders()]
         shown = self._shown_positions()
-        closes = [close.shown() for close in closes_of(self._desk.context, shown)]
+        closes = [close.shown() for close in closes_of(self._desk.context, shown, self._scope)]
         body = {
             "dry_run": True,
+            **self._named(),
             "would_cancel": orders,
             "would_close": closes,
             "brokers_not_read": sorted({*self._not_read(), *left_out}),
@@ -124,7 +173,7 @@ class Flattening:
         not_shown = self._not_shown()
         closed, shown, read, open_positions = await self._close_all(engine_until)
         whole = {code for code in read if shown[code].read.whole}
-        not_read = sorted({*not_read, *(self._desk.context.sessions.keys() - whole), *left_out})
+        not_read = sorted({*not_read, *(self._sessions().keys() - whole), *left_out})
         flat = (
             "error" not in halted
             and all(cancel.sent for cancel in cancelled)
@@ -135,6 +184,7 @@ class Flattening:
             and not not_read
         )
         body = {
+            **self._named(),
             "halted": halted,
             "cancelled": [cancel.shown() for cancel in cancelled],
             "still_open_after_waiting": still_open,
@@ -148,6 +198,15 @@ class Flattening:
             "timing_ms": timing,
         }
         return EngineAnswer(status=200 if flat else 207, body=body)
+
+    def _named(self) -> dict[str, Any]:
+        """Return what the answer to a close says of its limits; nothing for a flatten."""
+        limits = self._message.limits
+        return {} if limits is None else {"closes": limits.shown()}
+
+    def _sessions(self) -> Mapping[str, SessionHandle]:
+        """Return the brokers that the scope covers."""
+        return {code: handle for code, handle in self._desk.context.sessions.items() if self._scope.has_broker(code)}
 
     # --- step 1: the parents ----------------------------------------------------------------------------------------
 
@@ -165,21 +224,54 @@ class Flattening:
         desk = self._desk
         intent = desk.intent(IntentKind.HALT, {})
         wait_seconds = desk.context.settings.broker_timeout_seconds + 2 * MARGIN_SECONDS
+        reach = everything if self._scope.is_whole else self._scope.reach
         asked = -1
         while await desk.engine_comes(engine_until, after=asked):
             asked = desk.status.version
             try:
-                halted: int = await desk.engine.ask(lambda reply: HaltParents(intent=intent, reply=reply), wait_seconds)
+                halted: HaltedParents = await desk.engine.ask(
+                    lambda reply: HaltParents(intent=intent, reach=reach, reply=reply), wait_seconds
+                )
+                if halted.partly:
+                    await self._end_exits(wait_seconds)
             except ActorNotRunning:
                 continue
             except AskTimedOut:
                 return {"error": texts.close_not_answered(wait_seconds), "intent_id": intent.intent_id}
             except StoreError as error:
                 return {"error": shared.redis_unreadable(str(error))}
-            answer = {"halted_parents": halted}
+            answer: dict[str, Any] = {"halted_parents": halted.count}
+            if not self._scope.is_whole:
+                answer["partly"] = list(halted.partly)
             desk.keep_soon(intent, EngineAnswer(status=200, body=answer))
             return answer
         return {"error": order_texts.ENGINE_NOT_RUNNING}
+
+    async def _end_exits(self, wait_seconds: float) -> None:
+        """End the exits that wait for the positions which are about to be closed, in parents that go on. Raises ActorNotRunning, AskTimedOut.
+
+        Not within the limit of a tag: the units of other tags keep their exits, and the parents of the tag itself are halted."""
+        if self._scope.tag is not None:
+            return
+        closing = {
+            Holding(close.broker, close.instrument.instrument_id, position_product(close.row.product))
+            for close in closes_of(self._desk.context, self._shown_positions(), self._scope)
+            if close.instrument is not None
+        }
+        everywhere = closes_of(self._desk.context, self._shown_positions())
+        elsewhere = {
+            (close.instrument.instrument_id, position_product(close.row.product))
+            for close in everywhere
+            if close.instrument is not None
+            and Holding(close.broker, close.instrument.instrument_id, position_product(close.row.product))
+            not in closing
+        }
+        about = Closing(holdings=frozenset(closing), elsewhere=frozenset(elsewhere))
+
+        def ask(reply: Reply[None]) -> EndExits:
+            return EndExits(parent_id="", closing=about, reply=reply)
+
+        await self._desk.engine.ask(ask, wait_seconds)
 
     async def _cancel_without_engine(self, done: dict[OrderName, Cancelled]) -> None:
         """Once no engine runs, cancel open orders repeatedly, without end. While an engine runs, its parents are halted first."""
@@ -204,12 +296,12 @@ class Flattening:
         with trio.move_on_after(WAIT_SECONDS):
             while True:
                 await self._cancel_new(done)
-                if not self._open_orders() and not unshown(self._desk.context) and self._all_read("orders", after):
+                if not self._open_orders() and not self._unshown() and self._all_read("orders", after):
                     break
                 self._read_orders_soon()
                 await trio.sleep(POLL_SECONDS)
         now = self._clock.monotonic()
-        sessions = self._desk.context.sessions
+        sessions = self._sessions()
         not_read = [code for code, handle in sessions.items() if not is_ok(handle.view.value, "orders", now)]
         return [done[name] for name in sorted(done)], not_read
 
@@ -240,14 +332,9 @@ class Flattening:
             return
         try:
             request = handle.broker.orders.cancel_request(access, row, self._clock.now())
-            leaving = Message(
-                broker=code,
-                request=request,
-                when_accepted=cancelling(row),
-                event=cancel_event(code, row, self._desk.parent_of(Held(broker=code, row=row))),
-                passage=Passage.CANCEL,
-            )
-            sent = await self._desk.send(leaving, Priority.CANCEL)
+            sent = await self._send_cancel(Held(broker=code, row=row), request)
+        except Refusal as refusal:
+            unsent(refusal.sentence)
         except NotSendable as error:
             unsent(order_texts.cancel_not_built(str(error)))
         except LoginNeeded:
@@ -269,40 +356,58 @@ class Flattening:
                 )
             )
 
+    async def _send_cancel(self, held: Held, request: WireRequest) -> Sent:
+        """Send a cancel. A flatten has halted the order's parent. Within a scope the parent may go on; then the cancel goes through it."""
+        if not self._scope.is_whole:
+            return await send_cancel(self._desk, held, request, self._message.routed)
+        leaving = Message(
+            broker=held.broker,
+            request=request,
+            when_accepted=cancelling(held.row),
+            event=cancel_event(held.broker, held.row, self._desk.parent_of(held)),
+            passage=Passage.CANCEL,
+        )
+        return await self._desk.send(leaving, Priority.CANCEL)
+
     def _read_orders_soon(self) -> None:
-        for handle in self._desk.context.sessions.values():
+        for handle in self._sessions().values():
             read_soon(handle, "orders")
 
     def _open_orders(self) -> list[tuple[str, OrderRow]]:
-        """Return every order that has not finished, by broker and id; an unknown status counts as open."""
+        """Return every order of the scope that has not finished, by broker and id; an unknown status counts as open."""
+        legs = self._desk.context.legs
         return sorted(
             (
                 (code, row)
-                for code, handle in self._desk.context.sessions.items()
+                for code, handle in self._sessions().items()
                 for row in handle.view.value.orders.values()
-                if not is_finished(row.status)
+                if not is_finished(row.status) and self._scope.takes_order(code, row, legs)
             ),
             key=lambda found: (found[0], found[1].order_id),
         )
+
+    def _unshown(self) -> list[LegRecord]:
+        context = self._desk.context
+        return [leg for leg in unshown(context) if self._scope.takes_leg(leg, context.legs)]
 
     def _not_shown(self) -> list[dict[str, Any]]:
         """Return our orders that may be alive and that no book shows, by broker and leg."""
         names = ("broker", "leg_id", "order_id", "tradingsymbol", "transaction_type", "quantity")
         return [
             {**{name: getattr(leg, name) for name in names}, "status_message": texts.NOT_SHOWN}
-            for leg in unshown(self._desk.context)
+            for leg in self._unshown()
         ]
 
     def _all_read(self, resource: Read, after: float) -> bool:
         """Whether every broker with a login has been read since `after` (monotonic seconds)."""
-        views = [handle.view.value for handle in self._desk.context.sessions.values() if handle.view.value.live]
+        views = [handle.view.value for handle in self._sessions().values() if handle.view.value.live]
         return all((started := began(view, resource)) is not None and started >= after for view in views)
 
     def _not_read(self) -> list[str]:
         now = self._clock.monotonic()
         return sorted(
             code
-            for code, handle in self._desk.context.sessions.items()
+            for code, handle in self._sessions().items()
             if not (is_ok(handle.view.value, "orders", now) and is_ok(handle.view.value, "positions", now))
         )
 
@@ -314,20 +419,29 @@ class Flattening:
         """Close the positions. Return the result of each close, the positions by broker as they were closed, the brokers that were read since, and
         the positions still open after the wait, or doubted."""
         context = self._desk.context
-        live = [code for code, handle in context.sessions.items() if handle.view.value.live]
-        read = await read_settled(context, live, WAIT_SECONDS)
+        live = [code for code, handle in self._sessions().items() if handle.view.value.live]
+        read = await read_settled(context, live, WAIT_SECONDS, self._asks)
         shown = {**self._shown_positions(), **read}
-        closes = closes_of(context, shown)
+        closes = closes_of(context, shown, self._scope)
         closed = await close_all(self._desk, closes, engine_until)
-        doubted = {f"{code}:{found.row_of(key).position_key}" for code, found in shown.items() for key in found.doubts}
+        doubted = {
+            f"{code}:{found.row_of(key).position_key}"
+            for code, found in shown.items()
+            for key in found.doubts
+            if self._asks(code, key)
+        }
         return closed, shown, read.keys(), sorted(doubted.union(await self._wait_for_zero(closes)))
 
+    def _asks(self, code: str, key: RowKey) -> bool:
+        """Whether a position is within the scope."""
+        return self._scope.takes_position(code, key.token, key.product)
+
     def _shown_positions(self) -> dict[str, Judged]:
-        """Return the positions that brokers show now, compared with their fills, without brokers that show none."""
+        """Return the positions that the brokers of the scope show now, compared with their fills, without brokers that show none."""
         now = self._clock.monotonic()
         shown = {
             code: judged(self._desk.context, code)
-            for code, handle in self._desk.context.sessions.items()
+            for code, handle in self._sessions().items()
             if shown_lately(handle.view.value, now) is not None
         }
         return {code: positions for code, positions in shown.items() if positions is not None}
@@ -350,6 +464,7 @@ class Flattening:
             }
             for code in sorted(shown)
             for named in named_doubts(context, code, shown[code])
+            if self._asks(code, named.doubt.key)
         ]
         return {"positions_doubted": entries} if entries else {}
 
@@ -363,21 +478,24 @@ class Flattening:
 
     async def _wait_for_zero(self, closes: list[Close]) -> list[str]:
         """Read again until all closed positions show zero, or the wait ends; return `broker:position_key` of the others."""
-        rows = {(close.broker, close.row.position_key): close.row for close in closes}
+        rows = {(close.broker, close.row.position_key): close for close in closes}
         after = self._clock.monotonic()
         with trio.move_on_after(WAIT_SECONDS):
-            while any(not self._shows_zero(code, row, after) for (code, _), row in rows.items()):
+            while any(not self._shows(close, after) for close in rows.values()):
                 for code in {code for code, _ in rows}:
                     read_soon(self._desk.session(code), "positions")
                 await trio.sleep(POLL_SECONDS)
-        return [f"{code}:{key}" for (code, key), row in sorted(rows.items()) if not self._shows_zero(code, row, after)]
+        return [f"{code}:{key}" for (code, key), close in sorted(rows.items()) if not self._shows(close, after)]
 
-    def _shows_zero(self, code: str, closed: PositionRow, after: float) -> bool:
-        """Whether a read begun since `after` shows no open position of this key, and the fills say the same. In a partly readable answer, a missing
-        row may be an unreadable one."""
+    def _shows(self, close: Close, after: float) -> bool:
+        """Whether a read begun since `after` shows what the close leaves of its position (0 = no open position), and the fills say the same. In a
+        partly readable answer, a missing row may be an unreadable one."""
+        code, key = close.broker, close.row.position_key
         shown = shown_since(self._desk.session(code).view.value, after)
         found = judged(self._desk.context, code)
-        if shown is None or found is None or key_of(closed) in found.doubts:
+        if shown is None or found is None or key_of(close.row) in found.doubts:
             return False
-        units = [row.quantity for row in shown.rows if row.view != "day" and row.position_key == closed.position_key]
+        units = [row.quantity for row in shown.rows if row.view != "day" and row.position_key == key]
+        if close.left:
+            return units == [close.left]
         return (shown.whole or bool(units)) and not any(quantity != 0 for quantity in units)

@@ -1,4 +1,4 @@
-"""The closes of a flatten: the orders that close the positions, and their results (rules 2.4.7-4; order-engine 5.7).
+"""The closes of a flatten or of a close within limits: the orders that close the positions, and their results (rules 2.4.7-4; order-engine 5.7).
 
 Each close is a place intent like any other, pinned to the broker that holds the position. A row above the freeze quantity becomes several closes,
 each with its own entry in the answer.
@@ -16,6 +16,7 @@ from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.messages import EngineAnswer, Place, PlaceBody
 from onebroker.actors.engine.context.position_days import Judged
 from onebroker.actors.engine.desk.desk_context import DeskContext
+from onebroker.actors.engine.desk.scope import EVERYTHING, Scope
 from onebroker.actors.engine.orders.accepted_changes import instrument_of
 from onebroker.actors.engine.orders.closing_product import closing_product
 from onebroker.actors.engine.orders.freeze_quantity import most_per_order
@@ -42,6 +43,10 @@ class Close:
     side: Side
     quantity: int | None
     """Units; None when the units of the position are not known."""
+    left: int = 0
+    """Signed units that the position shows after the close: not 0 where only the units of a tag are closed."""
+    tag: str | None = None
+    """The tag whose units are closed: the order gets it."""
 
     @property
     def product(self) -> Product:
@@ -60,6 +65,7 @@ class Close:
             "quantity": self.row.quantity,
             "transaction_type": self.side.value,
             "close_quantity": self.quantity,
+            **({"covered_by_holdings": True} if self.row.covered_by_holdings else {}),
         }
 
     def body(self, quantity: int, instrument: Instrument) -> PlaceBody:
@@ -70,6 +76,7 @@ class Close:
             "order_type": OrderType.MARKET.value,
             "quantity": quantity,
             "broker": self.broker,
+            **({} if self.tag is None else {"tag": self.tag}),
             "synthetic": {"type": "simple", "closes_position": True},
         }
         return PlaceBody(
@@ -83,7 +90,7 @@ class Close:
             price=None,
             trigger_price=None,
             after_market=False,
-            tag=None,
+            tag=self.tag,
             broker=self.broker,
             closes_position=True,
             position_close=True,
@@ -117,31 +124,41 @@ class Closed:
 # --- the closing orders -----------------------------------------------------------------------------------------------------
 
 
-def closes_of(context: EngineContext, shown: Mapping[str, Judged]) -> list[Close]:
-    """Return the orders that close the brokers' open positions, on the NET basis, sorted by broker and key."""
+def closes_of(context: EngineContext, shown: Mapping[str, Judged], scope: Scope = EVERYTHING) -> list[Close]:
+    """Return the orders that close the brokers' open positions within the scope, on the NET basis, sorted by broker and key."""
     return [
         close
         for code in sorted(shown)
         for row in sorted(shown[code].rows, key=lambda row: row.position_key)
         if row.view != "day" and row.quantity != 0
-        for close in _closes_of_row(context, code, row)
+        if (units := _units(context, code, row, scope)) != 0
+        for close in _closes_of_row(context, code, row, units, scope.tag)
     ]
 
 
-def _closes_of_row(context: EngineContext, code: str, row: PositionRow) -> list[Close]:
+def _units(context: EngineContext, code: str, row: PositionRow, scope: Scope) -> int | None:
+    """Return the signed units of a row that are closed; None when they are not known."""
+    return scope.units_to_close(code, row, context.session(code).view.value, context.legs)
+
+
+def _closes_of_row(
+    context: EngineContext, code: str, row: PositionRow, units: int | None, tag: str | None
+) -> list[Close]:
     instrument = instrument_of(context.catalogue.value.latest, code, row.instrument_token)
-    signed = row.quantity if row.quantity is not None else row.contracts or 0
+    signed = units if units is not None else row.contracts or 0
     whole = Close(
         broker=code,
         row=row,
         instrument=instrument,
         side=Side.SELL if signed > 0 else Side.BUY,
-        quantity=None if row.quantity is None else abs(row.quantity),
+        quantity=None if units is None else abs(units),
+        tag=tag,
+        left=0 if units is None or row.quantity is None else row.quantity - units,
     )
     if instrument is None or whole.quantity is None:
         return [whole]
     most = most_per_order(instrument, code, context.settings.freeze_quantities)
-    return [attrs.evolve(whole, quantity=units) for units in sliced(whole.quantity, most)]
+    return [attrs.evolve(whole, quantity=slice_) for slice_ in sliced(whole.quantity, most)]
 
 
 def sliced(units: int, most: int | None) -> list[int]:

@@ -5,6 +5,7 @@ from typing import TypeAlias
 import attrs
 
 from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.intake.desk_fields import Limits
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.store.durable import HaltMode
@@ -68,8 +69,12 @@ class ModifyHeld:
 
 @attrs.frozen(kw_only=True)
 class Flatten:
-    """Cancel every order and close every position everywhere (rules 2.4.7)."""
+    """Cancel every order and close every position (rules 2.4.7), or those within limits (rules 2.10.6)."""
 
+    limits: Limits | None = None
+    """None = everything, everywhere."""
+    skip_covered: bool = False
+    """Whether delivery rows below zero that the holdings cover stay as they are."""
     dry_run: bool
     routed: float
     reply: Reply[EngineAnswer]

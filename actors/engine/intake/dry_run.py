@@ -30,6 +30,8 @@ class Would:
     candidate: Candidate
     request: WireRequest
     skipped: tuple[Skipped, ...]
+    warnings: tuple[str, ...] = ()
+    """What the caller should know: a position that the order opens beside units held at other brokers."""
 
 
 async def would_send(order: LegOrder, token: str, context: EngineContext) -> Would | EngineAnswer:
@@ -46,7 +48,7 @@ async def would_send(order: LegOrder, token: str, context: EngineContext) -> Wou
         except NotSendable as error:
             skipped.append(Skipped(code, str(error)))
             continue
-        return Would(candidate=candidate, request=request, skipped=by_code(skipped))
+        return Would(candidate=candidate, request=request, skipped=by_code(skipped), warnings=choice.warnings(code))
     return none_left(choice, skipped)
 
 
@@ -67,6 +69,7 @@ async def dry_run(place: Place, context: EngineContext) -> EngineAnswer:
         "order": shown_order(would.candidate.order),
         "estimated_cost": None if cost is None else cost.shown(),
         "skipped": [{"broker": skip.broker, "reason": skip.reason} for skip in would.skipped],
+        **({"warnings": list(would.warnings)} if would.warnings else {}),
         "timing_ms": {"preparation": milliseconds(context.clock.monotonic() - place.routed)},
         "intent_id": place.intent_id,
     }

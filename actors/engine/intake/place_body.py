@@ -45,7 +45,6 @@ from onebroker.config.vocabulary import (
     Validity,
 )
 
-_TAG = re.compile(r"[A-Za-z0-9]{1,20}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOST_DEPTH = 64
 """Levels of objects and lists within a body; no order needs half of them."""
@@ -247,11 +246,7 @@ def _number(body: Mapping[str, Any], name: str) -> Decimal | None:
 
 def _tag(body: Mapping[str, Any]) -> str | None:
     value = body.get("tag")
-    if value is None:
-        return None
-    if not isinstance(value, str) or _TAG.fullmatch(value) is None:
-        raise Refusal(400, texts.TAG)
-    return value
+    return None if value is None else request_fields.tag(value)
 
 
 def _name(body: Mapping[str, Any]) -> InstrumentName:

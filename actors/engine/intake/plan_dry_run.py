@@ -25,17 +25,19 @@ async def plan_dry_run(place: Place, root: Part, context: EngineContext) -> Engi
     """Answer with what the plan's start would send, or with the refusal it would get."""
     looked = advance(root, Inputs(parts={}, legs=(), market=PlanMarket(context, ())))
     requests: list[dict[str, Any]] = []
+    warnings = _warnings(root, context)
     for number, action in enumerate(looked.actions):
         if isinstance(action, NewLeg):
             shown = await _would_send(place, action, number, context)
             if isinstance(shown, EngineAnswer):
                 return EngineAnswer(status=shown.status, body={**shown.body, "intent_id": place.intent_id})
-            requests.append(shown)
+            request, said = shown
+            requests.append(request)
+            warnings += [sentence for sentence in said if sentence not in warnings]
     refused = None if requests else unpriced(root, looked)
     if refused is not None:
         error = {"error": refused.sentence, "instrument_id": place.order.instrument.instrument_id}
         return EngineAnswer(status=refused.status, body={**error, "intent_id": place.intent_id})
-    warnings = _warnings(root, context)
     body = {
         "dry_run": True,
         "instrument_id": place.order.instrument.instrument_id,
@@ -63,7 +65,10 @@ def _warnings(root: Part, context: EngineContext) -> list[str]:
     )
 
 
-async def _would_send(place: Place, new: NewLeg, number: int, context: EngineContext) -> dict[str, Any] | EngineAnswer:
+async def _would_send(
+    place: Place, new: NewLeg, number: int, context: EngineContext
+) -> tuple[dict[str, Any], tuple[str, ...]] | EngineAnswer:
+    """Return the request of one order and the warnings about it, or the refusal it would get."""
     latest = context.catalogue.value.latest
     instrument = None if latest is None else latest.instrument(new.instrument_id)
     if instrument is None:
@@ -73,7 +78,7 @@ async def _would_send(place: Place, new: NewLeg, number: int, context: EngineCon
     if isinstance(would, EngineAnswer):
         return would
     cost = would.candidate.cost
-    return {
+    shown = {
         "path": new.part,
         "broker": would.candidate.broker.code,
         "request": shown_request(would.request),
@@ -81,6 +86,7 @@ async def _would_send(place: Place, new: NewLeg, number: int, context: EngineCon
         "estimated_cost": None if cost is None else cost.shown(),
         "skipped": [{"broker": skip.broker, "reason": skip.reason} for skip in would.skipped],
     }
+    return shown, would.warnings
 
 
 def _trigger(root: Part, looked: Outcome) -> dict[str, Any]:

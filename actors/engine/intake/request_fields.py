@@ -8,6 +8,7 @@ from typing import Any
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 
+_TAG = re.compile(r"[A-Za-z0-9]{1,20}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -37,6 +38,13 @@ def uuid_text(value: object, sentence: str) -> str:
     if _UUID.fullmatch(text) is None:
         raise Refusal(400, sentence)
     return str(uuid.UUID(text))
+
+
+def tag(value: object) -> str:
+    """Return a caller's tag."""
+    if not isinstance(value, str) or _TAG.fullmatch(value) is None:
+        raise Refusal(400, texts.TAG)
+    return value
 
 
 def dry_run(body: Mapping[str, Any]) -> bool:

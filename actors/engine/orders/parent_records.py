@@ -166,6 +166,8 @@ class ParentRecord:
     over_filled_quantity: int = 0
     legs: tuple[LegRecord, ...] = ()
     skipped: tuple[Mapping[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What the answer says about the orders that left: positions that they open beside units held at other brokers."""
     answered: bool = False
     """Whether the caller's answer was written."""
     plan: Mapping[str, Any] | None = None

@@ -71,6 +71,13 @@ def rebuilt(record: ParentRecord) -> EngineAnswer:
     return EngineAnswer(status=OUTCOME_STATUS[outcome], body=body)
 
 
+def warned(record: ParentRecord, answer: EngineAnswer) -> EngineAnswer:
+    """Add the warnings about the orders that left; nothing to a refusal, and nothing where there are none."""
+    if not record.warnings or "error" in answer.body:
+        return answer
+    return EngineAnswer(status=answer.status, body={**answer.body, "warnings": list(record.warnings)})
+
+
 def outcome_of(leg: LegRecord) -> Outcome:
     """Return the known outcome of a leg."""
     return _OUTCOME_OF_LEG.get(leg.state, Outcome.ACCEPTED)

@@ -49,7 +49,7 @@ class FirstAnswer:
     def give(self, place: Place | None, answer: EngineAnswer) -> None:
         """Give the caller the first answer, and keep the newest one for reading by intent."""
         if place is not None:
-            place.reply.answer(answer)
+            place.reply.answer(answers.warned(self._recorder.record, answer))
         self.remember(answer)
 
     def remember(self, answer: EngineAnswer) -> None:
@@ -61,8 +61,8 @@ class FirstAnswer:
 
     def kept(self, answer: EngineAnswer) -> Op:
         """Return the write that keeps an answer for reading by intent."""
-        keep_seconds = int(self._context.settings.answer_keep_seconds)
-        return Set(keys.answer(self._recorder.record.intent_id), answers.encode(answer), keep_seconds)
+        record, keep_seconds = self._recorder.record, int(self._context.settings.answer_keep_seconds)
+        return Set(keys.answer(record.intent_id), answers.encode(answers.warned(record, answer)), keep_seconds)
 
     def stopped(self, place: Place) -> None:
         """Answer the caller of a place that a stop or a fault of this actor ended; do nothing when it was answered."""

@@ -11,7 +11,7 @@ import trio
 
 from onebroker.actors.engine.books.accepted_orders import accepted_order
 from onebroker.actors.engine.context.engine_context import EngineContext, NotInService
-from onebroker.actors.engine.context.messages import CancelParent, Halt, LegCancel, Stopped
+from onebroker.actors.engine.context.messages import CancelParent, Halt, LegCancel, Reach, Stopped
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.leg_rows import row_of
@@ -155,13 +155,13 @@ class Stopping:
     async def halt(self, message: Halt) -> None:
         """End the parent at once, and answer when none of its places is under way any more (wait at most `broker_timeout_seconds`)."""
         try:
-            message.reply.answer(await self._halt())
+            message.reply.answer(await self._halt(message))
         except StoreError as error:
             message.reply.refuse(error)
         finally:
             message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered
 
-    async def _halt(self) -> bool:
+    async def _halt(self, message: Halt) -> Reach:
         def halted(record: ParentRecord) -> ParentRecord:
             if record.state.final:
                 return record
@@ -172,13 +172,16 @@ class Stopping:
                 record = record.with_leg(attrs.evolve(leg, cancel_reason=kept))
             return moved_parent(record, ParentEvent.HALTED, updated_at=self._clock.epoch())
 
-        was_open = not self._recorder.record.state.final
-        if was_open:
+        record = self._recorder.record
+        reach = Reach.NONE if record.state.final else message.reach(record)
+        if not record.state.final and reach is not Reach.ALL:
+            return reach
+        if reach is Reach.ALL:
             self._cancelling.leave_to_flatten([leg.leg_id for leg in _left_to_flatten(self._recorder.record)])
             await self._recorder.write_ahead(halted)
             self._traffic.tell()
         await self._traffic.until(lambda: not self._placing(), self._context.settings.broker_timeout_seconds)
-        return was_open
+        return reach
 
     def _placing(self) -> bool:
         return any(leg.state is LegState.SENDING for leg in self._recorder.record.legs)

@@ -6,7 +6,7 @@ import attrs
 
 from onebroker.actors.engine.choice.broker_checks import Candidate, Skipped, Why
 from onebroker.actors.engine.choice.choose import still_passes
-from onebroker.actors.engine.choice.ranking import is_holder, passes_lock
+from onebroker.actors.engine.choice.ranking import held_part, is_holder, passes_lock
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.leg_tokens import leg_token
@@ -156,15 +156,17 @@ async def take_room(
     gets room until `deadline` (monotonic seconds). Candidates come best first. The second result lists brokers that could not be sent
     the leg, or had no room.
 
-    Brokers that hold the position or shares are waited for first. Sent elsewhere, the order would open a position, or be refused because
+    Brokers that hold the position or shares, or a part of them, are waited for first. Sent elsewhere, the order would open a position, or be refused because
     there are no shares.
     """
     skipped: list[Skipped] = []
     holders: list[Candidate] = []
+    holders_of_a_part: list[Candidate] = []
     others: list[Candidate] = []
     for candidate in candidates:
-        (holders if is_holder(candidate) else others).append(candidate)
-    for some in (holders, others):
+        is_part = held_part(candidate) > 0
+        (holders if is_holder(candidate) else holders_of_a_part if is_part else others).append(candidate)
+    for some in (holders, holders_of_a_part, others):
         planned, without = await _first_of(seat, some, closes=closes, deadline=deadline, context=context)
         skipped += without
         if planned is not None:

@@ -164,6 +164,7 @@ class Placing:
         if planned is not None:
             self._undecided.pop(new.part, None)
             leg = planned.leg
+            self._warn(choice.warnings(leg.broker))
             self._context.events.tell(decided_event(record, leg.leg_id, leg.broker, skipped))
             return planned
         refusal = none_left(choice, skipped)
@@ -171,7 +172,15 @@ class Placing:
         if self._number == number + 1:
             self._number = number  # else hours of waiting use up the numbers by which a lost order is found (K19)
         passing = PASSES if runs else {Why.RATE}
+        if runs and new.is_exit:
+            passing = passing | {Why.DELIVERY}  # an exit never gives up: a row that one read leaves out comes back
         return NotPlaced(_reason(refusal, skipped), passes=any(skip.why in passing for skip in skipped))
+
+    def _warn(self, warnings: Sequence[str]) -> None:
+        record = self._recorder.record
+        new = tuple(sentence for sentence in warnings if sentence not in record.warnings)
+        if new and not record.answered:
+            self._recorder.change(attrs.evolve(record, warnings=(*record.warnings, *new)))
 
     def _tell_no_broker(
         self, record: ParentRecord, part: str, skipped: tuple[Skipped, ...], refusal: EngineAnswer

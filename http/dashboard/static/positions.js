@@ -3,6 +3,7 @@ import { html } from "/dashboard/preact-htm.js";
 import { instrument, money, number, sign, word } from "/dashboard/format.js";
 import { Age, marks, Status, worst } from "/dashboard/freshness.js";
 import { known } from "/dashboard/store.js";
+import { openClose } from "/dashboard/stops.js";
 import { openTicket } from "/dashboard/ticket.js";
 
 export function Positions() {
@@ -29,20 +30,28 @@ function Row({ row, parts }) {
     <td ...${marks(part)}>${number(row.quantity)}<${Age} part=${part} /></td><td ...${marks(part)}>${money(row.average_price)}</td>
     <td ...${marks(part)}>${money(row.last_price)}</td>
     <td ...${marks(part, sign(row.pnl?.total))}>${money(row.pnl?.total)}</td>
-    <td>${row.by_broker.map((each) => html`<div key=${each.position_key} class=${worst(parts, [each.broker]) ? "old" : ""}>${each.broker} ${number(each.quantity)}</div>`)}</td>
-    <td>${row.instrument_id && row.quantity ? html`<button type="button" onClick=${() => close(row)}>Close<span class="hidden"> ${instrument(row)}</span></button>${" "}
-      <button type="button" onClick=${() => protect(row)}>Protect<span class="hidden"> ${instrument(row)}</span></button>` : null}</td></tr>`;
+    <td>${row.by_broker.map((each) => html`<div key=${each.position_key} class=${worst(parts, [each.broker]) ? "old" : ""}>${each.broker} ${number(each.quantity)}${each.covered_by_holdings ? html` <span class="quiet">covered by holdings</span>` : null}</div>`)}</td>
+    <td>${row.instrument_id && CLOSED.has(row.product) && held(row).length ? html`<button type="button" onClick=${() => close(row)}>Close<span class="hidden"> ${instrument(row)}</span></button>${" "}` : null}
+      ${row.instrument_id && exposed(row).length ? html`<button type="button" onClick=${() => protect(row)}>Protect<span class="hidden"> ${instrument(row)}</span></button>` : null}</td></tr>`;
 }
 
 const PRODUCTS = { intraday: "MIS", delivery: "CNC", carry: "NRML" };
+const CLOSED = new Set(["intraday", "delivery", "carry", "cover", "bracket", "margin_trading"]);
 
-/** The ticket of the opposite side, for all units: at one broker when one holds them. */
-function opposite(row) {
-  const brokers = [...new Set(row.by_broker.map((part) => part.broker))];
-  return { transaction_type: row.quantity > 0 ? "SELL" : "BUY", product: PRODUCTS[row.product] ?? "", quantity: String(Math.abs(row.quantity)), broker: brokers.length === 1 ? brokers[0] : "" };
+/** The brokers' own parts that are open. They may add up to 0 and be open all the same. */
+const held = (row) => row.by_broker.filter((part) => part.quantity);
+
+/** The parts that a stop can guard: a sale out of the holdings is no position. */
+const exposed = (row) => held(row).filter((part) => !part.covered_by_holdings);
+
+/** One closing order for each broker that holds, and what rests there is cancelled: the service splits it, not this page. */
+const close = (row) => openClose({ title: `${instrument(row)} ${row.product}`, limits: { instrument_id: row.instrument_id, product: row.product } });
+
+/** A stop and a target of which one cancels the other, for each broker that holds; their prices are the reader's. */
+function protect(row) {
+  const parts = exposed(row).map((part) => ({ broker: part.broker, transaction_type: part.quantity > 0 ? "SELL" : "BUY", quantity: Math.abs(part.quantity) }));
+  const [first] = parts;
+  const common = { product: PRODUCTS[row.product] ?? "", order_type: "MARKET", transaction_type: first.transaction_type };
+  const typed = parts.length === 1 ? { ...common, quantity: String(first.quantity), broker: first.broker } : common;
+  openTicket({ chosen: row, type: "oco", typed, split: parts.length === 1 ? [] : parts });
 }
-
-const close = (row) => openTicket({ chosen: row, typed: { ...opposite(row), order_type: "MARKET" } });
-
-/** A stop and a target of which one cancels the other; their prices are the reader's. */
-const protect = (row) => openTicket({ chosen: row, type: "oco", typed: { ...opposite(row), order_type: "MARKET" } });

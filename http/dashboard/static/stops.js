@@ -1,20 +1,28 @@
 // HALT, RESUME and FLATTEN: a dialog says what will happen, and takes the typed word. Each sends one request, however often it is pressed.
+// CLOSE is the same for one position: the dialog shows the order of each broker that holds, and one press confirms it.
 import { html, useState } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
 import { known, changed } from "/dashboard/store.js";
 
-let shown = null; // the open dialog: {kind, plan, isSent, error, answer}
+let shown = null; // the open dialog: {kind, plan, isSent, error, answer}, and {title, limits} of a CLOSE
 
 export const openHalt = () => show({ kind: known.health?.halt?.halted ? "RESUME" : "HALT" });
 export const close = () => show(null);
 
-export async function openFlatten() {
-  show({ kind: "FLATTEN", plan: null });
+export const openFlatten = () => planned({ kind: "FLATTEN" }, "/api/orders/flatten", {});
+
+/** Close the positions within limits, such as an instrument and a product; `title` names them. */
+export const openClose = ({ title, limits }) => planned({ kind: "CLOSE", title, limits }, "/api/orders/close", limits);
+
+/** Open a dialog that shows what would be done. Another dialog may be open when the answer comes. */
+async function planned(dialog, path, limits) {
+  show({ ...dialog, plan: null });
+  const mine = shown;
+  const say = (more) => shown === mine && show({ ...mine, ...more });
   try {
-    const plan = await ask("POST", "/api/orders/flatten", { confirm: "FLATTEN", dry_run: true });
-    if (shown?.kind === "FLATTEN") show({ ...shown, plan });
+    say({ plan: await ask("POST", path, { ...limits, confirm: dialog.kind, dry_run: true }) });
   } catch (error) {
-    if (shown?.kind === "FLATTEN") show({ ...shown, error: error.message });
+    say({ error: error.message });
   }
 }
 
@@ -27,12 +35,14 @@ const SENT = {
   HALT: (reason) => ask("POST", "/api/orders/halt", { confirm: "HALT", reason }),
   RESUME: () => ask("DELETE", "/api/orders/halt"),
   FLATTEN: () => ask("POST", "/api/orders/flatten", { confirm: "FLATTEN" }),
+  CLOSE: () => ask("POST", "/api/orders/close", { ...shown.limits, confirm: "CLOSE" }),
 };
 
 const MEANING = {
   HALT: "No entry leaves any more. Exits and cancels still do. It holds until somebody resumes, also after a restart.",
   RESUME: "Entries may leave again.",
   FLATTEN: "Every order is cancelled and every position is closed, at every broker.",
+  CLOSE: "What rests there is cancelled, and the position is closed at every broker that holds a part of it.",
 };
 
 export function Stops() {
@@ -43,7 +53,8 @@ function Dialog() {
   const [typed, setTyped] = useState("");
   const [reason, setReason] = useState("");
   const { kind, plan, isSent, error, answer } = shown;
-  const isReady = typed === kind && !isSent && (kind !== "HALT" || reason.trim()) && (kind !== "FLATTEN" || plan);
+  const isPlanned = kind === "FLATTEN" || kind === "CLOSE";
+  const isReady = (typed === kind || kind === "CLOSE") && !isSent && (kind !== "HALT" || reason.trim()) && (!isPlanned || plan);
 
   async function send(event) {
     event.preventDefault();
@@ -63,10 +74,11 @@ function Dialog() {
     <dialog ref=${open} onClose=${close} aria-labelledby="stop-title">
       <form onSubmit=${send}>
         <h2 id="stop-title">${kind}</h2>
+        ${shown.title && html`<p><strong>${shown.title}</strong></p>`}
         <p>${MEANING[kind]}</p>
-        ${kind === "FLATTEN" && html`<${Plan} plan=${plan} error=${error} />`}
+        ${isPlanned && html`<${Plan} plan=${plan} error=${error} />`}
         ${kind === "HALT" && html`<p><label>Reason <input value=${reason} maxlength="200" onInput=${(event) => setReason(event.target.value)} /></label></p>`}
-        ${!answer && html`<p><label>Type ${kind} <input id="stop-word" autocomplete="off" value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label></p>`}
+        ${!answer && kind !== "CLOSE" && html`<p><label>Type ${kind} <input id="stop-word" autocomplete="off" value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label></p>`}
         ${error && html`<p class="bad" role="alert">${error}</p>`}
         ${answer && html`<p class="good" role="status">${told(kind, answer)}</p>`}
         <p>
@@ -83,16 +95,28 @@ function Plan({ plan, error }) {
   if (error) return null;
   if (!plan) return html`<p role="status">Asking what would be done…</p>`;
   const { would_cancel: cancels, would_close: closes } = plan;
-  if (!cancels.length && !closes.length) return html`<p>Nothing is open.</p>`;
+  const unread = unreadable(plan);
+  if (!cancels.length && !closes.length) return html`${unread}<p>Nothing is open.</p>`;
   return html`
+    ${unread}
     <p>${cancels.length} orders would be cancelled, ${closes.length} positions closed:</p>
     <div class="wide"><table><thead><tr><th>Broker</th><th>What</th><th>How</th></tr></thead><tbody>
       ${cancels.map((row) => html`<tr><td>${row.broker}</td><td>${row.tradingsymbol ?? row.order_id}</td><td>cancel</td></tr>`)}
-      ${closes.map((row) => html`<tr><td>${row.broker}</td><td>${row.tradingsymbol}</td><td>${row.transaction_type} ${row.close_quantity}</td></tr>`)}
+      ${closes.map((row) => html`<tr><td>${row.broker}</td><td>${row.tradingsymbol}</td><td>${row.transaction_type} ${row.close_quantity}${row.covered_by_holdings ? " (covered by holdings: it buys back what was sold)" : ""}</td></tr>`)}
     </tbody></table></div>`;
+}
+
+/** The brokers of which this list lacks something. */
+function unreadable(plan) {
+  const brokers = [...new Set([...(plan.brokers_not_read ?? []), ...(plan.positions_not_readable ?? []).map((each) => each.broker)])];
+  if (!brokers.length) return null;
+  return html`<p class="bad" role="alert">${brokers.join(" and ")} cannot be read: ${brokers.length > 1 ? "their" : "its"} orders and positions may be missing from this list.</p>`;
 }
 
 function told(kind, answer) {
   if (kind === "FLATTEN") return answer.flat ? "All is flat." : `Not all is flat yet${answer.error ? `: ${answer.error}` : ""}.`;
+  if (kind === "CLOSE") return answer.flat ? `Closed: ${closedAt(answer)}.` : `Not all is closed yet${answer.error ? `: ${answer.error}` : ""}: ${closedAt(answer)}.`;
   return kind === "HALT" ? "Trading is halted." : "Trading goes on.";
 }
+
+const closedAt = (answer) => answer.closed.map((each) => `${each.broker} ${each.transaction_type} ${each.close_quantity} ${each.outcome ?? "not sent"}${each.status_message ? ` (${each.status_message})` : ""}`).join("; ") || "nothing was open";

@@ -8,17 +8,19 @@ import { Field, fields, value } from "/dashboard/schema_form.js";
 import { known, now, watch } from "/dashboard/store.js";
 
 const NAMED = new Set(["instrument_id", "exchange", "segment", "symbol", "underlying_symbol", "expiry_date", "strike_price", "option_type", "dry_run", "synthetic"]);
+const NAMED_BY_PART = new Set([...NAMED, "broker", "transaction_type", "quantity", "quantity_reference"]);
 const OF_TYPE = new Set(["type"]);
 const LARGE_RUPEES = 1_000_000;
 const FOLLOW_MILLISECONDS = 500;
 const FOLLOW_TRIES = 240;
 
 let documented = null; // the OpenAPI document, read when the page is first opened
-const draft = { chosen: null, type: "", typed: {} };
+const draft = { chosen: null, type: "", typed: {}, split: [] };
 
-/** Fill the ticket anew and show it; what was typed before is gone. */
-export function openTicket({ chosen, type = "", typed = {} }) {
-  Object.assign(draft, { chosen, type, typed });
+/** Fill the ticket anew and show it; what was typed before is gone. `split`: {broker, transaction_type, quantity} of each of several orders that
+    are equal in all else. They leave together, as a list. */
+export function openTicket({ chosen, type = "", typed = {}, split = [] }) {
+  Object.assign(draft, { chosen, type, typed, split });
   location.hash = "#/ticket";
 }
 
@@ -45,7 +47,7 @@ function Form({ document }) {
   const [state, setState] = useState({ phase: "open" }); // open, asking, planned, sending, sent
   const types = orderTypes(document);
   const schema = types.find(([type]) => type === draft.type)?.[1];
-  const base = fields(document, document.components.schemas.PlaceOrderBodyOne, "", NAMED);
+  const base = fields(document, document.components.schemas.PlaceOrderBodyOne, "", draft.split.length ? NAMED_BY_PART : NAMED);
   const own = schema ? fields(document, schema, "synthetic.", OF_TYPE) : [];
   const isBusy = state.phase === "asking" || state.phase === "sending";
   const isOver = state.phase === "sent";
@@ -65,7 +67,7 @@ function Form({ document }) {
     try {
       const body = bodyOf(base, own);
       setState({ phase: "asking", body });
-      setState({ phase: "planned", body, plan: await ask("POST", "/api/orders/place", { ...body, dry_run: true }) });
+      setState({ phase: "planned", body, plan: planOf(await ask("POST", "/api/orders/place", { ...body, dry_run: true })) });
     } catch (failed) {
       setState({ phase: "open", error: failed.message });
     }
@@ -73,8 +75,12 @@ function Form({ document }) {
 
   return html`<form class="ticket" onSubmit=${plan}>
     <${Picker} chosen=${draft.chosen} choose=${(row) => change(() => {
-      draft.chosen = row;
+      Object.assign(draft, { chosen: row, split: [] });
     })} />
+    ${draft.split.length ? html`<p id="split">One order for each broker: ${draft.split.map((part) => `${part.broker} ${part.transaction_type} ${number(part.quantity)}`).join(", ")}.${" "}
+      <button type="button" disabled=${isBusy || isOver} onClick=${() => change(() => {
+        draft.split = [];
+      })}>One order instead</button></p>` : null}
     ${draft.chosen && html`<${Quote} id=${draft.chosen.instrument_id} />`}
     <div class="field"><label for="order-type">order type of the engine</label>
       <select id="order-type" value=${draft.type} disabled=${isBusy || isOver} onChange=${(event) => change(() => {
@@ -127,7 +133,16 @@ function bodyOf(base, own) {
       if (given !== undefined) body.synthetic[field.name] = given;
     }
   }
-  return body;
+  return draft.split.length ? { orders: draft.split.map((part) => ({ ...body, ...part })) } : body;
+}
+
+/** The dry run of a list as that of one order with several requests. Throws when one of the orders would be refused. */
+function planOf(answer) {
+  if (!answer.results) return answer;
+  const parts = answer.results.map((entry) => entry.response);
+  const refused = parts.find((part) => part.error);
+  if (refused) throw new Error(refused.error);
+  return { requests: parts.flatMap((part) => part.requests ?? [part]), warnings: [...new Set(parts.flatMap((part) => part.warnings ?? []))], results: answer.results };
 }
 
 let isSending = false;
@@ -182,6 +197,10 @@ function settled(parent) {
 }
 
 function told(answer) {
+  if (answer.results) {
+    const each = answer.results.map(({ response }) => (response.error ? { isGood: false, told: response.error } : told(response)));
+    return { isGood: each.every((one) => one.isGood), told: each.map((one) => one.told).join("; ") };
+  }
   const where = answer.broker ? ` at ${answer.broker}` : "";
   if (answer.outcome) return { isGood: answer.outcome === "accepted", told: `${answer.outcome}${where}${answer.order_id ? `, order ${answer.order_id}` : ""}${answer.status_message ? `: ${answer.status_message}` : ""}` };
   return { isGood: true, told: `taken by the engine, parent ${word(answer.parent_id)}: ${word(answer.state)}` };
@@ -190,7 +209,9 @@ function told(answer) {
 function Planned({ plan, body, send: sendIt }) {
   const [typed, setTyped] = useState("");
   const requests = plan.requests ?? [plan];
-  const worth = (body.quantity ?? 0) * (body.price ?? body.trigger_price ?? 0);
+  const orders = body.orders ?? [body];
+  const units = orders.reduce((sum, one) => sum + (one.quantity ?? 0), 0);
+  const worth = orders.reduce((sum, one) => sum + (one.quantity ?? 0) * (one.price ?? one.trigger_price ?? 0), 0);
   const isLarge = worth >= LARGE_RUPEES;
   const costs = requests.map((one) => one.estimated_cost?.total);
   const sure = costs.filter((cost) => typeof cost === "number");
@@ -202,7 +223,7 @@ function Planned({ plan, body, send: sendIt }) {
     ${sure.length > 1 && html`<p id="charges">Charges of ${sure.length === costs.length ? "all orders" : `${sure.length} of ${costs.length} orders`}: ${money(sure.reduce((sum, cost) => sum + cost, 0))}</p>`}
     <details><summary>All of it</summary><pre>${JSON.stringify(plan, null, 2)}</pre></details>
     ${isLarge && html`<p><label>It is worth ${money(worth)}. Type the quantity <input id="confirm-quantity" value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label></p>`}
-    <p><button type="button" class="danger" id="send" disabled=${isLarge && Number(typed) !== body.quantity} onClick=${sendIt}>Send</button></p>
+    <p><button type="button" class="danger" id="send" disabled=${isLarge && Number(typed) !== units} onClick=${sendIt}>Send</button></p>
   </section>`;
 }
 

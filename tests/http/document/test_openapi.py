@@ -176,7 +176,7 @@ def test_a_component_that_no_route_names_is_left_out():
 
     row = thing(handler, answers=(Answer(status=200, doc="Done", type=str),))
     assert set(openapi_document((row,))["components"]["schemas"]) == {
-        "Failure", "BrokerRead", "FundsRead", "ReadStatus", "BrokerCode", "Skipped", "Outcome",
+        "Failure", "BrokerRead", "FundsRead", "ReadStatus", "BrokerCode", "Holder", "Skipped", "Outcome",
     }  # fmt: skip
 
 

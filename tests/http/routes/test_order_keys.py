@@ -25,6 +25,7 @@ ROUTES = {
     "cancel": ("DELETE", "/api/orders/cancel", "a cancel", {"order_id": "77"}, "orders"),
     "parents": ("DELETE", "/api/orders/parents", "a cancel", {"parent_id": PARENT}, "parents"),
     "flatten": ("POST", "/api/orders/flatten", "a flatten", {"confirm": "FLATTEN"}, None),
+    "close": ("POST", "/api/orders/close", "a close", {"confirm": "CLOSE", "broker": "zerodha"}, None),
 }
 LISTED = [name for name, route in ROUTES.items() if route[4]]
 MISSPELT = ["dryRun", "dry-run", "Dry_Run", "DRYRUN", "dryrun"]

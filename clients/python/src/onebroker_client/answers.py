@@ -205,6 +205,8 @@ class BrokerPosition(Struct, Generic[N], frozen=True, kw_only=True):
     pnl: PositionPnl[N]
     contracts: int | None = None
     """Only when `quantity` is null: the broker's signed quantity, in contracts whose units are not known."""
+    covered_by_holdings: bool | None = None
+    """(ours) True for a delivery row below zero whose units are in the broker's holdings: a sale out of the holdings, not a short. Else absent."""
 
 
 class BrokerRead(Struct, frozen=True, kw_only=True):
@@ -400,6 +402,49 @@ class ClockHealth(Struct, frozen=True, kw_only=True):
     problem: str | None
 
 
+class CloseDryRun(Struct, Generic[N], frozen=True, kw_only=True):
+    """What a close within limits would do; nothing was sent."""
+
+    dry_run: bool
+    would_cancel: list[OpenOrder]
+    would_close: list[Closing]
+    brokers_not_read: list[str]
+    """Brokers whose orders or positions are not known now."""
+    positions_not_readable: list[UnreadablePositions]
+    timing_ms: Timing[N]
+    closes: CloseLimits
+
+
+class CloseLimits(Struct, frozen=True, kw_only=True):
+    """What a close covers; null = no limit."""
+
+    broker: str | None
+    instrument_id: str | None
+    product: str | None
+    """Product word of a position, such as `intraday`."""
+    tag: str | None
+
+
+class ClosedWithin(Struct, Generic[N], frozen=True, kw_only=True):
+    """What a close did within its limits. Every field is about the limits only."""
+
+    halted: ParentsHalted
+    cancelled: list[FlattenCancel]
+    still_open_after_waiting: list[str]
+    """`broker:order_id` of orders that the books still show open."""
+    not_shown_after_waiting: list[UnshownOrder]
+    """They may still fill, and are cancelled when their brokers show them."""
+    closed: list[FlattenClose]
+    positions_still_open_after_waiting: list[str]
+    """`broker:position_key`."""
+    brokers_not_read: list[str]
+    positions_not_readable: list[UnreadablePositions]
+    flat: bool
+    """True only when every cancel and close went out, and the brokers show nothing open."""
+    timing_ms: Timing[N]
+    closes: CloseLimits
+
+
 class Closing(Struct, frozen=True, kw_only=True):
     """An order that closes a position, or a slice of a position above the freeze quantity."""
 
@@ -418,6 +463,8 @@ class Closing(Struct, frozen=True, kw_only=True):
     transaction_type: Side
     close_quantity: int | None
     """Units of the order."""
+    covered_by_holdings: bool | None = None
+    """(ours) True: a sale out of the holdings, which this order buys back unless `skip_covered` is true. Else absent."""
 
 
 class ConnectionFigures(Struct, frozen=True, kw_only=True):
@@ -615,6 +662,8 @@ class Failure(Struct, Generic[N], frozen=True, kw_only=True):
     """The parts of the document that is not served, or the brokers that hold an order of this id."""
     instrument_id: str | None = None
     skipped: list[Skipped] | None = None
+    holders: list[Holder] | None = None
+    """(ours) Of a delivery sale that no broker can deliver: who can deliver a part."""
     contract_size_status: str | None = None
     """Why the number of units in a contract is not known."""
     as_of: Moment | None = None
@@ -685,6 +734,8 @@ class FlattenClose(Struct, frozen=True, kw_only=True):
     transaction_type: Side
     close_quantity: int | None
     """Units of the order."""
+    covered_by_holdings: bool | None = None
+    """(ours) True: a sale out of the holdings, which this order buys back unless `skip_covered` is true. Else absent."""
     sent: bool
     outcome: Outcome | None
     order_id: str | None
@@ -881,6 +932,14 @@ class HistoryHealth(Struct, frozen=True, kw_only=True):
     daily: dict[str, MarketLoads]
     backfill: BackfillProgress | None
     tick_archive: TickArchiveHealth
+
+
+class Holder(Struct, frozen=True, kw_only=True):
+    """A broker that can deliver a part of a delivery sale."""
+
+    broker: str
+    quantity: int | None
+    """Units; null when the holdings there cannot be read."""
 
 
 class HoldingPnl(Struct, Generic[N], frozen=True, kw_only=True):
@@ -1337,6 +1396,8 @@ class ParentsHalted(Struct, frozen=True, kw_only=True):
     """What became of the engine's open parents."""
 
     halted_parents: int | None = None
+    partly: list[str] | None = None
+    """Of a close: ids of parents that also work outside its limits. They go on; their orders within the limits are cancelled."""
     error: str | None = None
     """Why they could not be halted."""
     intent_id: str | None = None
@@ -1409,6 +1470,8 @@ class PlaceDryRun(Struct, Generic[N], frozen=True, kw_only=True):
     estimated_cost: EstimatedCost[N] | None
     """Null when the charges of the instrument are not known."""
     skipped: list[Skipped]
+    warnings: list[str] | None = None
+    """(ours) What the order opens beside units that other brokers hold."""
     timing_ms: Timing[N]
     intent_id: str
 
@@ -1450,6 +1513,8 @@ class Placed(Struct, Generic[N], frozen=True, kw_only=True):
     intent_id: str
     parent_id: str
     """The engine's parent: `GET /api/orders/parents` shows it, a cancel with parent_id ends it."""
+    warnings: list[str] | None = None
+    """(ours) What an order opens beside units that other brokers hold."""
     trigger_direction: Direction | None = None
     """With `trigger_level`, where the order waits for a price: the side from which the price must come."""
     trigger_level: N | None = None
@@ -1489,7 +1554,7 @@ class PlanDryRun(Struct, Generic[N], frozen=True, kw_only=True):
     trigger_direction: Direction | None = None
     trigger_level: N | None = None
     warnings: list[str] | None = None
-    """Settings that are allowed and rarely meant."""
+    """Settings that are allowed and rarely meant, and what an order opens beside units that other brokers hold."""
     timing_ms: Timing[N]
     intent_id: str
 

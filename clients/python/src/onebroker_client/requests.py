@@ -14,6 +14,7 @@ from onebroker_client.words import (
     Anchor,
     AppliesTo,
     AtExpiry,
+    ClosePositionsBodyProduct,
     Direction,
     Exchange,
     ExitOrder,
@@ -576,6 +577,23 @@ class CloseOnTriggerPart(Struct, kw_only=True, omit_defaults=True, tag_field="ty
     """Cancel first what rests in the positions' instruments, whoever sent it."""
 
 
+class ClosePositionsBody(Struct, kw_only=True, omit_defaults=True):
+    confirm: Literal["CLOSE"]
+    """Exactly CLOSE."""
+    broker: str | None = None
+    """Broker code. At least one limit is needed; all must match."""
+    instrument_id: str | None = None
+    """The instrument, at every broker that lists it."""
+    product: ClosePositionsBodyProduct | None = None
+    """An order's or a position's word, in any case."""
+    tag: str | None = None
+    """Orders with this tag, and the units that today's orders with it opened."""
+    skip_covered: bool | None = None
+    """(ours) Leave delivery positions below zero as they are where the holdings cover them: they are sales out of the holdings."""
+    dry_run: bool | None = None
+    """List what would be cancelled and closed, and send nothing; any non-empty value counts."""
+
+
 class ClosingPriceOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag="closing_price"):
     """Works towards the closing price."""
 
@@ -886,6 +904,8 @@ class FixedPrice(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag
 class FlattenBody(Struct, kw_only=True, omit_defaults=True):
     confirm: Literal["FLATTEN"]
     """Exactly FLATTEN."""
+    skip_covered: bool | None = None
+    """(ours) Leave delivery positions below zero as they are where the holdings cover them: they are sales out of the holdings."""
     dry_run: bool | None = None
     """List what would be cancelled and closed, and send nothing; any non-empty value counts."""
 

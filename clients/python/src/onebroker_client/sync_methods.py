@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from onebroker_client.values import Number
     from onebroker_client.words import (
         Adjusted,
+        ClosePositionsBodyProduct,
         Exchange,
         ExchangeOrAll,
         GetPricesAdjusted,
@@ -1020,15 +1021,51 @@ class SyncMethods(Generic[N]):
         return answer
 
     def flatten(
-        self, *, confirm: Literal["FLATTEN"], dry_run: bool | None = None
+        self, *, confirm: Literal["FLATTEN"], skip_covered: bool | None = None, dry_run: bool | None = None
     ) -> answers.Flattened[N] | answers.FlattenDryRun[N]:
         """Cancel every order and close every position at every broker.
 
         confirm: Exactly FLATTEN.
+        skip_covered: (ours) Leave delivery positions below zero as they are where the holdings cover them: they are sales out of the holdings.
         dry_run: List what would be cancelled and closed, and send nothing; any non-empty value counts.
         """
         answer: answers.Flattened[N] | answers.FlattenDryRun[N] = self._call(
-            "flatten", {"confirm": confirm, "dry_run": dry_run}
+            "flatten", {"confirm": confirm, "skip_covered": skip_covered, "dry_run": dry_run}
+        )
+        return answer
+
+    def close_positions(
+        self,
+        *,
+        confirm: Literal["CLOSE"],
+        broker: str | None = None,
+        instrument_id: str | None = None,
+        product: ClosePositionsBodyProduct | None = None,
+        tag: str | None = None,
+        skip_covered: bool | None = None,
+        dry_run: bool | None = None,
+    ) -> answers.ClosedWithin[N] | answers.CloseDryRun[N]:
+        """Cancel the orders and close the positions of a broker, an instrument, a product or a tag, at every broker that holds them.
+
+        confirm: Exactly CLOSE.
+        broker: Broker code. At least one limit is needed; all must match.
+        instrument_id: The instrument, at every broker that lists it.
+        product: An order's or a position's word, in any case.
+        tag: Orders with this tag, and the units that today's orders with it opened.
+        skip_covered: (ours) Leave delivery positions below zero as they are where the holdings cover them: they are sales out of the holdings.
+        dry_run: List what would be cancelled and closed, and send nothing; any non-empty value counts.
+        """
+        answer: answers.ClosedWithin[N] | answers.CloseDryRun[N] = self._call(
+            "close_positions",
+            {
+                "confirm": confirm,
+                "broker": broker,
+                "instrument_id": instrument_id,
+                "product": product,
+                "tag": tag,
+                "skip_covered": skip_covered,
+                "dry_run": dry_run,
+            },
         )
         return answer
 

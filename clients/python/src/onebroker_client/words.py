@@ -56,6 +56,10 @@ if TYPE_CHECKING:
 
     Channel: TypeAlias = Literal["orders", "parents"]
 
+    ClosePositionsBodyProduct: TypeAlias = Literal[
+        "CNC", "MIS", "NRML", "CO", "BO", "MTF", "delivery", "intraday", "carry", "cover", "bracket", "margin_trading"
+    ]
+
     Columns: TypeAlias = Literal["close", "high", "low", "oi", "open", "price_factor", "time", "volume"]
 
     DayState: TypeAlias = Literal["closed", "trading", "unknown"]
@@ -747,6 +751,7 @@ else:
     AtExpiry = str
     BareSegment = str
     Channel = str
+    ClosePositionsBodyProduct = str
     Columns = str
     DayState = str
     Direction = str

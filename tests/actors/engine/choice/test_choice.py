@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.choice.broker_checks import CHECKS, Candidate, Skipped, Why, first_failure
+from onebroker.actors.engine.choice.broker_checks import CHECKS, Candidate, Deliverable, Skipped, Why, first_failure
 from onebroker.actors.engine.choice.choose import Choice, none_left
 from onebroker.actors.engine.choice.costs import Cost
 from onebroker.actors.engine.choice.leg_order import LegOrder
@@ -76,6 +76,7 @@ FAILING = (
     ("zerodha has no login in Redis", {"view": {"login": LoginState.NEEDED}}),
     ("does not carry this instrument", {"order": order(instrument=instrument(listings={"upstox": LISTING}))}),
     ("does not take CNC orders in currency_futures", {"order": order(instrument=CURRENCY)}),
+    ("can deliver 9 of the 10 units", {"deliverable": Deliverable(units=9, known=True)}),
     ("quantity is not a whole number of lots of 5", {"order": order(quantity=7)}),
     ("intraday orders are closed for today", {"intraday_closed": True}),
     ("contract size unknown", {"order": order(instrument=instrument(listings=WITHOUT_SIZE))}),

@@ -251,10 +251,7 @@ def test_positions_that_could_not_be_read_verify_nothing():
 
 
 def test_shares_held_may_be_sold():
-    row = HoldingRow(
-        instrument_token="zerodha token", tradingsymbol="A", exchange="NSE", isin="INE1", settled_quantity=100
-    )
-    market = locked("zerodha").show("zerodha", holdings=(row,))
+    market = locked("zerodha").show("zerodha", holdings=(HELD,))
     assert codes(market.choose(transaction_type="SELL", product="CNC")) == ["zerodha"]
 
 
@@ -353,8 +350,13 @@ def funds(**available):
     )  # fmt: skip
 
 
+HELD = HoldingRow(
+    instrument_token="zerodha token", tradingsymbol="A", exchange="NSE", isin="INE1", settled_quantity=100
+)
+
+
 def with_money(rupees, *, check=True, identity=SHARE):
-    market = Market("zerodha", identity=identity).give(funds=funds(zerodha=rupees))
+    market = Market("zerodha", identity=identity).give(funds=funds(zerodha=rupees)).show("zerodha", holdings=(HELD,))
     return market.give(settings={"check_funds": check})
 
 

@@ -313,7 +313,8 @@ async def test_a_flatten_halts_what_is_still_being_worked_out(day, autojump_cloc
         nursery.start_soon(place)
         await wait_all_tasks_blocked(0.01)
         intent = Intent(intent_id="halt", kind=IntentKind.HALT, body={})
-        assert await day.engine.ask(lambda reply: HaltParents(intent=intent, reply=reply), 5) == 0
+        halted = await day.engine.ask(lambda reply: HaltParents(intent=intent, reply=reply), 5)
+        assert halted.count == 0
         await day.until(lambda: answers)
         assert (answers[0].status, answers[0].body["error"]) == (
             409,
