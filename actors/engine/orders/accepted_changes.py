@@ -13,7 +13,7 @@ import msgspec
 
 from onebroker.actors.catalogue.interface import Instrument, Snapshot
 from onebroker.actors.engine.orders.parent_records import LegChange
-from onebroker.brokers.broker import Capabilities, OrderChange
+from onebroker.brokers.broker import Capabilities, OrderChange, remaining_units
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.config.instruments import calendar_of
 from onebroker.config.messages import order_changes as texts
@@ -143,7 +143,7 @@ def check(target: Target, change: LegChange) -> LegChange:
         _check_prices(OrderType(order_type), row, change)
     _check_quantities(row, change)
     _check_lots(target, change)
-    changes = needed(row, _in_ticks(target.instrument, change))
+    changes = needed(row, _disclosing_no_more(row, _in_ticks(target.instrument, change)))
     for name in changes.given():
         if name not in target.capabilities.modifiable:
             raise Refusal(501, texts.cannot_change(target.broker, name))
@@ -172,6 +172,16 @@ def _check_quantities(row: OrderRow, change: LegChange) -> None:
         raise Refusal(400, texts.below_filled(row.filled_quantity))
     if disclosed > quantity and (change.quantity is not None or change.disclosed_quantity is not None):
         raise Refusal(400, place_texts.DISCLOSED_ABOVE)
+
+
+def _disclosing_no_more(row: OrderRow, change: LegChange) -> LegChange:
+    """Return the change with a given disclosed quantity of at most what remains unfilled: this is what the codec sends
+    (`OrderChange.disclosed_after`), so that the record, the answer and a later look at the row agree with the message."""
+    if change.disclosed_quantity is None:
+        return change
+    return attrs.evolve(
+        change, disclosed_quantity=min(change.disclosed_quantity, remaining_units(row, change.quantity))
+    )
 
 
 def _check_lots(target: Target, change: LegChange) -> None:
