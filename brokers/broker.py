@@ -180,6 +180,23 @@ class OrderChange:
     validity: str | None = None
     disclosed_quantity: int | None = None
 
+    @property
+    def disclosed_after(self) -> int:
+        """Return the disclosed quantity after the change, in the units of the row: never more than what remains unfilled after it.
+
+        A broker's row repeats the disclosed quantity of the placing for as long as the order lives. Most changes are the whole order, so they
+        would repeat it too, and brokers refuse a disclosed quantity above the remainder: a partly filled stop could never be moved again. A row of
+        unknown contract size counts in lots, and new values in units: then nothing can be compared, and the codec refuses what it cannot convert.
+        """
+        standing = self.row.disclosed_quantity if self.disclosed_quantity is None else self.disclosed_quantity
+        counts_differ = self.row.contract_units is None and (self.quantity, self.disclosed_quantity) != (None, None)
+        return standing if counts_differ else min(standing, remaining_units(self.row, self.quantity))
+
+
+def remaining_units(row: OrderRow, quantity: int | None = None) -> int:
+    """Return what is unfilled of an order, in the units of its row; `quantity` is a new total, None = the row's."""
+    return max(0, (row.quantity if quantity is None else quantity) - row.filled_quantity)
+
 
 @attrs.frozen(kw_only=True)
 class OrderAnswer:

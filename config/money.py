@@ -19,6 +19,11 @@ _QUICK = 1e14
 _POWERS = tuple(10**places for places in range(16))
 _PRICE_PLACES = 4
 """No market writes its prices with more decimals."""
+_FINEST = Decimal(1).scaleb(-_PRICE_PLACES)
+_NEAR = Decimal("1e-9")
+_LAST_DIGITS = Decimal("1e-15")
+_MOST_EXACT = Decimal(10**15)
+"""From here on the doubles are so far apart that a number near a tick is no longer the sum of small errors."""
 
 
 def exact(value: float | str | Decimal) -> Decimal:
@@ -88,6 +93,36 @@ def is_multiple(value: Decimal, step: Decimal) -> bool:
     """Tell whether `value` is a whole number of `step` (a tick or a lot); a step of zero or less means no rule, so True."""
     # Do not use Decimal's `%`: it fails when the quotient has more digits than its context.
     return step <= 0 or Fraction(value) % Fraction(step) == 0
+
+
+def on_tick(value: Decimal, tick: Decimal) -> Decimal | None:
+    """Return the whole number of ticks that `value` means, exactly; None when it means none. Rupees; a tick of zero or less means no rule.
+
+    A caller computes prices in doubles: `3 * 0.05` is 0.15000000000000002, and a third of all multiples of 0.05 are off like that. So a value
+    within 1e-9 of a tick *is* that tick. The distance is absolute. A relative one of 1e-9 would be 0.0001 at an index of 100,000 points,
+    and such a number may be typed; one or two operations on doubles are off by far less. Only above a million rupees, where the last
+    digits of a double are themselves coarser, the distance grows with the value (1e-15 of it).
+
+    Two bounds keep this from changing an order: it is never more than a hundredth of the tick, so half a tick stays no tick; and nothing but
+    zero means zero, because a price of zero is another order.
+    """
+    if is_multiple(value, tick):
+        return value
+    if not -_MOST_EXACT < value < _MOST_EXACT:
+        return None
+    count = round(Fraction(value) / Fraction(tick))
+    distance = abs(Fraction(value) - count * Fraction(tick))
+    allowed = min(max(_NEAR, _LAST_DIGITS * abs(value)), tick / 100)
+    return count * tick if count and distance <= allowed else None
+
+
+def as_meant(value: float) -> Decimal:
+    """Return a finite JSON number as the decimal that its sender means: within 1e-9 of a number with four decimals, that number (`on_tick`),
+    because no tick of a market is finer. For numbers that have no tick of their own: a strike, a distance, a percentage."""
+    written = Decimal(repr(value))
+    if _written_units(value, _PRICE_PLACES) is not None:
+        return written  # the quick way of nearly all numbers
+    return on_tick(written, _FINEST) or written
 
 
 def snap(value: Decimal, tick: Decimal, rounding: Rounding) -> Decimal:

@@ -65,3 +65,13 @@ def quantity_as_changed(
     if new is None and change.row.contract_units is None:
         return standing
     return count(standing if new is None else new, change.listing)
+
+
+def disclosed_as_changed(change: OrderChange, count: Callable[[int, Listing], int] = broker_quantity) -> int:
+    """Return the order's disclosed quantity after the change as `quantity_as_changed` returns its quantity: never more than what remains
+    (`OrderChange.disclosed_after`). Every codec asks here. A remainder that is no whole number of lots is rounded down to whole lots; zero shows all."""
+    given, disclosed = change.disclosed_quantity, change.disclosed_after
+    named = change.row.disclosed_quantity if given is None else given
+    if disclosed < named and change.row.contract_units is not None:
+        disclosed -= disclosed % (change.listing.contract_units or 1)
+    return quantity_as_changed(None if given is None else disclosed, disclosed, change, count)

@@ -19,7 +19,7 @@ from onebroker.brokers.codec.order_messages import (
     not_refused,
     refused,
 )
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, disclosed_as_changed, quantity_as_changed
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.dhan.values import ORDER_TYPES, PRODUCTS, SIDES, STATUSES, VALIDITIES
 from onebroker.brokers.records import OrderRow
@@ -39,6 +39,8 @@ AT_THE_OPEN = "OPEN"
 
 _ZERO = Decimal(0)
 _TAG = re.compile(r"[A-Za-z0-9 _-]*")
+LEAST_DISCLOSED = Decimal("0.3")
+"""A share of the quantity; a smaller disclosed quantity is refused, zero is not."""
 
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
@@ -80,11 +82,23 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "legName": "",
         "quantity": quantity_as_changed(change.quantity, row.quantity, change),
         "price": stands.price,
-        "disclosedQuantity": quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change),
+        "disclosedQuantity": _disclosed(change),
         "triggerPrice": stands.trigger_price,
         "validity": VALIDITIES.say(change.validity or row.validity),
     }
     return about_standing(row, wire.request(access, CallKind.ORDER, "PUT", _order_path(row), fields))
+
+
+def _disclosed(change: OrderChange) -> int:
+    """Return the disclosed quantity after a change. One that was cut to the remainder hides nothing, and zero says the same; Dhan refuses
+    less than 30 % of the order's quantity (docs/brokers/dhan.md)."""
+    disclosed, quantity = (
+        disclosed_as_changed(change),
+        quantity_as_changed(change.quantity, change.row.quantity, change),
+    )
+    named = change.row.disclosed_quantity if change.disclosed_quantity is None else change.disclosed_quantity
+    hides_nothing = change.disclosed_after < named
+    return 0 if hides_nothing and disclosed < quantity * LEAST_DISCLOSED else disclosed
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:

@@ -12,7 +12,7 @@ import attrs
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.fields import number, text
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
-from onebroker.brokers.codec.order_terms import checked_type, quantity_as_changed
+from onebroker.brokers.codec.order_terms import checked_type, disclosed_as_changed, quantity_as_changed
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.books import exchange_number
 from onebroker.brokers.records import OrderRow
@@ -76,7 +76,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     if trigger:
         fields["StopLossPrice"] = trigger
     if change.disclosed_quantity is not None or row.disclosed_quantity:
-        fields["DisQty"] = quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change)
+        fields["DisQty"] = disclosed_as_changed(change)
     return about_standing(row, wire.request(access, CallKind.ORDER, wire.MODIFY, fields))
 
 

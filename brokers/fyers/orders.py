@@ -18,7 +18,7 @@ from onebroker.brokers.codec.order_messages import (
     not_refused,
     refused,
 )
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, disclosed_as_changed, quantity_as_changed
 from onebroker.brokers.fyers import wire
 from onebroker.brokers.fyers.values import ORDER_TYPES, PRODUCTS, SIDES, VALIDITIES
 from onebroker.brokers.records import OrderRow
@@ -66,7 +66,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "limitPrice": stands.price,
         "stopPrice": stands.trigger_price,
         "qty": quantity_as_changed(change.quantity, row.quantity, change),
-        "disclosedQty": quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change),
+        "disclosedQty": disclosed_as_changed(change),
     }
     return about_standing(row, _message(access, "PATCH", fields))
 

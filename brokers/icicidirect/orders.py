@@ -16,7 +16,7 @@ from onebroker.brokers.codec.order_messages import (
     not_refused,
     refused,
 )
-from onebroker.brokers.codec.order_terms import as_changed, checked_type
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, disclosed_as_changed
 from onebroker.brokers.icicidirect import naming, wire
 from onebroker.brokers.icicidirect.values import DELIVERY_PRODUCTS, ORDER_TYPES, SIDES, VALIDITIES
 from onebroker.brokers.records import OrderRow
@@ -77,7 +77,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     if change.validity is not None:
         body["validity"] = VALIDITIES.say(change.validity)
     if change.disclosed_quantity is not None:
-        body["disclosed_quantity"] = str(broker_quantity(change.disclosed_quantity, change.listing))
+        body["disclosed_quantity"] = str(disclosed_as_changed(change))
     return about_standing(change.row, wire.request(access, CallKind.ORDER, "PUT", wire.ORDER, body, now=now))
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, disclosed_as_changed, quantity_as_changed
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.kotakneo.values import ORDER_TYPES, PRODUCTS, SIDES, VALIDITIES
 from onebroker.brokers.records import Listing, OrderRow
@@ -59,7 +59,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     stands = as_changed("kotakneo", change)
     fields = {
         "am": _flag(after_market=row.variety == values.AFTER_MARKET),
-        "dq": str(quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change)),
+        "dq": str(disclosed_as_changed(change)),
         "es": listing.exchange,
         "mp": NO_PROTECTION,
         "no": row.order_id,

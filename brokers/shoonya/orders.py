@@ -10,7 +10,7 @@ from decimal import Decimal
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.fields import text
 from onebroker.brokers.codec.order_messages import about_new, about_standing, not_refused, refused
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, disclosed_as_changed, quantity_as_changed
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.brokers.shoonya import values, wire
@@ -63,7 +63,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "prctyp": _order_type(stands.order_type),
         "prc": plain(stands.price),
         "qty": str(quantity_as_changed(change.quantity, row.quantity, change, wire_quantity)),
-        "dscqty": str(quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change, wire_quantity)),
+        "dscqty": str(disclosed_as_changed(change, wire_quantity)),
         "ret": values.VALIDITIES.say(change.validity or row.validity),
         "ordersource": wire.SOURCE,
     }

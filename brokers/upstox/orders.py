@@ -14,7 +14,7 @@ import msgspec
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.fields import text
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
-from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, disclosed_as_changed, quantity_as_changed
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -70,7 +70,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "validity": VALIDITIES.say(change.validity or row.validity),
         "price": stands.price,
         "order_type": ORDER_TYPES.say(stands.order_type),
-        "disclosed_quantity": quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change),
+        "disclosed_quantity": disclosed_as_changed(change),
         "trigger_price": stands.trigger_price,
     }
     if stands.order_type in PROTECTED:

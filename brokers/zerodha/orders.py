@@ -7,7 +7,7 @@ from datetime import datetime
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
-from onebroker.brokers.codec.order_terms import as_changed, checked_type
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, disclosed_as_changed
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -75,7 +75,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     if change.trigger_price is not None:
         form["trigger_price"] = plain(change.trigger_price)
     if change.disclosed_quantity is not None:
-        form["disclosed_quantity"] = str(broker_quantity(change.disclosed_quantity, change.listing))
+        form["disclosed_quantity"] = str(disclosed_as_changed(change))
     if change.validity is not None:
         form["validity"] = VALIDITIES.say(change.validity)
     if (change.order_type or change.row.order_type) in PROTECTED:

@@ -25,6 +25,7 @@ from onebroker.config.instruments import (
 )
 from onebroker.config.messages import instruments as sentences
 from onebroker.config.messages import shared
+from onebroker.config.money import as_meant
 from onebroker.config.refusal import Refusal
 from onebroker.config.schema_marks import COMPONENTS
 from onebroker.http import parse
@@ -159,7 +160,7 @@ def _strike(values: Mapping[str, str]) -> float:
     raw = parse.required_text(values, STRIKE)
     if _NUMBER.fullmatch(raw) is None or not math.isfinite(float(raw)):
         raise Refusal(400, sentences.STRIKE_PRICE_FORM)
-    return float(raw)
+    return float(as_meant(float(raw)))  # a strike that was computed in doubles
 
 
 def _option_type(values: Mapping[str, str]) -> str:

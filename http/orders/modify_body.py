@@ -11,6 +11,7 @@ from onebroker.actors.engine.references.parsing import is_finite_number
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as place_texts
 from onebroker.config.messages import shared
+from onebroker.config.money import as_meant
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import SENDABLE_VALIDITIES, OrderType
 from onebroker.http.orders.named_orders import Named, ParentNamed
@@ -45,7 +46,7 @@ def _price(body: Mapping[str, Any], name: str) -> Decimal | None:
         return None
     if not is_finite_number(value) or value < 0:
         raise Refusal(400, place_texts.price_number(name))
-    return Decimal(repr(value)).copy_abs()  # JSON has a -0.0
+    return as_meant(value).copy_abs()  # JSON has a -0.0
 
 
 def _units(body: Mapping[str, Any], name: str, least: int, sentence: str) -> int | None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.config.money import paise, round_half_up, scaled, value_paise
+from onebroker.config.money import as_meant, on_tick, paise, round_half_up, scaled, value_paise
 
 
 def by_hand(value, places):
@@ -71,3 +71,48 @@ def test_a_shown_price_is_the_nearest_double_of_its_rounded_decimals(value, plac
 )
 def test_halves_of_a_value_go_away_from_zero(quantity, price, whole):
     assert value_paise(quantity, price) == whole
+
+
+TICKS = [Decimal(tick) for tick in ("0.01", "0.05", "0.10", "0.50", "1", "5", "0.0025")]
+
+
+@given(count=st.integers(-10_000_000, 10_000_000), tick=st.sampled_from(TICKS), off=st.integers(-9, 9))
+def test_a_number_within_a_billionth_of_a_tick_is_that_tick(count, tick, off):
+    meant = count * tick
+    assert on_tick(meant + off * Decimal("1e-10"), tick) == (meant if count or not off else None)
+
+
+@given(
+    count=st.integers(-10_000_000, 10_000_000), tick=st.sampled_from(TICKS), part=st.decimals("0.02", "0.98", places=4)
+)
+def test_a_part_of_a_tick_is_no_tick(count, tick, part):
+    assert on_tick((count + part) * tick, tick) is None
+
+
+@given(count=st.integers(1, 10**9), tick=st.sampled_from(TICKS))
+def test_every_multiple_in_doubles_means_its_tick(count, tick):
+    exact = count * tick
+    for computed in (count * float(tick), float(tick) * (count - 1) + float(tick), float(exact) * 1.1 / 1.1):
+        assert on_tick(Decimal(repr(computed)), tick) == exact
+        assert as_meant(computed) == exact
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [
+        (0.1 + 0.2, "0.3"),
+        (33.333333333, "33.333333333"),
+        (1e-10, "1e-10"),
+        (-(0.1 + 0.2), "-0.3"),
+        (5, "5"),
+        (1e300, "1e300"),
+    ],
+)
+def test_a_number_without_a_tick_keeps_the_digits_that_it_means(value, meant):
+    assert as_meant(value) == Decimal(meant)
+
+
+def test_only_zero_is_zero_and_no_tick_is_no_rule():
+    assert on_tick(Decimal(0), Decimal("0.05")) == 0
+    assert on_tick(Decimal("5e-10"), Decimal("0.05")) is None
+    assert on_tick(Decimal("0.123"), Decimal(0)) == Decimal("0.123")

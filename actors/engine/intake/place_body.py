@@ -5,6 +5,7 @@ First come the checks of the body alone, then those that need the instrument. La
 earlier (`http/bodies/body_keys.py`). Booleans are not numbers, and numeric text is not a number (order-engine 3.0).
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -35,7 +36,7 @@ from onebroker.config.instruments import (
 )
 from onebroker.config.messages import orders as texts
 from onebroker.config.messages import shared
-from onebroker.config.money import is_multiple, plain
+from onebroker.config.money import as_meant, on_tick, plain
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import (
     SENDABLE_PRODUCTS,
@@ -121,11 +122,8 @@ def with_instrument(checked: CheckedBody, body: Mapping[str, Any], instrument: I
     segment = bare_segment(instrument.identity.segment)
     if segment not in ORDERABLE_SEGMENTS:
         raise Refusal(400, texts.instruments_not_sent(segment))
-    if instrument.tick_size:
-        tick = Decimal(repr(instrument.tick_size))
-        for name, value in (("price", checked.price), ("trigger_price", checked.trigger_price)):
-            if value is not None and not is_multiple(value, tick):
-                raise Refusal(400, texts.whole_ticks(name, plain(tick)))
+    tick = Decimal(repr(instrument.tick_size)) if instrument.tick_size else None
+    meant = recorded(body)
     order = PlaceBody(
         instrument=instrument,
         transaction_type=checked.transaction_type,
@@ -134,16 +132,42 @@ def with_instrument(checked: CheckedBody, body: Mapping[str, Any], instrument: I
         validity=checked.validity,
         quantity=checked.quantity or 0,
         disclosed_quantity=checked.disclosed_quantity,
-        price=checked.price,
-        trigger_price=checked.trigger_price,
+        price=_in_ticks("price", checked.price, tick),
+        trigger_price=_in_ticks("trigger_price", checked.trigger_price, tick),
         after_market=checked.after_market,
         tag=checked.tag,
         broker=checked.broker,
         closes_position=False,
-        sent=body,
+        sent=meant,
         references=checked.references,
     )
-    return with_synthetic(body.get("synthetic"), order, world)
+    return with_synthetic(meant.get("synthetic"), order, world)
+
+
+def _in_ticks(name: str, value: Decimal | None, tick: Decimal | None) -> Decimal | None:
+    """Return the price as whole ticks; None for no tick = no rule."""
+    if value is None or tick is None:
+        return value
+    found = on_tick(value, tick)
+    if found is None:
+        raise Refusal(400, texts.whole_ticks(name, plain(tick)))
+    return found
+
+
+def recorded(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body as the parent keeps it: every number as it is meant (`as_meant`), so that the record says what was sent."""
+    return {name: _as_recorded(value) for name, value in body.items()}
+
+
+def _as_recorded(value: Any) -> Any:
+    match value:
+        case float() if math.isfinite(value):
+            return float(as_meant(value))
+        case Mapping():
+            return recorded(value)
+        case list():
+            return [_as_recorded(inner) for inner in value]
+    return value
 
 
 def _check_depth(body: Mapping[str, Any]) -> None:
@@ -241,7 +265,7 @@ def _number(body: Mapping[str, Any], name: str) -> Decimal | None:
         return None
     if not is_finite_number(value) or value < 0:
         raise Refusal(400, texts.price_number(name))
-    return Decimal(repr(value)).copy_abs()  # JSON has a -0.0
+    return as_meant(value).copy_abs()  # JSON has a -0.0
 
 
 def _tag(body: Mapping[str, Any]) -> str | None:
@@ -287,7 +311,7 @@ def _derivative(body: Mapping[str, Any], exchange: str, bare: str, shape: Shape)
     option_type = _text(body, "option_type").upper()
     if option_type not in ("CE", "PE"):
         raise Refusal(400, texts.OPTION_TYPE)
-    return option(exchange, bare, underlying, expiry, strike, option_type)
+    return option(exchange, bare, underlying, expiry, float(as_meant(strike)), option_type)
 
 
 def _expiry(text: str) -> date:

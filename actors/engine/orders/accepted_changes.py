@@ -13,12 +13,12 @@ import msgspec
 
 from onebroker.actors.catalogue.interface import Instrument, Snapshot
 from onebroker.actors.engine.orders.parent_records import LegChange
-from onebroker.brokers.broker import Capabilities, OrderChange
+from onebroker.brokers.broker import Capabilities, OrderChange, remaining_units
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.config.instruments import calendar_of
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as place_texts
-from onebroker.config.money import exact, is_multiple, plain
+from onebroker.config.money import exact, is_multiple, on_tick, plain
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import OrderType
 
@@ -143,8 +143,7 @@ def check(target: Target, change: LegChange) -> LegChange:
         _check_prices(OrderType(order_type), row, change)
     _check_quantities(row, change)
     _check_lots(target, change)
-    _check_ticks(target.instrument, change)
-    changes = needed(row, change)
+    changes = needed(row, _disclosing_no_more(row, _in_ticks(target.instrument, change)))
     for name in changes.given():
         if name not in target.capabilities.modifiable:
             raise Refusal(501, texts.cannot_change(target.broker, name))
@@ -175,6 +174,16 @@ def _check_quantities(row: OrderRow, change: LegChange) -> None:
         raise Refusal(400, place_texts.DISCLOSED_ABOVE)
 
 
+def _disclosing_no_more(row: OrderRow, change: LegChange) -> LegChange:
+    """Return the change with a given disclosed quantity of at most what remains unfilled: this is what the codec sends
+    (`OrderChange.disclosed_after`), so that the record, the answer and a later look at the row agree with the message."""
+    if change.disclosed_quantity is None:
+        return change
+    return attrs.evolve(
+        change, disclosed_quantity=min(change.disclosed_quantity, remaining_units(row, change.quantity))
+    )
+
+
 def _check_lots(target: Target, change: LegChange) -> None:
     lot = target.listing.lot_size
     if not lot:
@@ -187,11 +196,17 @@ def _check_lots(target: Target, change: LegChange) -> None:
             raise Refusal(400, place_texts.whole_lots(name, lot))
 
 
-def _check_ticks(instrument: Instrument | None, change: LegChange) -> None:
+def _in_ticks(instrument: Instrument | None, change: LegChange) -> LegChange:
+    """Return the change with its prices in whole ticks, exactly (`on_tick`)."""
     if instrument is None or not instrument.tick_size:
-        return
+        return change
     tick = exact(instrument.tick_size)
     given: Mapping[str, Decimal | None] = {"price": change.price, "trigger_price": change.trigger_price}
+    prices: dict[str, Decimal] = {}
     for name, value in given.items():
-        if value is not None and not is_multiple(value, tick):
+        found = None if value is None else on_tick(value, tick)
+        if value is not None and found is None:
             raise Refusal(400, place_texts.whole_ticks(name, plain(tick)))
+        if found is not None:
+            prices[name] = found
+    return attrs.evolve(change, **prices)

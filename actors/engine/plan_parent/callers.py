@@ -1,6 +1,7 @@
 """How an open plan serves the requests about its parts and legs (order-engine 2.6). Part of a plan parent's actor."""
 
 import math
+from decimal import Decimal
 
 import attrs
 import trio
@@ -39,7 +40,7 @@ from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.store.interface import StoreError
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
-from onebroker.config.money import is_multiple, plain
+from onebroker.config.money import on_tick, plain
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
 
@@ -126,7 +127,7 @@ class PlanCallers:
 
     async def _modify_part(self, message: ModifyPart) -> PartChanged:
         """Change the numbers of a part that has sent nothing (row 25)."""
-        self._check_numbers(message)
+        message = attrs.evolve(message, change=self._in_ticks_and_lots(message))
         before = self._plan.parts
         part, parts = modify_part(self._plan.root, self._looks.inputs(), message.part, message.change)
         changes = self._changes(part, before[part.path], message.change)
@@ -136,18 +137,25 @@ class PlanCallers:
         state = self._plan.parts[part.path].state
         return PartChanged(part=part.path, state=state.value, instrument_id=part.instrument_id, changes=changes)
 
-    def _check_numbers(self, message: ModifyPart) -> None:
+    def _in_ticks_and_lots(self, message: ModifyPart) -> LegChange:
+        """Return the change with its prices in whole ticks. Raises Refusal 400."""
         path = message.part if message.part is not None else self._plan.root.path
         part = next((part for part in walk(self._plan.root) if part.path == path), None)
         instrument_id = part.instrument_id if isinstance(part, OrderPart) else self._plan.record.instrument_id
         terms = PlanMarket(self._context, ()).terms(instrument_id)
+        prices: dict[str, Decimal] = {}
         for name in ("price", "trigger_price"):
-            value = getattr(message.change, name)
-            if value is not None and terms.tick is not None and not is_multiple(value, terms.tick):
+            value: Decimal | None = getattr(message.change, name)
+            if value is None or terms.tick is None:
+                continue
+            found = on_tick(value, terms.tick)
+            if found is None:
                 raise Refusal(400, order_texts.whole_ticks(name, plain(terms.tick)))
+            prices[name] = found
         quantity = message.change.quantity
         if quantity is not None and quantity % terms.lot:
             raise Refusal(400, order_texts.whole_lots("quantity", terms.lot))
+        return attrs.evolve(message.change, **prices)
 
     def _changes(self, part: OrderPart, before: PartRecord, change: LegChange) -> dict[str, dict[str, object]]:
         """Return the given values that differ from the part's current numbers."""

@@ -65,16 +65,17 @@ def order_body(given: Mapping[str, object], body: Body, where: str, name: str, *
     own = attrs.evolve(body, defaults=own_order(fields, around), path=fields.path)
     if own.defaults.validity == Validity.IOC and not immediate:
         raise own.refusal(texts.validity_not_with(Validity.IOC, name))
-    _check_ticks(fields, own)
-    return own
+    return _in_whole_ticks(fields, own)
 
 
-def _check_ticks(fields: Fields, own: Body) -> None:
-    """Check the order's own prices: a price taken from the body need not be in whole ticks of another instrument."""
+def _in_whole_ticks(fields: Fields, own: Body) -> Body:
+    """Return the body with its prices in whole ticks of the instrument that it trades, also those taken from the outer body."""
+    prices: dict[str, Decimal] = {}
     for field in ("price", "trigger_price"):
         value: Decimal | None = getattr(own.defaults, field)
         if value is not None:
-            fields.judge(_whole_ticks(value, own.tick), value, field)
+            prices[field] = fields.judge(_whole_ticks(value, own.tick), value, field)
+    return attrs.evolve(own, defaults=attrs.evolve(own.defaults, **prices))
 
 
 def _whole_ticks(value: Decimal, tick: Decimal | None) -> Rule[Decimal]:

@@ -19,6 +19,7 @@ from onebroker.actors.engine.orders.reference_values import (
 from onebroker.config.converters import nearest
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import references as texts
+from onebroker.config.money import as_meant
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import POSITION_PRODUCTS
 
@@ -63,7 +64,7 @@ def _price_reference(given: Mapping[str, Any]) -> PriceReference:
         raise Refusal(400, texts.ABSOLUTE_PRICE)
     return PriceReference(
         kind=kind,
-        price=Decimal(repr(price)) if kind is PriceKind.ABSOLUTE else None,
+        price=as_meant(price) if kind is PriceKind.ABSOLUTE else None,
         level=_level(given) if kind in (PriceKind.BID_LEVEL, PriceKind.OFFER_LEVEL) else 1,
         buffer_percent=_number(given, "buffer_percent"),
         offset_percent=_number(given, "offset_percent"),
@@ -111,7 +112,7 @@ def _number(given: Mapping[str, Any], name: str) -> Decimal:
         return Decimal(0)
     if not is_finite_number(value):
         raise Refusal(400, texts.must_be_number(name))
-    return Decimal(repr(value))
+    return as_meant(value)
 
 
 def _offset_ticks(given: Mapping[str, Any]) -> int:

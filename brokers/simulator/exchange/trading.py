@@ -104,6 +104,8 @@ class Trading:
             price=after.price,
             trigger_price=after.trigger_price,
         )
+        if "disclosed_quantity" in changes and after.disclosed_quantity > after.quantity - before.filled_quantity:
+            raise SimRefusal(RefusalReason.BAD_QUANTITY, "disclosed quantity must not exceed the remaining quantity")
         self._refuse_change(account, contract, before, after)
         self._leave(account, order_id, contract)
         if not _keeps_priority(before, after):

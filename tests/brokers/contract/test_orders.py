@@ -2,9 +2,11 @@
 anything leaves, and none is built into another order than was asked for."""
 
 import itertools
+import re
 from collections import defaultdict
 from datetime import datetime
 from decimal import Decimal
+from urllib.parse import unquote_plus
 
 import attrs
 import msgspec
@@ -157,3 +159,52 @@ def test_a_change_of_new_values_alone_says_nothing_of_the_price_that_stays(code)
     codec = Codec(code)
     request = codec.modify(quantity=10)
     assert b"price" not in (request.body or b"")
+
+
+DISCLOSED = {
+    "zerodha": "disclosed_quantity", "upstox": "disclosed_quantity", "dhan": "disclosedQuantity", "fyers": "disclosedQty",
+    "kotakneo": "dq", "fivepaisa": "DisQty", "shoonya": "dscqty", "icicidirect": "disclosed_quantity",
+}  # fmt: skip
+"""Broker -> the field of a change that says how much is disclosed; the two others have none."""
+
+
+def disclosed_in(code, request):
+    """Return what a change says it discloses; None where it says nothing."""
+    found = re.search(rf'"?\b{DISCLOSED[code]}\b"?(=|:) *"?([0-9]+)', unquote_plus(request.body.decode()))
+    return None if found is None else int(found[2])
+
+
+@each_broker
+@every_case("unit", [1, 5])
+@every_case("filled, quantity", [(0, None), (60, None), (95, None), (60, 80), (100, None), (0, 30)])
+def test_a_change_never_discloses_more_than_remains(code, filled, quantity, unit):
+    """A broker's row repeats the disclosed quantity of the placing; brokers refuse it above the remainder, so that such a stop could never be
+    moved again. `unit` is the size of a lot. Dhan takes no less than 30 % of the quantity, or zero, which shows all."""
+    codec = Codec(code, lot=unit)
+    row = msgspec.structs.replace(codec.row, quantity=100, filled_quantity=filled, disclosed_quantity=50)
+    remains = (quantity or 100) - filled
+    built = [codec.modify(row=row, price=PRICE, quantity=quantity)]
+    if code in DISCLOSED:
+        built.append(codec.modify(row=row, price=PRICE, quantity=quantity, disclosed_quantity=45))
+    for request, named in zip(built, (50, 45), strict=False):
+        told = disclosed_in(code, request) if code in DISCLOSED else None
+        hidden = 0 if code == "dhan" and remains < named and remains < 0.3 * (quantity or 100) else min(named, remains)
+        assert told is None or told * unit == hidden
+        assert told is not None or code not in DISCLOSED or (code in ONLY_NEW_VALUES and named == 50)
+    if code not in DISCLOSED:
+        assert b"isclos" not in (built[0].body or b"")
+
+
+@every_case("code", DISCLOSED)
+def test_a_remainder_of_a_broken_lot_discloses_whole_lots(code):
+    codec = Codec(code)
+    row = msgspec.structs.replace(codec.row, quantity=100, filled_quantity=58, disclosed_quantity=50)
+    told = disclosed_in(code, codec.modify(row=row, price=PRICE, disclosed_quantity=50))
+    assert told == 8  # lots of 5, of 42 units
+
+
+@every_case("code", [code for code in DISCLOSED if code not in ONLY_NEW_VALUES])
+def test_a_row_of_unknown_size_discloses_no_more_than_remains_of_the_brokers_own_count(code):
+    codec = Codec(code, lot=None)
+    row = msgspec.structs.replace(codec.row, quantity=20, filled_quantity=12, disclosed_quantity=10)
+    assert disclosed_in(code, codec.modify(row=row, price=PRICE)) == 8

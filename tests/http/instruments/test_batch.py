@@ -84,7 +84,7 @@ async def test_a_record_of_master_names_its_instrument(office):
     assert [entry["data"]["instrument_id"] for entry in entries] == [row["instrument_id"] for row in everything]
 
 
-@pytest.mark.parametrize("strike", [1500.5, "1500.5", "1500.50"])
+@pytest.mark.parametrize("strike", [1500.5, "1500.5", "1500.50", 1500.4 + 0.1 + 1e-12, "1500.5000000000002"])
 async def test_both_spellings_mix_and_numbers_may_be_numbers(office, strike):
     entries = await results(
         office, [BY_FIELDS | {"strike_price": strike}, {"instrument_id": CALL.instrument_id.upper()}]

@@ -18,7 +18,7 @@ import attrs
 
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as texts
-from onebroker.config.money import is_multiple, plain
+from onebroker.config.money import as_meant, on_tick, plain
 
 T = TypeVar("T")
 Word = TypeVar("Word", bound=StrEnum)
@@ -169,10 +169,11 @@ def price(tick: Decimal | None) -> DescribedRule[Decimal]:
 
 
 def in_ticks(found: Decimal, name: str, tick: Decimal | None) -> Decimal:
-    """N11."""
-    if tick is not None and not is_multiple(found, tick):
+    """N11; returns the exact ticks."""
+    exact = found if tick is None else on_tick(found, tick)
+    if tick is not None and exact is None:
         raise Unfit(order_texts.whole_ticks(name, plain(tick)))
-    return found
+    return found if exact is None else exact
 
 
 @described(Accepts(kind=Kind.WHOLE, least=-MOST_UNITS, most=MOST_UNITS))
@@ -292,7 +293,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _decimal(value: object) -> Decimal | None:
-    """Return a JSON number as it was written; None when the value is no number or does not fit a float."""
+    """Return a JSON number as it is meant (`as_meant`); None when the value is no number or does not fit a float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -300,5 +301,5 @@ def _decimal(value: object) -> Decimal | None:
             return None
     except OverflowError:
         return None
-    found = Decimal(repr(value))
+    found = as_meant(value)
     return found if found else Decimal(0)  # JSON has a -0.0

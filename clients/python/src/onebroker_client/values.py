@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsFloat, TypeAlias
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -16,8 +16,8 @@ else:
     N = TypeVar("N", bound=float | Decimal)
     """A number of an answer: `float`, or `Decimal` for a client with `decimals=True`."""
 
-Number: TypeAlias = float | Decimal
-"""A number that is sent. A Decimal goes out with its exact digits."""
+Number: TypeAlias = float | Decimal | SupportsFloat
+"""A number that is sent, also one of numpy or pandas. A Decimal goes out with its exact digits."""
 
 INDIA = timezone(timedelta(hours=5, minutes=30), "IST")
 

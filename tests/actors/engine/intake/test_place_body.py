@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.context.messages import PlaceBody
 from onebroker.actors.engine.intake.intake_context import Today
-from onebroker.actors.engine.intake.place_body import MOST_DEPTH, check_body, with_instrument
+from onebroker.actors.engine.intake.place_body import MOST_DEPTH, check_body, recorded, with_instrument
 from onebroker.actors.engine.intake.synthetic import TYPES
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST
@@ -32,6 +31,8 @@ GOOD = {
     "price": 100.05,
 }
 QUANTITY_WHOLE = "quantity must be a whole number of at least 1"
+TICKS = [0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 0.0025]
+"""Of the simulator's instruments, and of NSE since its slabs of 2025."""
 NOT_NUMBERS = [True, False, "5", "", [], {}, [5]]
 
 
@@ -364,13 +365,61 @@ def test_prices_are_whole_ticks_of_the_agreed_tick():
     assert placed(changed(price=100.07), instrument(tick_size=None)).price == Decimal("100.07")
 
 
-@given(price=st.floats(0, allow_infinity=False), tick=st.sampled_from([0.01, 0.05, 0.0025, 0.1, 1.0, 5.0]))
-def test_whole_ticks_are_judged_exactly_for_every_price(price, tick):
-    whole = Fraction(repr(price)) % Fraction(repr(tick)) == 0
+@given(price=st.floats(0, allow_infinity=False), tick=st.sampled_from(TICKS))
+def test_whole_ticks_are_judged_for_every_price(price, tick):
+    """Within 1e-9 of a tick it is that tick, and farther than the last digits of a double it is none."""
+    written, size = Fraction(repr(price)), Fraction(repr(tick))
+    nearest = round(written / size) * size
     tried = attempt(changed(price=price), instrument(tick_size=tick))
-    assert whole == isinstance(tried, PlaceBody)
     if isinstance(tried, Refusal):
         assert "whole number of ticks" in tried.sentence
+        assert written != nearest
+        assert nearest == 0 or abs(written - nearest) > Fraction(1, 10**9) or written > 10**15
+    else:
+        assert Fraction(tried.price) == written or abs(written - nearest) <= max(Fraction(1, 10**9), written / 10**15)
+        assert Fraction(tried.price) % size == 0
+
+
+@given(count=st.integers(1, 4_000_000), tick=st.sampled_from(TICKS), order_type=st.sampled_from(["LIMIT", "SL"]))
+def test_a_price_computed_in_floating_point_is_the_tick_that_it_means(count, tick, order_type):
+    exact = count * Decimal(repr(tick))
+    body = changed(order_type=order_type, price=count * tick, trigger_price=count * tick)
+    if order_type == "LIMIT":
+        del body["trigger_price"]
+    order = placed(body, instrument(tick_size=tick))
+    assert order.price == exact
+    assert order.sent["price"] == float(exact)  # what is recorded is what is sent
+    assert order.trigger_price == (exact if order_type == "SL" else None)
+
+
+@given(count=st.integers(0, 2_000_000), tick=st.sampled_from(TICKS))
+def test_half_a_tick_is_no_tick(count, tick):
+    half = float((count + Decimal("0.5")) * Decimal(repr(tick)))
+    words = f"price must be a whole number of ticks of {Decimal(repr(tick)).normalize():f}"
+    assert refusal(changed(price=half), instrument(tick_size=tick)) == words
+
+
+def test_the_record_holds_the_numbers_that_the_body_means():
+    noise = 3 * 0.05
+    sent = {
+        "price": 2002 * 0.05,
+        "quantity": 10,
+        "synthetic": {"rules": [{"gain": noise, "x": "0.1", "n": None}], "f": True},
+    }
+    assert recorded(sent) == {
+        "price": 100.1, "quantity": 10, "synthetic": {"rules": [{"gain": 0.15, "x": "0.1", "n": None}], "f": True},
+    }  # fmt: skip
+    assert sent["price"] == 2002 * 0.05
+
+
+def test_a_strike_computed_in_floating_point_names_the_contract():
+    option_of = {
+        "exchange": "nse", "segment": "currency_options", "underlying_symbol": "USDINR", "expiry_date": "2026-12-29",
+        "option_type": "CE",
+    }  # fmt: skip
+    names = [checked(named(**option_of, strike_price=strike)).name for strike in (3 * 28.1, 84.3)]
+    assert 3 * 28.1 != 84.3
+    assert names[0] == names[1]
 
 
 # --- references --------------------------------------------------------------------------------------------------------

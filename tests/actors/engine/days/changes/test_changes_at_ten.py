@@ -123,3 +123,36 @@ async def test_every_account_is_flattened_also_where_no_market_orders_are_taken(
         }
         assert held == set()
         assert [one for one in day.ledger()["orders"] if one["status"] in ("open", "trigger_pending")] == []
+
+
+async def test_a_partly_filled_order_is_moved_again_and_discloses_no_more_than_remains(ten, autojump_clock):
+    """The exchange refuses a change that repeats a disclosed quantity above the remainder."""
+    day = ten
+    disclosing = [code for code in TEN if day.registry[code].capabilities.disclosed_quantity]
+    assert len(disclosing) == 9
+    async with day.market(), day.service():
+        await trio.sleep(90)
+        for number, code in enumerate(disclosing):
+            share = day.equity(number)
+            body = day.body(share, price=ticks(day, share, -3), broker=code, quantity=100, disclosed_quantity=50)
+            answer = await day.place(body, intent_id=f"i-{number}")
+            assert answer.status == 200, (code, answer)
+            order_id = answer.body["order_id"]
+            day.exchange.fill(code, order_id, 70)
+            view = day.sessions[code].view
+            await day.until(lambda view=view, order_id=order_id: filled(view.value, order_id) == 70, 120)
+            await day.until(lambda code=code, order_id=order_id: able(day, code, order_id), 120)
+            price = ticks(day, share, -2)
+            answer = await day.modify(order_id, broker=code, price=price)
+            assert (answer.status, answer.body["outcome"]) == (200, "accepted"), (code, answer)
+            assert Decimal(truth(day, order_id, code)["price"]) == price
+            if "disclosed_quantity" in day.sessions[code].broker.capabilities.modifiable:
+                answer = await day.modify(order_id, broker=code, price=ticks(day, share, -1), disclosed_quantity=45)
+                assert (answer.status, answer.body["outcome"]) == (200, "accepted"), (code, answer)
+                told = answer.body["changes"].get("disclosed_quantity", {"to": 30})
+                assert told["to"] == 30
+
+
+def filled(view, order_id):
+    row = view.orders.get(order_id)
+    return None if row is None else row.filled_quantity

@@ -1,6 +1,7 @@
 """Changing orders by order id: engine legs through their parent, orders placed elsewhere by the desk itself (rules 2.4.4;
 order-engine 5.6, rows 19-24), judged on the exchange's ledger."""
 
+import math
 from decimal import Decimal
 
 import attrs
@@ -117,6 +118,19 @@ async def test_a_dry_run_shows_the_request_and_sends_nothing(day, elsewhere, aut
         assert not {"outcome", "status_message", "broker_response"} & set(answer.body)
         assert answer.body["changes"]["price"]["to"] == ticks(day, share, -2)
         assert day.messages("modify") == []
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+async def test_a_price_computed_in_floating_point_is_sent_as_the_tick_that_it_means(day, elsewhere, autojump_clock):
+    async with day.market(), day.service():
+        share, order_id = await placed_elsewhere(day, day.codes[0]) if elsewhere else (await resting(day))[::3]
+        wanted = ticks(day, share, -2)
+        noisy = Decimal(repr(math.nextafter(math.nextafter(float(wanted), 0), 0)))
+        answer = await day.modify(order_id, price=noisy)
+        assert (answer.status, answer.body["changes"]["price"]["to"]) == (200, wanted)
+        (message,) = day.messages("modify")
+        assert Decimal(message["price"]) == wanted
+        assert (await day.modify(order_id, price=noisy)).body["changes"] == {}
 
 
 async def test_what_is_wrong_with_the_values_is_refused_before_anything_is_sent(day, autojump_clock):

@@ -1,5 +1,6 @@
 """Plans over the whole way: engine, sessions, brokers and exchange, judged on the exchange's ledger (order-engine 6)."""
 
+import math
 from contextlib import asynccontextmanager
 from decimal import Decimal as D
 
@@ -253,6 +254,12 @@ async def test_a_held_entry_is_changed_and_its_second_part_cancelled_before_anyt
     assert [{**msgspec.json.decode(fields["body"]), "price": None} for fields in journal] == [
         {"parent_id": parent_id, "price": None}, {"parent_id": parent_id, "part": "root.first", "price": None},
     ]  # fmt: skip
+    noisy = D(repr(math.nextafter(float(trading.at(-1.1)), 0)))  # as arithmetic on doubles leaves it
+    same = await trading.day.modify_held(parent_id, price=noisy)
+    assert (same.status, same.body["changes"]["price"]["to"]) == (200, trading.at(-1.1)), same.body
+    half = await trading.day.modify_held(parent_id, price=trading.at(-1.1) + trading.tick / 2)
+    assert half.status == 400
+    assert "whole number of ticks" in half.body["error"]
     stopped = await trading.day.stop(parent_id, part="root.then")
     assert (stopped.status, stopped.body["state"], stopped.body["orders"]) == (200, "cancelled", []), stopped.body
     again = await trading.day.stop(parent_id, part="root.then")
