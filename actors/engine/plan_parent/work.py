@@ -22,7 +22,7 @@ from onebroker.actors.engine.plan.machine.advance import advance
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
 from onebroker.actors.engine.plan_parent.callers import PlanCallers
 from onebroker.actors.engine.plan_parent.first_plan_answer import FirstPlanAnswer
-from onebroker.actors.engine.plan_parent.late_fills import ENDED_BY_OTHERS, left_unprotected, with_late_fill
+from onebroker.actors.engine.plan_parent.late_fills import is_ended_by_others, left_unprotected, with_late_fill
 from onebroker.actors.engine.plan_parent.leg_conversion import event_of
 from onebroker.actors.engine.plan_parent.leg_steps import LegSteps
 from onebroker.actors.engine.plan_parent.looks import Looks
@@ -224,7 +224,7 @@ class PlanWork:
 
     def troubles(self) -> WorkTroubles | None:
         """None for a plan that ended before a restart, and for a plan that was not looked at yet."""
-        looked, by_others = self._looks.last, self._record.state in ENDED_BY_OTHERS
+        looked, by_others = self._looks.last, is_ended_by_others(self._record, self._plan.root)
         waits = self._parent.waits_for_books or self._plan.awaits_book
         if looked is None and not by_others and not waits:
             return None

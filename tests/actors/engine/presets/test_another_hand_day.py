@@ -3,10 +3,13 @@ and not undone. The exchange's ledger is the judge."""
 
 from decimal import Decimal as D
 
+import pytest
 import trio
 
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.http.health_parts import order_problems
 from tests.support.engine_orders import truth
 from tests.support.trading import Trading
 
@@ -182,3 +185,32 @@ async def test_what_the_holder_did_while_the_service_was_away_is_respected_after
             assert stands(trading, stop, code)[0] == 30
             words = f"somebody else changed an order of this at {code}: quantity 100 to 30"
             assert (await trading.parent(answer))["status_message"] == words
+
+
+GUARDS = {
+    "trailing_stop": lambda t: {"type": "trailing_stop", "trail_percent": 4, "stop_limit_offset": 2},
+    "atr_trail": lambda t: {"type": "atr_trail", "trail_points": 20, "stop_limit_offset": 2},
+    "stepped_stop": lambda t: {
+        "type": "stepped_stop", "entry_price": t.at(0), "stop_price": t.at(-4), "stop_limit_offset": 2,
+        "rules": [{"gain": t.at(2) - t.at(0), "stop_at_gain": 1}],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", GUARDS)
+async def test_a_guard_that_the_holder_cancels_while_it_is_being_moved_is_told_as_lost(trading, kind, autojump_clock):
+    entry = await trading.send()
+    await trading.until(entry, "completed")
+    answer = await trading.send(
+        transaction_type="SELL", synthetic={**GUARDS[kind](trading), "closes_position": True}
+    )
+    assert answer.status == 200, answer
+    code, order_id = answer.body["broker"], answer.body["order_id"]
+    await trading.day.until(lambda: order_id in trading.day.sessions[code].view.value.orders)
+    trading.day.simulator.fault(code, FaultKind.LATENCY, seconds=20, delay_seconds=3)
+    await trading.move(3)
+    await trio.sleep(1)
+    trading.day.exchange.account(code).cancel(order_id)
+    await trio.sleep(SECONDS)
+    (row,) = order_problems(trading.day.engine_context.troubles.rows)
+    assert row["message"] == "10 units are open without a stop", row
