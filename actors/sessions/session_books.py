@@ -34,7 +34,7 @@ from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.codec.contained import OddName
 from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, TradeUpdate, corrupt
-from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
+from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow, TradeRow
 from onebroker.config.clock import Clock, latest_boundary
 
 _log = logging.getLogger("onebroker.sessions")
@@ -85,6 +85,7 @@ class Books:
         self._positions: tuple[PositionRow, ...] = ()
         self._readable_positions: ReadablePositions | None = None
         self._holdings: tuple[HoldingRow, ...] = ()
+        self._trades: tuple[TradeRow, ...] = ()
         self._fills_moved_at: float | None = None
         self._stream_since = math.inf
         """Monotonic seconds since which the order stream has been alive without a gap; infinity while it is not alive."""
@@ -103,6 +104,7 @@ class Books:
             "positions": self._positions,
             "readable_positions": self._readable_positions,
             "holdings": self._holdings,
+            "trades": self._trades,
             "positions_read_started": self._read_began.get("positions"),
             "holdings_read_started": self._read_began.get("holdings"),
             "read_errors": dict(self._errors),
@@ -199,13 +201,15 @@ class Books:
         return self._order_rows()
 
     def _note_portfolio(self, resource: Resource, rows: Rows | None) -> None:
-        """Keep the last readable positions and holdings, by which brokers are chosen: an unreadable answer is not an empty portfolio."""
+        """Keep the last readable positions, holdings and trades, by which the engine decides: an unreadable answer is not an empty portfolio."""
         if not isinstance(rows, tuple) or rows is self._rows_of(resource):
             return
         if resource == "positions":
             self._positions = tuple(row for row in rows if isinstance(row, PositionRow))
         elif resource == "holdings":
             self._holdings = tuple(row for row in rows if isinstance(row, HoldingRow))
+        elif resource == "trades":
+            self._trades = tuple(row for row in rows if isinstance(row, TradeRow))
 
     # --- the order stream -------------------------------------------------------------------------------------------
 

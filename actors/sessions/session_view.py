@@ -8,7 +8,7 @@ import attrs
 
 from onebroker.actors.kernel.published import Published
 from onebroker.brokers.broker import Access
-from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
+from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow, TradeRow
 from onebroker.brokers.transport.budget import BudgetRoom
 
 
@@ -141,6 +141,8 @@ class SessionView:
     positions: tuple[PositionRow, ...] = attrs.field(default=(), repr=False)
     readable_positions: ReadablePositions | None = attrs.field(default=None, repr=False)
     """Set as long as the last answer about positions has unreadable rows: its readable rows, which are newer than `positions`."""
+    trades: tuple[TradeRow, ...] = attrs.field(default=(), repr=False)
+    """The last readable trade book."""
     holdings: tuple[HoldingRow, ...] = attrs.field(default=(), repr=False)
     margins: Mapping[MarginKey, MarginFigure] = attrs.field(factory=dict, repr=False)
     """The latest margin figures that the broker was asked for (`AskMargin`)."""

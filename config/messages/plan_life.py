@@ -36,6 +36,11 @@ def no_quote(side: Side) -> str:
     return f"no live quote exists for this instrument, so the {side.value} could not be priced and nothing was sent"
 
 
+def average_untold(broker: str) -> str:
+    """Ours: for an exit whose price is measured from the price at which its entry filled."""
+    return f"{broker} does not tell at which price the entry filled, so an exit that is measured from it waits"
+
+
 def stale_quote(side: Side) -> str:
     return f"the live quote of this instrument is stale, so the {side.value} could not be priced and nothing was sent"
 

@@ -85,6 +85,8 @@ class Following:
         seen = leg_seen(leg, standing, self._clock.epoch(), confirmed=confirmed, adopted=adopted)
         if seen is not leg:
             self._parent.work.leg_changed(seen)
+            if seen.taken_off != leg.taken_off:
+                self._tell_changed(leg, seen)
             if cancelling.missed_by_flatten(seen):
                 self._say_missed(seen)
         if turns_up(leg, seen):
@@ -110,14 +112,17 @@ class Following:
         if not found.by_another:
             self._parent.work.leg_changed(changed)
             return
-        numbers = numbers_changed(leg, changed)
-        words = change_texts.changed_elsewhere(leg.broker, numbers)
+        self._parent.work.changed_elsewhere(leg, changed, found.change)
+        self._tell_changed(leg, changed)
+
+    def _tell_changed(self, leg: LegRecord, changed: LegRecord) -> None:
+        """Say what somebody else changed of an order: at the parent, and as an event."""
+        words = change_texts.changed_elsewhere(leg.broker, numbers_changed(leg, changed))
         self._context.events.tell(
             OrderChangedElsewhere(
-                broker=leg.broker, parent=self._parent.parent_id, leg=leg_id, order_id=leg.order_id, words=words
+                broker=leg.broker, parent=self._parent.parent_id, leg=leg.leg_id, order_id=leg.order_id, words=words
             )
         )
-        self._parent.work.changed_elsewhere(leg, changed, found.change)
         self._parent.work.say(words)
 
     def _ended_at(self, leg: LegRecord) -> float:

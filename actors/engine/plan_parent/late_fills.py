@@ -15,8 +15,14 @@ from onebroker.actors.engine.plan.machine.over_fills import exits_by_base
 from onebroker.actors.engine.plan.parts import Part, own_orders_of
 
 _ENDED_BY_ITSELF = frozenset({ParentState.REJECTED, ParentState.FAILED})
-ENDED_BY_OTHERS = frozenset({ParentState.CANCELLING, ParentState.CANCELLED, ParentState.HALTED})
-"""States of parents that a caller or a flatten has ended."""
+_ENDED_BY_OTHERS = frozenset({ParentState.CANCELLING, ParentState.CANCELLED, ParentState.HALTED})
+
+
+def is_ended_by_others(record: ParentRecord, root: Part) -> bool:
+    """Whether a caller or a flatten has ended the plan. A plan whose last exit somebody cancelled at the broker is `cancelled` too, but it has
+    ended by itself: its root has ended, and what it says of unguarded units stays true."""
+    own = record.parts.get(root.path)
+    return record.state in _ENDED_BY_OTHERS and (own is None or not own.state.final)
 
 
 def with_late_fill(record: ParentRecord, root: Part, leg: LegRecord) -> ParentRecord:

@@ -1,6 +1,7 @@
 """Converts between a plan's machine and the stored and sent records: legs for the machine, orders for the choice of a broker. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.leg_order import LegOrder
@@ -10,6 +11,7 @@ from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.orders.states import ParentEvent
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg
 from onebroker.brokers.codec.refusals import says_shortage
+from onebroker.brokers.records import TradeRow
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
@@ -21,9 +23,12 @@ def leg_of(
     busy: bool,
     settling: bool = False,
     taken_off: int | None = None,
+    trades: Iterable[TradeRow] | None = None,
 ) -> Leg:
     """Return a stored leg as the machine sees it. While the result of a change is not known, the larger quantity counts. `taken_off`: the units
-    that another hand took off the leg and that are not sent again; None: all of them."""
+    that another hand took off the leg and that are not sent again; None: all of them. `trades`: its broker's trade book, where the broker has told
+    no average of the leg's fills for a while."""
+    untold = trades is not None
     refused = refusals.get(leg.leg_id, Refusals())
     wanted = leg.wanted.quantity if leg.wanted is not None and leg.wanted.quantity is not None else leg.quantity
     return Leg(
@@ -34,7 +39,8 @@ def leg_of(
         side=Side(leg.transaction_type),
         quantity=max(leg.quantity, wanted),
         filled=leg.filled_quantity,
-        average=None if leg.average_price is None else exact(leg.average_price),
+        average=fill_price(leg, trades) if untold else None if leg.average_price is None else exact(leg.average_price),
+        price_untold=untold and fill_price(leg, trades) is None,
         order_type=OrderType(leg.order_type),
         immediate=leg.validity == Validity.IOC,
         price=leg.price,
@@ -79,6 +85,16 @@ def order_of(new: NewLeg, instrument: Instrument, *, closes: bool, prefer: str |
         keeps_off_reserve=new.exit_by_type and not closes,
         exit=new.known_exit,
     )
+
+
+def fill_price(leg: LegRecord, trades: Iterable[TradeRow] | None) -> Decimal | None:
+    """Return the best known price of a leg's fills in rupees, where its broker tells no average: that of its trades once they add up to the fill,
+    else the order's own limit or trigger. None for an order without either."""
+    own = [trade for trade in trades or () if trade.order_id == leg.order_id]
+    units = sum(trade.quantity for trade in own)
+    if own and units == leg.filled_quantity and all(trade.contract_units is not None for trade in own):
+        return sum((exact(trade.price) * trade.quantity for trade in own), Decimal(0)) / units
+    return leg.trigger_price if leg.price is None else leg.price
 
 
 PARENT_EVENT_BY_ROOT: dict[PartState, ParentEvent] = {

@@ -28,7 +28,7 @@ from onebroker.actors.engine.plan_parent import own_units
 from onebroker.actors.engine.plan_parent.leg_conversion import leg_of
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
 from onebroker.actors.sessions.messages import Origin, Sent
-from onebroker.brokers.records import OrderRow
+from onebroker.brokers.records import OrderRow, TradeRow
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
@@ -37,6 +37,8 @@ SETTLE_SECONDS = 15.0
 """How long an order that its broker refused to move is not moved again, unless a later book shows it."""
 UNSENT_SECONDS = 1.0
 """How long a leg is left alone after its change or cancel could not leave."""
+AVERAGE_SECONDS = 2.0
+"""How long the average of a fill may be missing before another price stands in for it (order-engine 2.3)."""
 GROWS_BACK_SECONDS = 10.0
 """How long an exit stays as small as another hand has made it. Its holder may have made room for a sale of these units."""
 HELD_LOOK_SECONDS = 5.0
@@ -61,6 +63,8 @@ class LegSteps:
         """Leg id -> monotonic seconds until which nothing is sent for the leg: its last message could not leave, or is under way."""
         self._settling: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its broker refused to move it. The leg may have ended, so a later book must show it first."""
+        self._unpriced: dict[str, float] = {}
+        """Leg id -> monotonic seconds since which the leg has fills whose average its broker does not tell."""
         self._cancels_unsent: set[str] = set()
         """Legs that the plan wants to end and whose last cancel did not leave."""
         self._tries = Counter[str]()
@@ -82,7 +86,17 @@ class LegSteps:
             busy=self._busy(leg) or self._left_alone.get(leg.leg_id, 0.0) > now,
             settling=settles or self._parent.another_hand.is_doubted(leg.leg_id, now),
             taken_off=self._taken_off(leg),
+            trades=self._trades(leg, now),
         )
+
+    def _trades(self, leg: LegRecord, now: float) -> tuple[TradeRow, ...] | None:
+        """Return the trades of a leg's broker where it has told no average of the leg's fills for `AVERAGE_SECONDS`; else None."""
+        if not leg.filled_quantity or leg.average_price is not None:
+            self._unpriced.pop(leg.leg_id, None)
+            return None
+        since = self._unpriced.setdefault(leg.leg_id, now)
+        handle = self._context.sessions.get(leg.broker)
+        return None if now < since + AVERAGE_SECONDS else () if handle is None else handle.view.value.trades
 
     def _taken_off(self, leg: LegRecord) -> int:
         """Return the units that another hand took off a leg and that are not sent again. An exit gets back what its broker holds."""
@@ -104,7 +118,9 @@ class LegSteps:
     def retry_in_seconds(self) -> float:
         """Return the seconds until the first leg that was left alone may be tried again."""
         now = self._clock.monotonic()
-        left_until = (*self._left_alone.values(), *(since + SETTLE_SECONDS for since in self._settling.values()))
+        settled = (since + SETTLE_SECONDS for since in self._settling.values())
+        priced = (since + AVERAGE_SECONDS for since in self._unpriced.values())
+        left_until = (*self._left_alone.values(), *settled, *priced)
         smaller = any(leg.taken_off > 0 and self._grows_back(leg) for leg in self._record.legs)
         again = HELD_LOOK_SECONDS if smaller and self._plan.sends else math.inf
         return min((until - now for until in left_until if until > now), default=again)

@@ -15,6 +15,7 @@ from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms
 from onebroker.actors.engine.plan.pricing.black76 import Option
+from onebroker.actors.engine.plan_parent.leg_conversion import fill_price
 from onebroker.actors.engine.plan_parent.position_rows import tokens_of
 from onebroker.actors.portfolio.position_view import known_sum, position_product, total_paise
 from onebroker.actors.portfolio.read_status import BrokerRead
@@ -220,10 +221,11 @@ class PlanMarket:
 
     def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:
         leg = self._legs[leg_id]
-        if before == 0:
-            return None if leg.average_price is None else exact(leg.average_price)
         waited = self._now - leg.updated_at >= TRADES_SECONDS
-        return exact(leg.average_price) if waited and leg.average_price is not None else None
+        if leg.average_price is not None:
+            return exact(leg.average_price) if waited or before == 0 else None
+        handle = self._context.sessions.get(leg.broker)
+        return fill_price(leg, handle.view.value.trades) if waited and handle is not None else None
 
     def option(self, instrument_id: str) -> Option | None:
         facts = self._facts(instrument_id)

@@ -24,8 +24,8 @@ from onebroker.actors.engine.plan_parent.asked_quotes import AskedQuotes
 from onebroker.actors.engine.plan_parent.callers import PlanCallers
 from onebroker.actors.engine.plan_parent.first_plan_answer import FirstPlanAnswer
 from onebroker.actors.engine.plan_parent.late_fills import (
-    ENDED_BY_OTHERS,
     ended_by_caller,
+    is_ended_by_others,
     left_unprotected,
     with_late_fill,
 )
@@ -232,7 +232,7 @@ class PlanWork:
 
     def troubles(self) -> WorkTroubles | None:
         """None for a plan that ended before a restart, and for a plan that was not looked at yet."""
-        looked, by_others = self._looks.last, self._record.state in ENDED_BY_OTHERS
+        looked, by_others = self._looks.last, is_ended_by_others(self._record, self._plan.root)
         waits = self._parent.waits_for_books or self._plan.awaits_book
         if looked is None and not by_others and not waits:
             return None

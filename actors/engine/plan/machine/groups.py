@@ -28,7 +28,7 @@ from onebroker.actors.engine.plan.machine.swaps import room as room_of
 from onebroker.actors.engine.plan.machine.target_quantities import from_fill
 from onebroker.actors.engine.plan.machine.unprotected_units import is_lost, left_open
 from onebroker.actors.engine.plan.machine.verdicts import goes_again, together
-from onebroker.actors.engine.plan.machine.wanted_prices import average_below, trigger_of
+from onebroker.actors.engine.plan.machine.wanted_prices import entry_average, trigger_of
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     Lifetime,
@@ -459,9 +459,9 @@ def _nothing_more(look: Look, part: OneCancelsOthersPart, child: Part, context: 
 def _break_even(look: Look, part: OneCancelsOthersPart, after: int, context: Context) -> None:
     """Move the stop to the entry's average, once, when `after` targets have completed. The stop never moves back (3.38)."""
     stop, done = part.children[0], [look.record(child).own for child in part.children[1:]]
-    average = average_below(look, context.base)
     if not isinstance(stop, OrderPart) or not isinstance(stop.price, NativeStop):
         return
+    average = entry_average(look, stop, context.base)
     record, side = look.record(stop), side_of(stop)
     if average is None or done.count(PartState.COMPLETED) < after or record.memory.active:
         return

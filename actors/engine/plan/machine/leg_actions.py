@@ -44,6 +44,8 @@ class Leg:
     """The order's total. While a change is under way, the larger of the old and the new total."""
     filled: int = 0
     average: Decimal | None = None
+    price_untold: bool = False
+    """Whether the broker has told no average of the fills for so long that nothing is known of their price."""
     order_type: OrderType = OrderType.LIMIT
     immediate: bool = False
     """Whether the order is IOC."""

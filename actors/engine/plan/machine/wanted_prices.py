@@ -159,7 +159,7 @@ def _limit(look: Look, part: OrderPart, context: Context, price: Price, asked: A
             inner = _limit(look, part, context, price.of, asked)
             return None if inner is None else terms.passive(clip(inner, side, price.worst_price), side)
         case FromParentFill() | FromFillPrice():
-            level = _from_fill(look, context, price, side, asked)
+            level = _from_fill(look, part, context, price, asked)
             return None if level is None else terms.passive(level + record.memory.shift, side)
         case FollowInstrument():
             limit, memory = followed(price, record.memory, side, look.seen(price.watch_instrument_id), terms)
@@ -290,14 +290,14 @@ def _stop(look: Look, part: OrderPart, context: Context, price: Price, asked: As
             look.remember(part, memory)
             return stop
         case Stages():
-            entry = price.entry_price if price.entry_price is not None else average_below(look, context.base)
+            entry = price.entry_price if price.entry_price is not None else entry_average(look, part, context.base)
             if entry is None:
                 return None
             stop, memory = staged(price, entry, record.memory, side, terms)
             look.remember(part, memory)
             return stop
         case FromParentFill() | FromFillPrice():
-            level = _from_fill(look, context, price, side, asked)
+            level = _from_fill(look, part, context, price, asked)
             return None if level is None else stop_at(level + record.memory.shift, price.limit_offset, side, terms)
     raise AssertionError(price)
 
@@ -462,12 +462,25 @@ def _jumped_over(look: Look, part: OrderPart, leg: Leg) -> Wanted | None:
 
 
 def _from_fill(
-    look: Look, context: Context, price: FromParentFill | FromFillPrice, side: Side, asked: Asked
+    look: Look, part: OrderPart, context: Context, price: FromParentFill | FromFillPrice, asked: Asked
 ) -> Decimal | None:
+    side = side_of(part)
     if isinstance(price, FromFillPrice):
         return None if asked.instance is None else from_fill(price, asked.instance.price, side)
-    average = average_below(look, context.base)
+    average = entry_average(look, part, context.base)
     return None if average is None else from_fill(price, average, side)
+
+
+def entry_average(look: Look, part: OrderPart, base: Part | None) -> Decimal | None:
+    """Return the average price of the fills by which `part` is priced. Where a broker tells none, say what the part waits for."""
+    average = average_below(look, base)
+    if average is None and base is not None:
+        untold = {leg.broker for order in own_orders_of(base) for leg in look.legs(order) if leg.price_untold}
+        for broker in sorted(untold):
+            sentence = texts.average_untold(broker)
+            look.cannot(part, 503, sentence)
+            look.untold.add(sentence)
+    return average
 
 
 def average_below(look: Look, base: Part | None) -> Decimal | None:

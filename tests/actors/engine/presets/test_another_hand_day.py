@@ -3,9 +3,15 @@ and not undone. The exchange's ledger is the judge."""
 
 from decimal import Decimal as D
 
+import pytest
 import trio
 
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.world.model import NewOrder
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.http.health_parts import order_problems
 from tests.support.engine_orders import truth
+from tests.support.trading import Trading
 
 SECONDS = 40
 """Longer than any poll of a book, and than the time for which a book may run behind."""
@@ -14,6 +20,15 @@ SECONDS = 40
 def in_the_app(trading, code, order_id, **changes):
     """Change an order as its holder does: past the service."""
     trading.day.exchange.account(code).modify(order_id, **changes)
+
+
+def sold_in_the_app(trading, code, quantity):
+    """Sell units of the position as its holder does."""
+    new = NewOrder(
+        instrument_id=trading.share.instrument_id, side=Side.SELL, product=Product.MIS, order_type=OrderType.MARKET,
+        validity=Validity.DAY, quantity=quantity,
+    )  # fmt: skip
+    trading.day.exchange.account(code).place(new)
 
 
 def leg_of(parent, order_id):
@@ -62,7 +77,7 @@ async def test_units_that_the_holder_takes_off_an_entry_are_not_sent_again(tradi
 
 
 async def test_a_rung_that_the_holder_makes_smaller_stays_so(trading, autojump_clock):
-    settings = {"type": "ladder", "from_price": trading.at(-3), "to_price": trading.at(-4), "rungs": 2, "hold_limits": False}
+    settings = {"type": "ladder", "from_price": trading.at(-3), "to_price": trading.at(-4), "steps": 2, "hold_limits": False}
     answer = await trading.send(synthetic=settings, quantity=40, order_type="LIMIT", price=None)
     assert answer.status == 200, answer
     leg = answer.body["legs"][0]
@@ -111,3 +126,91 @@ async def test_a_stop_that_the_holder_has_moved_down_stays_where_it_is(trading, 
     assert changes_of(trading) == []
     leg = leg_of(await trading.parent(answer), stop["order_id"])
     assert (D(str(leg["trigger_price"])), D(str(leg["price"]))) == (trading.at(-7), trading.at(-8))
+
+
+async def test_a_callers_smaller_entry_is_as_large_as_the_caller_made_it(trading, autojump_clock):
+    """The plan is told of a caller's change when the leg shows it already (2.6)."""
+    answer, code, order_id = await resting_bracket(trading)
+    changed = await trading.day.modify(order_id, quantity=40)
+    assert changed.status == 200, changed
+    await trio.sleep(SECONDS)
+    assert (stands(trading, order_id, code)[0], len(changes_of(trading))) == (40, 1)
+    trading.day.exchange.fill(code, order_id, 40)
+    await trading.until_messages(4)
+    assert [message[:3] for message in trading.messages()[2:]] == [("place", "SELL", 40)] * 2
+    assert (await trading.parent(answer))["status_message"] is None
+
+
+async def open_bracket(trading):
+    """A bracket whose entry of 100 has filled; its stop's order id."""
+    answer, code, order_id = await resting_bracket(trading)
+    trading.day.exchange.fill(code, order_id, 100)
+    await trading.until_messages(3)
+    await trio.sleep(5)
+    stop = next(leg for leg in (await trading.parent(answer))["legs"] if leg["trigger_price"])
+    await trading.day.until(lambda: stop["order_id"] in trading.day.sessions[code].view.value.orders)
+    return answer, code, stop["order_id"]
+
+
+async def test_a_stop_that_the_holder_makes_smaller_covers_what_is_held_again_and_says_so(trading, autojump_clock):
+    answer, code, stop = await open_bracket(trading)
+    in_the_app(trading, code, stop, quantity=30)
+    await trio.sleep(SECONDS)
+    assert stands(trading, stop, code)[0] == 100
+    said = f"somebody else made an exit at {code} smaller, and the units are still held, so it was made larger again, to 100"
+    assert (await trading.parent(answer))["status_message"] == said
+
+
+async def test_a_stop_that_the_holder_makes_smaller_after_a_sale_stays_so(trading, autojump_clock):
+    """Seventy of the hundred units were sold in the app: the stop would sell them a second time."""
+    answer, code, stop = await open_bracket(trading)
+    sold_in_the_app(trading, code, 70)
+    in_the_app(trading, code, stop, quantity=30)
+    await trio.sleep(3 * SECONDS)
+    assert stands(trading, stop, code)[0] == 30
+    words = f"somebody else changed an order of this at {code}: quantity 100 to 30"
+    assert (await trading.parent(answer))["status_message"] == words
+
+
+async def test_what_the_holder_did_while_the_service_was_away_is_respected_after_its_start(day, autojump_clock):
+    async with day.market():
+        async with day.service(quotes=True):
+            trading = Trading(day)
+            answer, code, stop = await open_bracket(trading)
+        sold_in_the_app(trading, code, 70)
+        in_the_app(trading, code, stop, quantity=30)
+        await trio.sleep(20)
+        async with day.service(quotes=True):
+            await trio.sleep(2 * SECONDS)
+            assert stands(trading, stop, code)[0] == 30
+            words = f"somebody else changed an order of this at {code}: quantity 100 to 30"
+            assert (await trading.parent(answer))["status_message"] == words
+
+
+GUARDS = {
+    "trailing_stop": lambda t: {"type": "trailing_stop", "trail_percent": 4, "stop_limit_offset": 2},
+    "atr_trail": lambda t: {"type": "atr_trail", "trail_points": 20, "stop_limit_offset": 2},
+    "stepped_stop": lambda t: {
+        "type": "stepped_stop", "entry_price": t.at(0), "stop_price": t.at(-4), "stop_limit_offset": 2,
+        "rules": [{"gain": t.at(2) - t.at(0), "stop_at_gain": 1}],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", GUARDS)
+async def test_a_guard_that_the_holder_cancels_while_it_is_being_moved_is_told_as_lost(trading, kind, autojump_clock):
+    entry = await trading.send()
+    await trading.until(entry, "completed")
+    answer = await trading.send(
+        transaction_type="SELL", synthetic={**GUARDS[kind](trading), "closes_position": True}
+    )
+    assert answer.status == 200, answer
+    code, order_id = answer.body["broker"], answer.body["order_id"]
+    await trading.day.until(lambda: order_id in trading.day.sessions[code].view.value.orders)
+    trading.day.simulator.fault(code, FaultKind.LATENCY, seconds=20, delay_seconds=3)
+    await trading.move(3)
+    await trio.sleep(1)
+    trading.day.exchange.account(code).cancel(order_id)
+    await trio.sleep(SECONDS)
+    (row,) = order_problems(trading.day.engine_context.troubles.rows)
+    assert row["message"] == "10 units are open without a stop", row

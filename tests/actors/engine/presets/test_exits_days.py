@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 import trio
 
+from onebroker.actors.engine.orders import transitions
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST, from_epoch
@@ -303,3 +304,18 @@ async def test_a_daily_stop_rests_each_trading_day_and_never_on_a_weekend(day_ki
             parent = await trading.until(answer, "completed", seconds=600)
     assert [leg["state"] for leg in parent["legs"]] == ["expired", "complete"]
     assert f"{from_epoch(parent['legs'][1]['sent_at']):%H:%M}" == "09:20"
+
+
+async def test_exits_measured_from_the_entry_are_placed_although_its_broker_tells_no_average(
+    trading, monkeypatch, autojump_clock
+):
+    """The trade book tells the price (order-engine 2.3)."""
+    monkeypatch.setattr(transitions, "_average", lambda _leg, _row: None)
+    settings = {
+        "type": "two_sided_breakout", "buy_trigger": trading.at(2), "buy_limit": trading.at(4), "sell_trigger": trading.at(-2),
+        "sell_limit": trading.at(-4), "stop_distance": trading.at(3) - trading.at(0), "stop_limit_offset": 2,
+    }  # fmt: skip
+    answer = await trading.send(synthetic=settings)
+    assert answer.status == 200, answer
+    await trading.move(3)
+    await trading.day.until(lambda: any(m[:2] == ("place", "SELL") and m[3] == "SL" for m in trading.messages()[2:]), 15)
