@@ -3,7 +3,7 @@
 import hashlib
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import time
 from functools import cached_property
 from typing import ClassVar, Generic, Protocol, TypeVar
@@ -13,6 +13,7 @@ from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectReq
 from onebroker.brokers.simulator.dialects.listed import Listed, Named
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Refused, Route, answer
 from onebroker.brokers.simulator.dialects.tokens import Tokens
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import (
     Market,
     SimFill,
@@ -24,6 +25,7 @@ from onebroker.brokers.simulator.world.model import (
 from onebroker.config.clock import Clock
 
 _Name = TypeVar("_Name", bound=Named)
+_Row = TypeVar("_Row")
 
 
 class HasSocket(Protocol):
@@ -60,6 +62,10 @@ class OpenSockets(Generic[_Session]):
         """Close every socket with a websocket code."""
         for session in self.take_all():
             session.socket.close(code, reason)
+
+
+def _every(_row: object) -> bool:
+    return True
 
 
 class RestDialect(ABC, Generic[_Name]):
@@ -144,24 +150,42 @@ class RestDialect(ABC, Generic[_Name]):
             raise self._unknown_order()
         return order
 
-    def _fills(self, order_id: str | None = None) -> Sequence[SimFill]:
-        """Return today's fills, oldest first; of one order if `order_id` names it."""
-        return [fill for fill in self._account.fills() if order_id in (None, fill.order_id)]
+    def _order_book(self, wanted: Callable[[SimOrder], bool] = _every) -> Sequence[SimOrder]:
+        """Return today's orders as a whole book shows them, oldest first; those that are `wanted` in this answer."""
+        orders = [order for order in self._account.orders() if wanted(order)]
+        return self._shown(FaultKind.PARTIAL_ORDERS, orders, [order.new.instrument_id for order in orders])
 
-    def _position_book(self) -> Sequence[tuple[SimPosition, _Name, Market]]:
-        """Return the positions with what their rows need. A position in an expired contract is settled and no longer shown."""
+    def _fills(self, order_id: str | None = None) -> Sequence[SimFill]:
+        """Return today's fills, oldest first; of one order if `order_id` names it, else as a whole book shows them."""
+        if order_id is not None:
+            return [fill for fill in self._account.fills() if fill.order_id == order_id]
+        fills = self._account.fills()
+        return self._shown(FaultKind.PARTIAL_TRADES, fills, [fill.instrument_id for fill in fills])
+
+    def _position_book(
+        self, wanted: Callable[[_Name], bool] = _every
+    ) -> Sequence[tuple[SimPosition, _Name, Market]]:  # fmt: skip
+        """Return the positions with what their rows need, in the instruments that are `wanted` in this answer. A position in an expired contract is
+        settled and no longer shown."""
         names = self._names.by_id
-        return [
+        book = [
             (position, names[position.instrument_id], self._account.market(position.instrument_id))
             for position in self._account.positions()
-            if position.instrument_id in names
+            if position.instrument_id in names and wanted(names[position.instrument_id])
         ]
+        return self._shown(FaultKind.PARTIAL_POSITIONS, book, [position.instrument_id for position, _, _ in book])
 
     def _holding_book(self) -> Sequence[tuple[SimHolding, _Name, Market]]:
-        return [
+        book = [
             (holding, self._name(holding.instrument_id), self._account.market(holding.instrument_id))
             for holding in self._account.holdings()
         ]
+        return self._shown(FaultKind.PARTIAL_HOLDINGS, book, [holding.instrument_id for holding, _, _ in book])
+
+    def _shown(self, kind: FaultKind, rows: Sequence[_Row], instrument_ids: Sequence[str]) -> Sequence[_Row]:
+        """Return the rows of one answer, without the row that a fault leaves out. `instrument_ids` are the rows' instruments."""
+        missing = self._account.left_out(kind, instrument_ids)
+        return rows if missing is None else [*rows[:missing], *rows[missing + 1 :]]
 
 
 def stream_base(base: str) -> str:

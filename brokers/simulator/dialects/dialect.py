@@ -12,6 +12,7 @@ from typing import Protocol
 import attrs
 
 from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.exchange.risk import Blocked
 from onebroker.brokers.simulator.world.model import (
     Contract,
@@ -120,6 +121,9 @@ class AccountView(Protocol):
     def positions(self) -> Sequence[SimPosition]: ...
 
     def holdings(self) -> Sequence[SimHolding]: ...
+
+    def left_out(self, kind: FaultKind, instrument_ids: Sequence[str]) -> int | None:
+        """Return the place of the row that a fault leaves out of an answer with rows of these instruments, and count the answer; None = no row."""
 
     def funds(self) -> SimFunds: ...
 

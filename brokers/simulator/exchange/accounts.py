@@ -5,7 +5,7 @@ positions, holdings and cash, and reports them. All rupees are Decimal and exact
 """
 
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Protocol
 
@@ -110,6 +110,8 @@ class Account:
         self._history: dict[str, list[SimOrder]] = {}
         self._fills: list[SimFill] = []
         self._positions: dict[PositionKey, SimPosition] = {}
+        self._position_log: list[tuple[datetime, PositionKey, SimPosition | None]] = []
+        """(moment of a change, position, its state before; None = there was no such position). A restart forgets it: then positions are not late."""
         self._blocks: dict[str, Blocked] = {}
         self._blocked = NOTHING
         self._working: dict[str, set[str]] = {}
@@ -164,10 +166,19 @@ class Account:
         return tuple(fill for fill in self._fills if fill.at <= seen)
 
     def positions(self) -> Sequence[SimPosition]:
-        return tuple(self._positions.values())
+        late = self._faults.find(self.code, FaultKind.LATE_POSITIONS)
+        if late is None:
+            return self.held_positions()
+        return self._past_positions(self._clock.now() - timedelta(seconds=late.delay_seconds))
 
     def holdings(self) -> Sequence[SimHolding]:
         return tuple(self.state.holdings)
+
+    def left_out(self, kind: FaultKind, instrument_ids: Sequence[str]) -> int | None:
+        for place in range(len(instrument_ids) - 1, -1, -1):
+            if self._faults.strike(self.code, kind, (instrument_ids[place],)) is not None:
+                return place
+        return None
 
     def funds(self) -> SimFunds:
         blocked, gained = position_blocks(list(self._positions.values()), self._desk.contract)
@@ -208,6 +219,14 @@ class Account:
         """Return today's orders, oldest first."""
         return tuple(self._entries.values())
 
+    def held_positions(self) -> Sequence[SimPosition]:
+        """Return the positions as they are, whatever the broker's answers show."""
+        return tuple(self._positions.values())
+
+    def all_fills(self) -> Sequence[SimFill]:
+        """Return today's fills as they are, whatever the broker's answers show."""
+        return tuple(self._fills)
+
     def next_order_id(self) -> str:
         """Take the next order id of the day."""
         self.state.last_number += 1
@@ -240,7 +259,7 @@ class Account:
                 day_sell_quantity=held.day_sell_quantity + fill.quantity,
                 day_sell_value=held.day_sell_value + value,
             )
-        self._positions[key] = held
+        self._put_position(held)
         for order_id in tuple(self._working.get(fill.instrument_id, ())):
             self._block(self._entries[order_id])  # an order that closes the position blocks less
 
@@ -276,6 +295,7 @@ class Account:
         self._entries.clear()
         self._history.clear()
         self._fills.clear()
+        self._position_log.clear()
         self._blocks.clear()
         self._working.clear()
         self._blocked = NOTHING
@@ -306,6 +326,23 @@ class Account:
         seen = self._clock.now() - timedelta(seconds=late.delay_seconds)
         past = ([order for order in self._history[order_id] if order.updated_at <= seen] for order_id in known)
         return tuple(states[-1] for states in past if states)
+
+    def _put_position(self, position: SimPosition) -> None:
+        key = (position.instrument_id, position.product)
+        self._position_log.append((self._clock.now(), key, self._positions.get(key)))
+        self._positions[key] = position
+
+    def _past_positions(self, seen: datetime) -> tuple[SimPosition, ...]:
+        """Return the positions without the changes after `seen`."""
+        past = dict(self._positions)
+        for at, key, before in reversed(self._position_log):
+            if at <= seen:
+                break
+            if before is None:
+                past.pop(key)
+            else:
+                past[key] = before
+        return tuple(past.values())
 
     def _block(self, entry: OrderEntry) -> None:
         order = entry.order

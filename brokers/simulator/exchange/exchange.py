@@ -328,7 +328,7 @@ class Exchange:
     def _square_off(self, group: tuple[str, str] | None) -> None:
         """Close the intraday positions of one (exchange, calendar), or of all, at the closing price, as brokers do."""
         for account in self._accounts.values():
-            for position in account.positions():
+            for position in account.held_positions():
                 contract = self.contract(position.instrument_id)
                 if contract is None or position.product is not Product.MIS or not position.quantity:
                     continue
@@ -370,10 +370,10 @@ class Exchange:
             close=lambda contract: self._world.board.close_price(contract, epoch),
             settlement=lambda contract: self._settlement(contract, day),
         )
-        state = next_day(account.state, account.positions(), day, closing)
+        state = next_day(account.state, account.held_positions(), day, closing)
         for entry in account.entries():
             self._drop_states(account.code, entry)
-        for fill in account.fills():
+        for fill in account.all_fills():
             key = f"{fill.broker}|{fill.order_id}|{fill.trade_id}|{fill.side}"
             self._changes.keep(Row(ACCOUNT_FILL, key, None))
         account.begin_day(state)

@@ -39,12 +39,30 @@ class FaultKind(StrEnum):
     """The answers' `Date` is `delay_seconds` in the past, as from a clock that is behind. Below zero, the clock is ahead."""
     LATE_BOOK = "late_book"
     """Order and trade books show the state of `delay_seconds` ago."""
+    LATE_POSITIONS = "late_positions"
+    """Positions show the fills of `delay_seconds` ago, while order book, trade book and sockets of orders are at once right."""
+    PARTIAL_POSITIONS = "partial_positions"
+    """The whole answer is well formed, but its newest row is missing. The four faults of this kind count the answers that lack a row."""
+    PARTIAL_HOLDINGS = "partial_holdings"
+    PARTIAL_ORDERS = "partial_orders"
+    PARTIAL_TRADES = "partial_trades"
 
 
+OF_BOOKS = frozenset(
+    {
+        FaultKind.PARTIAL_POSITIONS,
+        FaultKind.PARTIAL_HOLDINGS,
+        FaultKind.PARTIAL_ORDERS,
+        FaultKind.PARTIAL_TRADES,
+    }
+)
+"""The faults that leave a row out of a whole book. They may be limited to the rows of one instrument."""
 OF_ORDERS = frozenset(
     {FaultKind.REJECT_ORDERS, FaultKind.REJECT_CANCELS, FaultKind.DROP_AFTER_ACCEPT, FaultKind.ANOTHER_ORDER}
 )
 """The faults that strike a message about an order. They may be limited to the orders of one instrument."""
+OF_ONE_INSTRUMENT = OF_ORDERS | OF_BOOKS
+"""The faults that may be limited to one instrument."""
 ALL_BROKERS = "all"
 DEFAULT_DELAY_SECONDS = 2.0
 
@@ -60,7 +78,7 @@ class Fault:
     """How many more times the fault strikes; None = no limit."""
     delay_seconds: float = DEFAULT_DELAY_SECONDS
     instrument_id: str | None = None
-    """Only orders of this instrument are struck; None = orders of any instrument."""
+    """Only orders, or rows, of this instrument are struck; None = those of any instrument."""
     order_type: OrderType | None = None
     """Only new orders of this type are struck; None = orders of any type."""
 

@@ -17,7 +17,7 @@ import msgspec
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.exchange.exchange import DEFAULT_HOLD_SECONDS
-from onebroker.brokers.simulator.exchange.faults import ALL_BROKERS, OF_ORDERS, FaultKind
+from onebroker.brokers.simulator.exchange.faults import ALL_BROKERS, OF_ONE_INSTRUMENT, FaultKind
 from onebroker.brokers.simulator.host.gateway import Answer, Outbox
 from onebroker.brokers.simulator.host.simulation import Simulator
 from onebroker.brokers.simulator.world.model import Contract, SimFunds, SimOrder, SimPosition
@@ -161,8 +161,8 @@ class Control:
             if value is not None and value <= 0 and not ahead:
                 raise BadInput(f"{name} must be above zero")
         concerned = None if wanted.instrument is None else self._find(wanted.instrument).instrument_id
-        if concerned is not None and wanted.kind not in OF_ORDERS:
-            raise BadInput(f"{wanted.kind} strikes more than the orders of one instrument")
+        if concerned is not None and wanted.kind not in OF_ONE_INSTRUMENT:
+            raise BadInput(f"{wanted.kind} strikes more than the orders or rows of one instrument")
         if wanted.order_type is not None and wanted.kind is not FaultKind.REJECT_ORDERS:
             raise BadInput(f"{wanted.kind} strikes more than new orders of one type")
         self._simulator.fault(
@@ -250,7 +250,9 @@ def ledger_document(simulator: Simulator, since: int) -> dict[str, object]:
         "messages": exchange.ledger.messages(since),
         "orders": [_order(order) for order in exchange.all_orders()],
         "fills": exchange.ledger.fills(),
-        "positions": {account.code: [_position(position) for position in account.positions()] for account in accounts},
+        "positions": {
+            account.code: [_position(position) for position in account.held_positions()] for account in accounts
+        },
         "holdings": {account.code: account.holdings() for account in accounts},
         "funds": {account.code: _funds(account.funds()) for account in accounts},
     }

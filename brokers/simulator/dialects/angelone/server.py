@@ -158,7 +158,7 @@ class AngelOneDialect(RestDialect[Name]):
         return success(rows.all_holdings(self._holding_book()))
 
     def _orders(self, request: DialectRequest) -> WireResponse:
-        return success([self._order_row(order) for order in self._account.orders()] or None)
+        return success([self._order_row(order) for order in self._order_book()] or None)
 
     def _trades(self, request: DialectRequest) -> WireResponse:
         return success([rows.trade_row(fill, self._name(fill.instrument_id)) for fill in self._fills()] or None)

@@ -193,7 +193,7 @@ class DhanDialect(RestDialect[Name]):
         return as_json(200, [rows.position_row(*row, client) for row in self._position_book()])
 
     def _orders(self, request: DialectRequest) -> WireResponse:
-        return as_json(200, [self._order_row(order) for order in self._account.orders()])
+        return as_json(200, [self._order_row(order) for order in self._order_book()])
 
     def _order(self, request: DialectRequest, order_id: str) -> WireResponse:
         return as_json(200, self._order_row(self._known(order_id)))

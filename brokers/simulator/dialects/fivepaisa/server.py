@@ -163,7 +163,7 @@ class FivepaisaDialect(RestDialect[Name]):
 
     def _orders(self, request: DialectRequest) -> WireResponse:
         client = self._account.client_id
-        book = [rows.order_row(order, self._order_name(order), client) for order in self._account.orders()]
+        book = [rows.order_row(order, self._order_name(order), client) for order in self._order_book()]
         return self._listed(request, "OrderBookDetail", book, "No orders found")
 
     def _order_status(self, request: DialectRequest) -> WireResponse:

@@ -189,7 +189,10 @@ class FyersDialect(RestDialect[Name]):
     def _orders(self, request: DialectRequest) -> WireResponse:
         """Return all orders of the day, or those with an id or a tag."""
         wanted, tag = request.first("id"), request.first("order_tag")
-        orders = self._account.orders() if tag is None else self._account.tagged(tag.removeprefix("1:"))
+        if tag is not None:
+            orders = self._account.tagged(tag.removeprefix("1:"))
+        else:
+            orders = self._order_book() if wanted is None else self._account.orders()
         return success(orderBook=[self._order_row(order) for order in orders if wanted in (None, order.order_id)])
 
     def _trades(self, request: DialectRequest) -> WireResponse:

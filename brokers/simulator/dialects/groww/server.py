@@ -167,20 +167,17 @@ class GrowwDialect(RestDialect[Name]):
 
     def _positions(self, request: DialectRequest) -> WireResponse:
         """Answer the positions, limited to one segment or one symbol if the call names it."""
-        found = [rows.position_row(*row) for row in self._position_book()]
-        for field in ("segment", "trading_symbol"):
-            wanted = request.first(field)
-            found = [row for row in found if wanted in (None, row[field])]
-        return success({"positions": found})
+        segment, symbol = request.first("segment"), request.first("trading_symbol")
+        book = self._position_book(
+            lambda name: segment in (None, name.segment) and symbol in (None, name.trading_symbol)
+        )
+        return success({"positions": [rows.position_row(*row) for row in book]})
 
     def _orders(self, request: DialectRequest) -> WireResponse:
         """Answer today's orders, newest first."""
         segment = _segment(request.first("segment"))
-        found = [
-            rows.order_row(order, name)
-            for order in reversed(self._account.orders())
-            if (name := self._order_name(order)).segment == segment
-        ]
+        book = self._order_book(lambda order: self._order_name(order).segment == segment)
+        found = [rows.order_row(order, self._order_name(order)) for order in reversed(book)]
         return success({"order_list": _page(found, request, MOST_ORDERS)})
 
     def _detail(self, request: DialectRequest, order_id: str) -> WireResponse:

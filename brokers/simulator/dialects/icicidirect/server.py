@@ -25,6 +25,7 @@ from onebroker.brokers.simulator.dialects.icicidirect.naming import IciciNames, 
 from onebroker.brokers.simulator.dialects.icicidirect.order_socket import OrderStream
 from onebroker.brokers.simulator.dialects.icicidirect.socket import Stream
 from onebroker.brokers.simulator.dialects.rest import Refused, Route, as_json
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import SimOrder, SimRefusal
 from onebroker.config.clock import IST, Clock, from_epoch
 
@@ -164,8 +165,12 @@ class IciciDirectDialect(RestDialect[Name]):
         if word(body, "order_id"):
             return found([self._order_row(self._order_of(body, exchange))])
         first, last = _days(body)
-        orders = [order for order in self._account.orders() if first <= order.placed_at.astimezone(IST).date() <= last]
-        return found([self._order_row(order) for order in orders if self._order_name(order).exchange == exchange])
+        orders = self._order_book(
+            lambda order: (
+                first <= order.placed_at.astimezone(IST).date() <= last and self._order_name(order).exchange == exchange
+            )
+        )
+        return found([self._order_row(order) for order in orders])
 
     def _trades(self, request: DialectRequest) -> WireResponse:
         body = body_of(request)
@@ -178,8 +183,9 @@ class IciciDirectDialect(RestDialect[Name]):
         for order in self._account.orders():
             name, fills = self._order_name(order), self._fills(order.order_id)
             if fills and name.exchange == exchange:
-                traded.append(rows.trade_row(fills, name, self._market(name)))
-        return found(traded)
+                traded.append((name, fills))
+        shown = self._shown(FaultKind.PARTIAL_TRADES, traded, [name.contract.instrument_id for name, _ in traded])
+        return found([rows.trade_row(fills, name, self._market(name)) for name, fills in shown])
 
     def _order_name(self, order: SimOrder) -> Name:
         return self._name(order.new.instrument_id)

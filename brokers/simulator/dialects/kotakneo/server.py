@@ -199,7 +199,10 @@ class KotakNeoDialect(RestDialect[Name]):
     # account --------------------------------------------------------------------------------------------------------
 
     def _orders(self, request: DialectRequest, order_id: str | None) -> WireResponse:
-        orders = [order for order in self._account.orders() if order_id in (None, order.order_id)]
+        if order_id is None:
+            orders = self._order_book()
+        else:
+            orders = [order for order in self._account.orders() if order.order_id == order_id]
         return book([rows.order_row(order, self._order_name(order), self._stamps) for order in orders])
 
     def _history(self, request: DialectRequest) -> WireResponse:

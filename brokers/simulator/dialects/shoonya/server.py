@@ -133,7 +133,7 @@ class ShoonyaDialect(RestDialect[Name]):
     def _orders(self, request: DialectRequest) -> WireResponse:
         """Answer today's orders, newest first."""
         self._login.fields(request)
-        return listing([self._order_row(order) for order in reversed(self._account.orders())])
+        return listing([self._order_row(order) for order in reversed(self._order_book())])
 
     def _order_history(self, request: DialectRequest) -> WireResponse:
         """Answer the states of one order, newest first."""
@@ -155,7 +155,7 @@ class ShoonyaDialect(RestDialect[Name]):
     def _holdings(self, request: DialectRequest) -> WireResponse:
         if self._login.fields(request).get("prd") != "C":
             raise NotOk(NO_DATA)
-        return listing([rows.holding_row(holding, self._names_of(holding)) for holding in self._account.holdings()])
+        return listing([rows.holding_row(holding, self._names_of(holding)) for holding, _, _ in self._holding_book()])
 
     def _names_of(self, holding: SimHolding) -> list[Name]:
         """Return all names of a share, because both exchanges may list it."""

@@ -184,7 +184,7 @@ class UpstoxDialect(RestDialect[Name]):
         return success([rows.holding_row(*row) for row in self._holding_book()])
 
     def _orders(self, request: DialectRequest) -> WireResponse:
-        return success([self._order_row(order) for order in self._account.orders()])
+        return success([self._order_row(order) for order in self._order_book()])
 
     def _order_details(self, request: DialectRequest) -> WireResponse:
         return success(self._order_row(self._known(request.first("order_id"))))

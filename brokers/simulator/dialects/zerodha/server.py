@@ -178,7 +178,7 @@ class ZerodhaDialect(RestDialect[Name]):
         return success([rows.holding_row(*row) for row in self._holding_book()])
 
     def _orders(self, request: DialectRequest) -> WireResponse:
-        return success([self._order_row(order) for order in self._account.orders()])
+        return success([self._order_row(order) for order in self._order_book()])
 
     def _order_history(self, request: DialectRequest, order_id: str) -> WireResponse:
         """Answer the states of an order. They start with the state that every order begins with."""

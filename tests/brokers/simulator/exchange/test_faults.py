@@ -136,3 +136,48 @@ async def test_day_limits_are_enforced_only_when_asked_for(autojump_clock):
     lenient.count_order()
     with pytest.raises(TooManyCalls):
         strict.count_order()
+
+
+async def test_late_positions_show_the_past_while_the_order_book_is_right(floor):
+    share, account = floor.contract(n=100), floor.account()
+    floor.faults.add("zerodha", FaultKind.LATE_POSITIONS, delay_seconds=2)
+
+    def shown():
+        return {row.instrument_id: row.quantity for row in account.positions()}.get(share.instrument_id)
+
+    first = floor.place(share, "BUY", 5)
+    assert account.order(first.order_id).status is SimStatus.COMPLETE
+    assert first.order_id in {fill.order_id for fill in account.fills()}
+    assert shown() is None
+    floor.moment += 2
+    assert shown() == 5
+    floor.place(share, "BUY", 3)
+    floor.moment += 1
+    floor.place(share, "SELL", 2)
+    assert shown() == 5
+    floor.moment += 1
+    assert shown() == 8
+    floor.moment += 1
+    assert shown() == 6
+    assert {row.instrument_id: row.quantity for row in account.held_positions()}[share.instrument_id] == 6
+
+
+async def test_late_positions_do_not_touch_the_days_end(floor):
+    share = floor.contract(n=100)
+    floor.faults.add("zerodha", FaultKind.LATE_POSITIONS, delay_seconds=100_000)
+    floor.faults.add("zerodha", FaultKind.LATE_BOOK, delay_seconds=100_000)
+    floor.place(share, "BUY", 5)
+    floor.at(floor.clock.now() + timedelta(days=1))
+    assert {row.instrument_id: row.t1_quantity for row in floor.account().holdings()}[share.instrument_id] == 5
+    assert floor.account().all_fills() == ()
+
+
+async def test_the_newest_row_of_one_instrument_or_of_any_is_left_out_of_an_answer(floor):
+    account, kind = floor.account(), FaultKind.PARTIAL_POSITIONS
+    floor.faults.add("zerodha", kind, count=1, instrument_id="b")
+    assert account.left_out(kind, ["a", "c"]) is None
+    assert account.left_out(FaultKind.PARTIAL_ORDERS, ["a", "b"]) is None
+    assert account.left_out(kind, ["b", "b", "c"]) == 1
+    assert account.left_out(kind, ["b", "b", "c"]) is None
+    floor.faults.add("zerodha", kind, count=2)
+    assert [account.left_out(kind, rows) for rows in (["a", "b"], [], ["a"], ["a"])] == [1, None, 0, None]
