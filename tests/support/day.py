@@ -150,6 +150,8 @@ class Day:
         )
         self.simulator = Simulator(recipe)
         self.exchange = self.simulator.exchange
+        self.person = self.exchange.person
+        """A person at the brokers' own apps: `day.person.reduce("zerodha", instrument_id, Product.MIS, 40)`."""
         self.crashes = CrashLog(self.clock)
         self.catalogue = Published(
             CatalogueState(latest=None, published_today=False, reason="the first build is running")

@@ -245,7 +245,7 @@ class Account:
         """Add a fill to the positions."""
         self._fills.append(fill)
         key = (fill.instrument_id, fill.product)
-        held = self._positions.get(key) or _flat(*key)
+        held = self.position(*key)
         value = fill.price * fill.quantity
         if fill.side is Side.BUY:
             held = attrs.evolve(
@@ -259,9 +259,19 @@ class Account:
                 day_sell_quantity=held.day_sell_quantity + fill.quantity,
                 day_sell_value=held.day_sell_value + value,
             )
-        self._put_position(held)
-        for order_id in tuple(self._working.get(fill.instrument_id, ())):
-            self._block(self._entries[order_id])  # an order that closes the position blocks less
+        self.put_position(held)
+
+    def put_position(self, position: SimPosition) -> None:
+        """Store a position's present state. Open orders that close it block less."""
+        key = (position.instrument_id, position.product)
+        self._position_log.append((self._clock.now(), key, self._positions.get(key)))
+        self._positions[key] = position
+        for order_id in tuple(self._working.get(position.instrument_id, ())):
+            self._block(self._entries[order_id])
+
+    def position(self, instrument_id: str, product: Product) -> SimPosition:
+        """Return a position as it is, flat if there is none."""
+        return self._positions.get((instrument_id, product)) or _flat(instrument_id, product)
 
     def required(self, contract: Contract, order: SimOrder, price: Decimal) -> Decimal:
         """Return the rupees that an order would block if it were accepted now."""
@@ -326,11 +336,6 @@ class Account:
         seen = self._clock.now() - timedelta(seconds=late.delay_seconds)
         past = ([order for order in self._history[order_id] if order.updated_at <= seen] for order_id in known)
         return tuple(states[-1] for states in past if states)
-
-    def _put_position(self, position: SimPosition) -> None:
-        key = (position.instrument_id, position.product)
-        self._position_log.append((self._clock.now(), key, self._positions.get(key)))
-        self._positions[key] = position
 
     def _past_positions(self, seen: datetime) -> tuple[SimPosition, ...]:
         """Return the positions without the changes after `seen`."""

@@ -8,8 +8,7 @@ Every change is in the journal before the call that made it returns. A new Excha
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime, timedelta
-from datetime import time as time_of_day
+from datetime import date
 from decimal import Decimal
 
 import attrs
@@ -17,30 +16,36 @@ import msgspec
 
 from onebroker.brokers.simulator.exchange.accounts import Account, AccountListener, AccountState, OrderEntry
 from onebroker.brokers.simulator.exchange.changes import Changes
-from onebroker.brokers.simulator.exchange.day_end import Closing, next_day
-from onebroker.brokers.simulator.exchange.faults import Faults
+from onebroker.brokers.simulator.exchange.day_turn import CALENDARS, DayTurn
+from onebroker.brokers.simulator.exchange.faults import FaultKind, Faults
 from onebroker.brokers.simulator.exchange.hours import Phase
 from onebroker.brokers.simulator.exchange.journal import Journal, Row
 from onebroker.brokers.simulator.exchange.ledger import Action, Ledger
 from onebroker.brokers.simulator.exchange.market_board import MarketBoard
+from onebroker.brokers.simulator.exchange.person import Person
 from onebroker.brokers.simulator.exchange.seeding import seed_account
 from onebroker.brokers.simulator.exchange.settlement import ACCOUNT_FILL, ORDER, STATE
 from onebroker.brokers.simulator.exchange.trading import Trading, World
 from onebroker.brokers.simulator.world.broker_traits import BROKERS, BrokerTraits
 from onebroker.brokers.simulator.world.candles import CandleRow
-from onebroker.brokers.simulator.world.model import Contract, Market, NewOrder, SimFill, SimOrder, SimRefusal
+from onebroker.brokers.simulator.world.model import (
+    Contract,
+    Market,
+    NewOrder,
+    RefusalReason,
+    SimFill,
+    SimOrder,
+    SimRefusal,
+)
 from onebroker.brokers.simulator.world.past import past_of
 from onebroker.brokers.simulator.world.universe import build_universe
 from onebroker.brokers.simulator.world.walks import Hold, Prices
 from onebroker.config.calendars import Calendar, JoinedCalendar
-from onebroker.config.clock import IST, Clock, latest_boundary
+from onebroker.config.clock import Clock
 from onebroker.config.instruments import TRADING_EXCHANGES
-from onebroker.config.vocabulary import Product, Side
 
 DEFAULT_HOLD_SECONDS = 60.0
 _META, _HOLD, _TOKEN, _ACCOUNT = "meta", "hold", "token", "account"
-_CALENDARS = ("equity", "currency", "commodity")
-_EXPIRY_TIME = time_of_day(15, 30)
 
 
 @attrs.frozen(kw_only=True)
@@ -90,7 +95,7 @@ class Exchange:
         past_calendar: Calendar | None = None,
     ) -> None:
         """`past_calendar` knows the days before the first day. If None, `calendar` is used for them too."""
-        self._clock, self._journal = clock, journal
+        self._clock, self._journal, self._faults = clock, journal, faults
         self._meta = self._load_meta(number, seed)
         self._calendar = JoinedCalendar(past_calendar or calendar, self._meta.first_day, calendar)
         self._changes = Changes(journal)
@@ -101,10 +106,12 @@ class Exchange:
         # Brokers that are not started this time still have accounts: their orders expire and their days turn.
         codes = dict.fromkeys([*brokers, *(code for code, _ in journal.load(_ACCOUNT))])
         self._accounts = {code: Account(code, traits[code], self, clock, faults) for code in codes}
-        self._trading = Trading(self._world, self._accounts, clock, faults, self._changes, self.ledger)
+        self._trading = Trading(self._world, self._accounts, clock, self._changes, self.ledger)
+        self._day_turn = DayTurn(self._world, self._accounts, self._trading, self._calendar, clock, self._changes)
+        self.person = Person(self._world, self._accounts, self._trading, clock, self._changes, self.ledger)
+        """A person at the brokers' own apps."""
         self._archive: dict[tuple[str, str], SimOrder] = {}
         self._actions: list[Action] | None = None
-        self._closings: dict[tuple[str, str], float] = {}
         self._open_groups: tuple[object, frozenset[str]] = (None, frozenset())
         self.before_order: Callable[[str], None] = _no_check
         """Called with the broker before each order message. The host counts the message against the broker's limits."""
@@ -144,7 +151,7 @@ class Exchange:
         """Let the market act up to now. Return the instruments whose markets may have moved."""
         with self._changes.transaction():
             self._trading.expire()
-            self._square_off_at_close()
+            self._day_turn.square_off_at_close()
             self._turn_day()
             self._trading.step()
         return self._trading_now()
@@ -260,7 +267,13 @@ class Exchange:
             verb="place", order_id=None, tag=new.tag, instrument_id=new.instrument_id, side=new.side,
             quantity=new.quantity, price=new.price, trigger_price=new.trigger_price,
         )  # fmt: skip
-        return self._act(account, action, lambda: self._trading.place(account, new))
+
+        def placed() -> SimOrder:
+            if self._faults.strike(account.code, FaultKind.REJECT_ORDERS, (new.instrument_id,), new.order_type):
+                raise SimRefusal(RefusalReason.FORCED, "order entry is blocked")
+            return self._trading.place(account, new)
+
+        return self._act(account, action, placed)
 
     def modify(self, account: Account, order_id: str, changes: dict[str, object]) -> SimOrder:
         wanted = {key: changes.get(key) for key in ("quantity", "price", "trigger_price")}
@@ -269,7 +282,13 @@ class Exchange:
 
     def cancel(self, account: Account, order_id: str) -> SimOrder:
         action = msgspec.convert({**self._named(account, order_id), "verb": "cancel"}, Action)
-        return self._act(account, action, lambda: self._trading.cancel(account, order_id))
+
+        def cancelled() -> SimOrder:
+            if self._faults.strike(account.code, FaultKind.REJECT_CANCELS, (action.instrument_id,)):
+                raise SimRefusal(RefusalReason.FORCED, "cancellation is blocked")
+            return self._trading.cancel(account, order_id)
+
+        return self._act(account, action, cancelled)
 
     def _act(self, account: Account, action: Action, act: Callable[[], SimOrder]) -> SimOrder:
         self.before_order(account.code)
@@ -301,7 +320,7 @@ class Exchange:
         key = tuple(
             (exchange, calendar)
             for exchange in TRADING_EXCHANGES
-            for calendar in _CALENDARS
+            for calendar in CALENDARS
             if self._world.board.hours.at(exchange, calendar, epoch).phase is Phase.OPEN
         )
         if self._open_groups[0] != (key, self._meta.listed_on):
@@ -313,91 +332,9 @@ class Exchange:
             self._open_groups = ((key, self._meta.listed_on), ids)
         return self._open_groups[1]
 
-    def _square_off_at_close(self) -> None:
-        epoch = self._clock.epoch()
-        for exchange in TRADING_EXCHANGES:
-            for calendar in _CALENDARS:
-                closes = self._closings.get((exchange, calendar))
-                if closes is not None and epoch >= closes:
-                    del self._closings[exchange, calendar]
-                    self._square_off((exchange, calendar))
-                reading = self._world.board.hours.at(exchange, calendar, epoch)
-                if reading.phase is Phase.OPEN:
-                    self._closings[exchange, calendar] = reading.closes
-
-    def _square_off(self, group: tuple[str, str] | None) -> None:
-        """Close the intraday positions of one (exchange, calendar), or of all, at the closing price, as brokers do."""
-        for account in self._accounts.values():
-            for position in account.held_positions():
-                contract = self.contract(position.instrument_id)
-                if contract is None or position.product is not Product.MIS or not position.quantity:
-                    continue
-                if group in (None, (contract.identity.exchange, contract.calendar)):
-                    side = Side.SELL if position.quantity > 0 else Side.BUY
-                    price = self._world.board.close_price(contract, self._clock.epoch())
-                    units = abs(position.quantity)
-                    self._trading.trade_at(account, contract, side, Product.MIS, units, price, "intraday square off")
-
     def _turn_day(self) -> None:
-        day = self._account_day()
-        late = [account for account in self._accounts.values() if account.state.day < day]
-        if not late:
-            return
-        self._square_off(None)
-        for account in late:
-            self._settle(account, day)
-        if self._clock.today() != self._meta.listed_on:
+        if self._day_turn.turn() and self._clock.today() != self._meta.listed_on:
             self._relist(self._clock.today())
-
-    def _account_day(self) -> date:
-        """The last trading day whose 07:00 has passed."""
-        day = latest_boundary(self._clock.now()).date()
-        for _ in range(10):
-            if any(self._calendar.is_session_day(e, c, day) for e in TRADING_EXCHANGES for c in _CALENDARS):
-                break
-            day -= timedelta(days=1)
-        return day
-
-    def _settle(self, account: Account, day: date) -> None:
-        epoch = self._clock.epoch()
-        for entry in account.entries():
-            expiry = self._expiry_of(entry.order.new.instrument_id)
-            if expiry is not None and expiry < day:
-                self._trading.cancel_all(account, entry.order.new.instrument_id, "the contract has expired")
-        staying = [entry for entry in account.entries() if not entry.order.status.finished]
-        closing = Closing(
-            contract=self.contract,
-            close=lambda contract: self._world.board.close_price(contract, epoch),
-            settlement=lambda contract: self._settlement(contract, day),
-        )
-        state = next_day(account.state, account.held_positions(), day, closing)
-        for entry in account.entries():
-            self._drop_states(account.code, entry)
-        for fill in account.all_fills():
-            key = f"{fill.broker}|{fill.order_id}|{fill.trade_id}|{fill.side}"
-            self._changes.keep(Row(ACCOUNT_FILL, key, None))
-        account.begin_day(state)
-        for entry in staying:
-            account.restore_order(entry, [entry.order])
-            entry.day = day
-            self._changes.keep(Row(ORDER, f"{account.code}|{entry.order.order_id}", msgspec.json.encode(entry)))
-        self._changes.keep_account(account)
-
-    def _drop_states(self, code: str, entry: OrderEntry) -> None:
-        order_id = entry.order.order_id
-        for number in range(len(self._accounts[code].order_history(order_id))):
-            self._changes.keep(Row(STATE, f"{code}|{order_id}|{number}", None))
-
-    def _expiry_of(self, instrument_id: str) -> date | None:
-        contract = self.contract(instrument_id)
-        text = None if contract is None else contract.identity.expiry_date
-        return None if text is None else date.fromisoformat(text)
-
-    def _settlement(self, contract: Contract, day: date) -> Decimal | None:
-        expiry = self._expiry_of(contract.instrument_id)
-        if expiry is None or expiry >= day:
-            return None
-        return self._world.prices.intrinsic(contract, datetime.combine(expiry, _EXPIRY_TIME, IST).timestamp())
 
     def _relist(self, day: date) -> None:
         old = self._world.universe.by_id
@@ -449,7 +386,7 @@ class Exchange:
         account.restore(state, fills)
 
     def _seed(self, account: Account) -> None:
-        account.state.day = self._account_day()
+        account.state.day = self._day_turn.account_day()
         seeded = seed_account(account, account.state, self._meta.seed)
         account.begin_day(seeded.state)
         price = self.last_price(seeded.traded)

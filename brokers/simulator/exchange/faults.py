@@ -3,7 +3,7 @@
 This module holds only the state. The host and the in-process driver ask for the faults of the wire, accounts for those of orders and books.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 
 import attrs
@@ -13,39 +13,55 @@ from onebroker.config.vocabulary import OrderType
 
 
 class FaultKind(StrEnum):
+    """`FAULTS` says what each kind does."""
+
     REFUSE_CONNECTIONS = "refuse_connections"
     LATENCY = "latency"
-    """Requests wait `delay_seconds` before they are read."""
     HTTP_500 = "http_500"
-    """Answered before the request is read."""
     GARBAGE_BODY = "garbage_body"
-    """The request is worked, but its answer is replaced by meaningless bytes."""
     REFUSAL_IN_200 = "refusal_in_200"
     DROP_AFTER_ACCEPT = "drop_after_accept"
-    """Order messages are worked, then the connection is cut."""
     ANOTHER_ORDER = "another_order"
-    """Order messages are worked, but their answers name another order. The id is another one. For a new order the tag is another one, if the broker
-    repeats the tag."""
     EXPIRE_SESSION = "expire_session"
-    """Happens once, at the moment it is switched on."""
     REJECT_ORDERS = "reject_orders"
     REJECT_CANCELS = "reject_cancels"
     STALL_STREAM = "stall_stream"
-    """Sockets stay open and carry nothing. Frames of that time are lost."""
     DROP_STREAM = "drop_stream"
     CORRUPT_FRAME = "corrupt_frame"
     DUPLICATE_FILL_EVENTS = "duplicate_fill_events"
     WRONG_DATE = "wrong_date"
-    """The answers' `Date` is `delay_seconds` in the past, as from a clock that is behind. Below zero, the clock is ahead."""
     LATE_BOOK = "late_book"
-    """Order and trade books show the state of `delay_seconds` ago."""
     LATE_POSITIONS = "late_positions"
-    """Positions show the fills of `delay_seconds` ago, while order book, trade book and sockets of orders are at once right."""
     PARTIAL_POSITIONS = "partial_positions"
-    """The whole answer is well formed, but its newest row is missing. The four faults of this kind count the answers that lack a row."""
     PARTIAL_HOLDINGS = "partial_holdings"
     PARTIAL_ORDERS = "partial_orders"
     PARTIAL_TRADES = "partial_trades"
+
+
+FAULTS: Mapping[FaultKind, str] = {
+    FaultKind.REFUSE_CONNECTIONS: "connections are refused",
+    FaultKind.LATENCY: "requests wait delay_seconds before they are read",
+    FaultKind.HTTP_500: "requests are answered with status 500 before they are read",
+    FaultKind.GARBAGE_BODY: "the request is worked, but its answer is replaced by meaningless bytes",
+    FaultKind.REFUSAL_IN_200: "requests get a refusal in the broker's form, with status 200",
+    FaultKind.DROP_AFTER_ACCEPT: "order messages are worked, then the connection is cut",
+    FaultKind.ANOTHER_ORDER: "order messages are worked, but their answers name another order (id, or the tag of a new order)",
+    FaultKind.EXPIRE_SESSION: "all tokens end, once, at the moment it is switched on",
+    FaultKind.REJECT_ORDERS: "new orders of API clients are refused",
+    FaultKind.REJECT_CANCELS: "cancels of API clients are refused",
+    FaultKind.STALL_STREAM: "sockets stay open and carry nothing; frames of that time are lost",
+    FaultKind.DROP_STREAM: "sockets are cut without a closing frame",
+    FaultKind.CORRUPT_FRAME: "frames of sockets are spoiled",
+    FaultKind.DUPLICATE_FILL_EVENTS: "sockets tell each fill twice",
+    FaultKind.WRONG_DATE: "the Date of answers is delay_seconds in the past, below zero in the future",
+    FaultKind.LATE_BOOK: "order and trade books show the state of delay_seconds ago",
+    FaultKind.LATE_POSITIONS: "positions show the fills of delay_seconds ago, while order book, trade book and order messages are at once right",
+    FaultKind.PARTIAL_POSITIONS: "answers with positions lack their newest row, or that of the instrument; count counts such answers",
+    FaultKind.PARTIAL_HOLDINGS: "answers with holdings lack a row, as partial_positions",
+    FaultKind.PARTIAL_ORDERS: "answers with the whole order book lack a row, as partial_positions",
+    FaultKind.PARTIAL_TRADES: "answers with the whole trade book lack a row, as partial_positions",
+}
+"""Each kind in one sentence, as the control API lists it."""
 
 
 OF_BOOKS = frozenset(

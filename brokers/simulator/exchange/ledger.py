@@ -12,7 +12,7 @@ import msgspec
 from onebroker.brokers.simulator.exchange.journal import Journal, Row
 from onebroker.config.vocabulary import Side
 
-_MESSAGE, _FILL = "message", "fill"
+_MESSAGE, _FILL, _ACT = "message", "fill", "act"
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,12 +70,35 @@ class LedgerFill(msgspec.Struct, frozen=True, kw_only=True):
     """`market`, or the other order as `broker:order_id`."""
 
 
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """An act that no order message of the broker's API caused. It did happen: refused acts are not entered."""
+
+    n: int
+    """Counted from 1, across brokers and restarts."""
+    at: str
+    hand: str
+    """`person`: somebody in the broker's own app. `broker`: the broker itself. `exchange`: the exchange."""
+    verb: str
+    broker: str
+    instrument_id: str
+    order_id: str | None = None
+    """The order that the act placed, changed or ended."""
+    product: str | None = None
+    to_product: str | None = None
+    side: str | None = None
+    quantity: int | None = None
+    """Units."""
+    price: Decimal | None = None
+    trigger_price: Decimal | None = None
+
+
 class Ledger:
-    """Messages and fills since the data directory was made."""
+    """Messages, fills and acts since the data directory was made."""
 
     def __init__(self, journal: Journal) -> None:
         self._messages = [msgspec.json.decode(value, type=Message) for _, value in journal.load(_MESSAGE)]
         self._fills = [msgspec.json.decode(value, type=LedgerFill) for _, value in journal.load(_FILL)]
+        self._acts = [msgspec.json.decode(value, type=Act) for _, value in journal.load(_ACT)]
 
     @property
     def next(self) -> int:
@@ -122,6 +145,17 @@ class Ledger:
         """Enter one side of a trade and return its row."""
         self._fills.append(fill)
         return Row(_FILL, f"{fill.trade_id}|{fill.broker}|{fill.order_id}|{fill.side}", msgspec.json.encode(fill))
+
+    def acts(self) -> list[Act]:
+        """Return the acts of other hands, oldest first."""
+        return self._acts
+
+    def add_act(self, at: str, hand: str, verb: str, broker: str, instrument_id: str, **more: object) -> Row:
+        """Enter an act and return its row. `more` has the other fields of `Act`."""
+        fields = {"at": at, "hand": hand, "verb": verb, "broker": broker, "instrument_id": instrument_id, **more}
+        act = msgspec.convert({"n": len(self._acts) + 1, **fields}, Act)
+        self._acts.append(act)
+        return Row(_ACT, str(act.n), msgspec.json.encode(act))
 
 
 def _row(message: Message) -> Row:

@@ -11,7 +11,6 @@ import attrs
 
 from onebroker.brokers.simulator.exchange.accounts import Account, OrderEntry
 from onebroker.brokers.simulator.exchange.changes import Changes
-from onebroker.brokers.simulator.exchange.faults import FaultKind, Faults
 from onebroker.brokers.simulator.exchange.hours import Phase
 from onebroker.brokers.simulator.exchange.ledger import Ledger
 from onebroker.brokers.simulator.exchange.market_board import MarketBoard
@@ -40,10 +39,10 @@ class Trading:
     """Books, waiting stop orders and queued orders of all contracts."""
 
     def __init__(
-        self, world: World, accounts: dict[str, Account], clock: Clock, faults: Faults, changes: Changes, ledger: Ledger
+        self, world: World, accounts: dict[str, Account], clock: Clock, changes: Changes, ledger: Ledger
     ) -> None:
         self._world, self._accounts = world, accounts
-        self._clock, self._faults, self._changes, self._ledger = clock, faults, changes, ledger
+        self._clock, self._changes, self._ledger = clock, changes, ledger
         self._books: dict[str, Book] = {}
         self._refreshed: dict[str, int] = {}
         self._stops: dict[str, list[OrderRef]] = {}
@@ -56,8 +55,6 @@ class Trading:
 
     def place(self, account: Account, new: NewOrder) -> SimOrder:
         """Take a new order; see `AccountView.place`."""
-        if self._faults.strike(account.code, FaultKind.REJECT_ORDERS, (new.instrument_id,), new.order_type):
-            raise SimRefusal(RefusalReason.FORCED, "order entry is blocked")
         contract = account.contract(new.instrument_id)
         if contract is None:
             raise SimRefusal(RefusalReason.UNKNOWN_INSTRUMENT, "the instrument is not listed")
@@ -121,10 +118,6 @@ class Trading:
 
     def cancel(self, account: Account, order_id: str) -> SimOrder:
         """Cancel a working order; see `AccountView.cancel`."""
-        known = account.known(order_id)
-        concerned = () if known is None else (known.order.new.instrument_id,)
-        if self._faults.strike(account.code, FaultKind.REJECT_CANCELS, concerned):
-            raise SimRefusal(RefusalReason.FORCED, "cancellation is blocked")
         entry, contract = self._working(account, order_id)
         self._leave(account, order_id, contract)
         self._queue.discard((account.code, order_id))

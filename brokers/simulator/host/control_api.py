@@ -1,8 +1,7 @@
-"""The control API: move a market, switch faults on and off, read the ledger, choose an instrument (architecture 6).
+"""The control API: move a market, switch faults on and off, act as a person, read the ledger, choose an instrument (architecture 6).
 
-POST /price {instrument, last_price, hold_seconds?} · POST /fill {broker, order_id, quantity} ·
-POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?, order_type?} · POST /heal {broker?, kind?, instrument?} ·
-GET /ledger?since=N · GET /calls · GET /instruments?shape=&limit=. Loopback only; bad input is a 400 with `error`.
+`GET` of the address lists the requests, the kinds of faults and the verbs of a person (`control_words.py`). Loopback only; bad input is a 400 with
+`error`.
 
 Every path begins with a random part, which is printed with the address. A body must be `application/json`. A web page in a browser on this machine
 can find the port by trying. The page must neither move the market nor read the ledger.
@@ -10,6 +9,7 @@ can find the port by trying. The page must neither move the market nor read the 
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from typing import TypeVar
 
 import attrs
 import msgspec
@@ -18,14 +18,17 @@ from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.exchange.exchange import DEFAULT_HOLD_SECONDS
 from onebroker.brokers.simulator.exchange.faults import ALL_BROKERS, OF_ONE_INSTRUMENT, FaultKind
+from onebroker.brokers.simulator.exchange.person import Person
+from onebroker.brokers.simulator.host.control_words import PERSON_VERBS, control_words
 from onebroker.brokers.simulator.host.gateway import Answer, Outbox
 from onebroker.brokers.simulator.host.simulation import Simulator
-from onebroker.brokers.simulator.world.model import Contract, SimFunds, SimOrder, SimPosition
+from onebroker.brokers.simulator.world.model import Contract, NewOrder, SimFunds, SimOrder, SimPosition, SimRefusal
 from onebroker.config.instruments import SEGMENT_SHAPES, Shape, bare_segment, identity_from_fields, prefixed_segment
-from onebroker.config.vocabulary import OrderType
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 LOOPBACK = "127.0.0.1"
 DEFAULT_LISTED = 50
+V = TypeVar("V")
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -47,7 +50,7 @@ class _Fill(msgspec.Struct, forbid_unknown_fields=True):
 
 class _Fault(msgspec.Struct, forbid_unknown_fields=True):
     broker: str
-    kind: FaultKind
+    kind: str
     seconds: float | None = None
     count: int | None = None
     delay_seconds: float | None = None
@@ -55,9 +58,23 @@ class _Fault(msgspec.Struct, forbid_unknown_fields=True):
     order_type: OrderType | None = None
 
 
+class _Person(msgspec.Struct, forbid_unknown_fields=True):
+    broker: str
+    verb: str
+    order_id: str | None = None
+    instrument: str | dict[str, str | float | None] | None = None
+    product: Product | None = None
+    to_product: Product | None = None
+    side: Side | None = None
+    order_type: OrderType | None = None
+    quantity: int | None = None
+    price: Decimal | None = None
+    trigger_price: Decimal | None = None
+
+
 class _Heal(msgspec.Struct, forbid_unknown_fields=True):
     broker: str | None = None
-    kind: FaultKind | None = None
+    kind: str | None = None
     instrument: str | dict[str, str | float | None] | None = None
 
 
@@ -75,6 +92,9 @@ class Control:
             ("POST", "/fill"): self._fill,
             ("POST", "/fault"): self._fault,
             ("POST", "/heal"): self._heal,
+            ("POST", "/person"): self._person,
+            ("GET", ""): self._listed,
+            ("GET", "/"): self._listed,
             ("GET", "/ledger"): self._ledger,
             ("GET", "/calls"): self._calls,
             ("GET", "/instruments"): self._instruments,
@@ -86,7 +106,7 @@ class Control:
     async def handle(self, request: DialectRequest) -> Answer:
         if refused := _refused_page(request):
             return _answer(*refused)
-        known = request.path.startswith(f"{self._prefix}/")
+        known = f"{request.path}/".startswith(f"{self._prefix}/")
         route = self._routes.get((request.method, request.path.removeprefix(self._prefix))) if known else None
         if route is None:
             return _answer(
@@ -155,33 +175,88 @@ class Control:
     def _fault(self, request: DialectRequest) -> object:
         wanted = msgspec.json.decode(request.body, type=_Fault)
         self._known_broker(wanted.broker)
+        kind = _kind(wanted.kind)
         for name in ("seconds", "count", "delay_seconds"):
             value = getattr(wanted, name)
-            ahead = name == "delay_seconds" and wanted.kind is FaultKind.WRONG_DATE
+            ahead = name == "delay_seconds" and kind is FaultKind.WRONG_DATE
             if value is not None and value <= 0 and not ahead:
                 raise BadInput(f"{name} must be above zero")
         concerned = None if wanted.instrument is None else self._find(wanted.instrument).instrument_id
-        if concerned is not None and wanted.kind not in OF_ONE_INSTRUMENT:
-            raise BadInput(f"{wanted.kind} strikes more than the orders or rows of one instrument")
-        if wanted.order_type is not None and wanted.kind is not FaultKind.REJECT_ORDERS:
-            raise BadInput(f"{wanted.kind} strikes more than new orders of one type")
+        if concerned is not None and kind not in OF_ONE_INSTRUMENT:
+            raise BadInput(f"{kind} strikes more than the orders or rows of one instrument")
+        if wanted.order_type is not None and kind is not FaultKind.REJECT_ORDERS:
+            raise BadInput(f"{kind} strikes more than new orders of one type")
         self._simulator.fault(
             wanted.broker,
-            wanted.kind,
+            kind,
             seconds=wanted.seconds,
             count=wanted.count,
             delay_seconds=wanted.delay_seconds,
             instrument_id=concerned,
             order_type=wanted.order_type,
         )
-        return {"broker": wanted.broker, "kind": wanted.kind}
+        return {"broker": wanted.broker, "kind": kind}
 
     def _heal(self, request: DialectRequest) -> object:
         wanted = msgspec.json.decode(request.body or b"{}", type=_Heal)
+        kind = None if wanted.kind is None else _kind(wanted.kind)
         if wanted.broker is not None:
             self._known_broker(wanted.broker)
         concerned = None if wanted.instrument is None else self._find(wanted.instrument).instrument_id
-        return {"healed": self._simulator.faults.heal(wanted.broker, wanted.kind, concerned)}
+        return {"healed": self._simulator.faults.heal(wanted.broker, kind, concerned)}
+
+    def _person(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Person)
+        if wanted.broker not in self._simulator.gateways:
+            raise BadInput(f"no broker {wanted.broker} is simulated")
+        act = self._acts.get(wanted.verb)
+        if act is None:
+            raise BadInput(f"there is no verb {wanted.verb}; the verbs are {', '.join(PERSON_VERBS)}")
+        try:
+            order = act(wanted)
+        except SimRefusal as refusal:
+            raise BadInput(refusal.message) from refusal
+        return {"broker": wanted.broker, "verb": wanted.verb, "order": None if order is None else _order(order)}
+
+    @property
+    def _acts(self) -> Mapping[str, Callable[[_Person], SimOrder | None]]:
+        return {
+            "place": self._placed,
+            "modify": lambda wanted: self._hand.modify(
+                wanted.broker, _given(wanted.order_id, "order_id"), quantity=wanted.quantity, price=wanted.price,
+                trigger_price=wanted.trigger_price,
+            ),
+            "cancel": lambda wanted: self._hand.cancel(wanted.broker, _given(wanted.order_id, "order_id")),
+            "reduce": lambda wanted: self._hand.reduce(*self._position_of(wanted), wanted.quantity),
+            "convert": self._converted,
+        }  # fmt: skip
+
+    @property
+    def _hand(self) -> Person:
+        return self._simulator.exchange.person
+
+    def _placed(self, wanted: _Person) -> SimOrder:
+        broker, instrument_id, product = self._position_of(wanted)
+        return self._hand.place(
+            broker,
+            NewOrder(
+                instrument_id=instrument_id, product=product, side=_given(wanted.side, "side"),
+                order_type=wanted.order_type or (OrderType.MARKET if wanted.price is None else OrderType.LIMIT),
+                validity=Validity.DAY, quantity=_given(wanted.quantity, "quantity"), price=wanted.price,
+                trigger_price=wanted.trigger_price,
+            ),
+        )  # fmt: skip
+
+    def _converted(self, wanted: _Person) -> None:
+        to_product = _given(wanted.to_product, "to_product")
+        self._hand.convert(*self._position_of(wanted), to_product, wanted.quantity)
+
+    def _position_of(self, wanted: _Person) -> tuple[str, str, Product]:
+        contract = self._find(_given(wanted.instrument, "instrument"))
+        return wanted.broker, contract.instrument_id, _given(wanted.product, "product")
+
+    def _listed(self, _request: DialectRequest) -> object:
+        return control_words()
 
     def _known_broker(self, broker: str) -> None:
         if broker != ALL_BROKERS and broker not in self._simulator.gateways:
@@ -229,6 +304,18 @@ class Control:
         }
 
 
+def _kind(word: str) -> FaultKind:
+    if word not in tuple(FaultKind):
+        raise BadInput(f"there is no fault {word}; the kinds are {', '.join(FaultKind)}")
+    return FaultKind(word)
+
+
+def _given(value: V | None, name: str) -> V:
+    if value is None:
+        raise BadInput(f"give {name}")
+    return value
+
+
 def _refused_page(request: DialectRequest) -> tuple[int, dict[str, str]] | None:
     """Return status and answer for a request that may come from a web page; None for any other request."""
     if request.headers.get("host", LOOPBACK).partition(":")[0] != LOOPBACK:
@@ -250,6 +337,7 @@ def ledger_document(simulator: Simulator, since: int) -> dict[str, object]:
         "messages": exchange.ledger.messages(since),
         "orders": [_order(order) for order in exchange.all_orders()],
         "fills": exchange.ledger.fills(),
+        "acts": exchange.ledger.acts(),
         "positions": {
             account.code: [_position(position) for position in account.held_positions()] for account in accounts
         },

@@ -15,6 +15,7 @@ import trio
 import trio.testing
 import trio_websocket
 
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.host.run import FolderInUse, SimulatorOptions, run_simulator
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
@@ -165,6 +166,14 @@ async def test_the_market_trades_as_much_of_a_resting_order_as_it_is_told(runnin
         ("POST", "/fill", {"broker": "nobody", "order_id": "1", "quantity": 1}),
         ("POST", "/fill", {"broker": "zerodha", "order_id": "1", "quantity": 1}),
         ("POST", "/heal", {"broker": "nobody"}),
+        ("POST", "/heal", {"kind": "http_501"}),
+        ("POST", "/fault", {"broker": "zerodha", "kind": "late_positions", "instrument": "SHARE"}),
+        ("POST", "/person", {"broker": "nobody", "verb": "cancel", "order_id": "1"}),
+        ("POST", "/person", {"broker": "zerodha", "verb": "cancel", "order_id": "1"}),
+        ("POST", "/person", {"broker": "zerodha", "verb": "cancel"}),
+        ("POST", "/person", {"broker": "zerodha", "verb": "reduce", "instrument": "SHARE", "product": "MIS"}),
+        ("POST", "/person", {"broker": "zerodha", "verb": "convert", "instrument": "SHARE", "product": "MIS"}),
+        ("POST", "/person", {"broker": "zerodha", "verb": "place", "instrument": "SHARE", "product": "MIS"}),
         ("GET", "/ledger?since=x", None),
         ("GET", "/instruments?shape=round", None),
     ],
@@ -212,6 +221,43 @@ async def test_control_tells_when_each_broker_was_called(running):
     assert len(after["orders"]) - len(before["orders"]) == 1
     assert after["orders"][-1] <= after["calls"][-1]
     assert after["refused"] == 0
+
+
+async def test_control_lists_requests_faults_and_verbs_and_a_wrong_word_names_them(running):
+    for target in ("", "/"):
+        status, said = await running.command("GET", target)
+        assert status == 200
+        assert set(said["faults"]) == set(FaultKind)
+    _, wrong = await running.command("POST", "/fault", {"broker": "zerodha", "kind": "nosuch"})
+    assert wrong["error"].startswith("there is no fault nosuch; the kinds are refuse_connections, latency")
+    assert all(kind in wrong["error"] for kind in FaultKind)
+    _, wrong = await running.command("POST", "/person", {"broker": "zerodha", "verb": "nosuch"})
+    assert wrong["error"] == f"there is no verb nosuch; the verbs are {', '.join(said['person'])}"
+
+
+async def test_a_person_acts_over_http(running):
+    share = (await running.share())["instrument_id"]
+
+    async def act(verb, **more):
+        status, said = await running.command("POST", "/person", {"broker": "zerodha", "verb": verb, **more})
+        assert status == 200, said
+        return said["order"]
+
+    bought = await act("place", instrument=share, product="MIS", side="BUY", quantity=10)
+    assert (bought["status"], bought["filled_quantity"]) == ("complete", 10)
+    assert (await act("reduce", instrument=share, product="MIS", quantity=4))["side"] == "SELL"
+    assert await act("convert", instrument=share, product="MIS", to_product="CNC", quantity=2) is None
+    last = (await running.share())["last_price"]
+    low = await act("place", instrument=share, product="CNC", side="BUY", quantity=1, price=round(last * 0.97, 0))
+    assert (await act("modify", order_id=low["order_id"], quantity=3))["quantity"] == 3
+    assert (await act("cancel", order_id=low["order_id"]))["status"] == "cancelled"
+    _, ledger = await running.command("GET", "/ledger")
+    held = {
+        each["product"]: each["quantity"] for each in ledger["positions"]["zerodha"] if each["instrument_id"] == share
+    }
+    assert held == {"MIS": 4, "CNC": 2}
+    assert [each["verb"] for each in ledger["acts"]] == ["place", "reduce", "convert", "place", "modify", "cancel"]
+    assert ledger["messages"] == []
 
 
 async def test_control_knows_no_other_paths(running):
