@@ -8,6 +8,7 @@ files that belong together; a file without a row is overwritten some day.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -136,12 +137,14 @@ class Archive:
         return None
 
     async def _keep_renames(self, day: date, report: BuildReport) -> None:
-        """Keep the renames of contracts with adjusted strikes. Raises DurableError; even then they are known until a restart."""
+        """Keep the renames of contracts that the exchange changed. Raises DurableError; even then they are known until a restart."""
         found = renames_of(report.adjusted, day)
         if not found:
             return
         _log.warning(
-            "the strikes of %s contracts were adjusted since the mapping before: their ids are others now", len(found)
+            "the exchange changed %s contracts since the mapping before, their ids are others now: %s",
+            len(found),
+            ", ".join(f"{source} {count}" for source, count in Counter(rename.source for rename in found).items()),
         )
         kept = {(rename.old_id, rename.from_day): rename for rename in (*self.renames, *found)}
         self.renames = tuple(sorted(kept.values(), key=lambda rename: (rename.from_day, rename.old_id)))

@@ -85,7 +85,7 @@ def build_catalogue(
     for code, report in reports.items():
         report.missing = {**(missing or {}).get(code, {}), **unreadable[code]}
     content_hash = write_table(catalogue, output) if catalogue.height else ""
-    adjusted = before.adjustments(open_table(output), day) if before is not None and catalogue.height else []
+    adjusted = before.adjustments(open_table(output)) if before is not None and catalogue.height else []
     return BuildReport(
         rows=catalogue.height,
         content_hash=content_hash,

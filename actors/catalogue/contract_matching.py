@@ -4,11 +4,9 @@ Expiry, strike and side are in every file. Two things differ: the name of the un
 a pair of currencies or a rate). Both belong to the underlying, so they are decided for the few underlyings, not for the many contracts.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
-
 import polars as pl
 
+from onebroker.actors.catalogue.changed_terms import Remembered, outdated
 from onebroker.actors.catalogue.security_matching import TRUSTED_SHARE, Aligned, changed, most_voted, weight
 from onebroker.config.instruments import SEGMENT_SHAPES, Shape
 
@@ -25,22 +23,6 @@ _TERMS = ["exchange", "market", "exchange_token", "expiry_date", "strike_price",
 
 def is_contract() -> pl.Expr:
     return pl.col("bare").is_in(CONTRACT_SEGMENTS) & pl.col("underlying_symbol").is_not_null()
-
-
-Remembered: TypeAlias = Callable[[pl.Series], pl.DataFrame]
-"""Rows by their number -> the terms that their brokers' tokens named in the mapping before (`before.TERMS`), in row order."""
-
-
-class Witness(Protocol):
-    """The mapping before today's (`before.Before`)."""
-
-    def terms(self, tokens: Sequence[tuple[str, str | None]]) -> pl.DataFrame: ...
-
-
-MOST_ADJUSTED = 0.1
-"""Largest share of a broker's contracts in a market that corporate actions change on one morning: they concern a few underlyings. A larger
-share has another cause.
-"""
 
 
 def align_contracts(rows: pl.DataFrame, remembered: Remembered | None = None) -> Aligned:
@@ -120,8 +102,8 @@ def _odd_terms(rows: pl.DataFrame, remembered: Remembered | None) -> tuple[pl.Da
     """Return the rows whose number other brokers give to a contract on other terms, and the subset of them that two brokers outvote.
 
     If most of a broker's numbers in a market disagree, the broker has its own numbering there, and the rows say nothing. A row with the same
-    expiry, strike and side as the others' is not outvoted: files call an underlying by several names. If a strike was adjusted since the
-    mapping before, the file that knows the adjustment is newer and outweighs all files that do not.
+    expiry, strike and side as the others' is not outvoted: files call an underlying by several names. If the exchange has changed the
+    contract since the mapping before, the file that knows the change is newer and outweighs all files that do not (`changed_terms.py`).
     """
     numbered = _with_market(rows.filter(pl.col("exchange_token").is_not_null())).select(
         "row", "rank", "exchange", "market",
@@ -136,10 +118,10 @@ def _odd_terms(rows: pl.DataFrame, remembered: Remembered | None) -> tuple[pl.Da
     odd = numbered.join(shared.filter("odd"), on="place", how="semi")
     if odd.is_empty():
         return odd.select("row", "rank"), odd.select("row", "rank")
-    outdated = odd.select("row", "rank").clear()
+    past = odd.select("row", "rank").clear()
     if remembered is not None:
-        outdated = _outdated(rows, numbered, odd, remembered)
-        settled = odd.join(outdated, on="row", how="semi").select("place").unique()
+        past = outdated(rows, numbered, odd, remembered)
+        settled = odd.join(past, on="row", how="semi").select("place").unique()
         odd = odd.join(settled, on="place", how="anti")
     brokers = pl.col("rank").n_unique()
     names = most_voted(odd, ["place"], "terms", brokers).select("place", voted="terms")
@@ -152,53 +134,6 @@ def _odd_terms(rows: pl.DataFrame, remembered: Remembered | None) -> tuple[pl.Da
     odd = odd.join(own.filter(pl.col("odd") > TRUSTED_SHARE * pl.col("compared")), on=area, how="anti")
     outvoted = (pl.col("votes") > 1) & ~pl.col("tied") & (pl.col("dated") != pl.col("voted_dated"))
     return (
-        pl.concat([odd.select("row", "rank"), outdated]),
-        pl.concat([odd.filter(outvoted).select("row", "rank"), outdated]),
+        pl.concat([odd.select("row", "rank"), past]),
+        pl.concat([odd.filter(outvoted).select("row", "rank"), past]),
     )
-
-
-def _outdated(rows: pl.DataFrame, numbered: pl.DataFrame, odd: pl.DataFrame, remembered: Remembered) -> pl.DataFrame:
-    """Return the rows that give a number its former meaning, where another file gives the same number an adjusted strike.
-
-    An adjustment concerns all strikes of an underlying. So a broker's row counts as an adjustment under two conditions: most of its contracts
-    on that underlying that other brokers also number have changed, and few of its contracts altogether have changed.
-    """
-    terms = ["expiry_date", "strike_price", "option_type"]
-    here = odd.select("row", "rank", "exchange", "market", "place").join(
-        rows.select("row", "underlying_symbol", *terms), on="row", how="left", maintain_order="left"
-    )
-    old = remembered(here["row"])
-    here = here.with_columns(old[name].alias(f"old_{name}") for name in terms)
-    # A token that contains the strike named nothing in the mapping before when the strike is new: use the former terms of the others.
-    here = here.with_columns(
-        pl.col(f"old_{name}").fill_null(pl.col(f"old_{name}").max().over("place")) for name in terms
-    )
-    same = (pl.col("expiry_date") == pl.col("old_expiry_date")) & (pl.col("option_type") == pl.col("old_option_type"))
-    here = here.with_columns(
-        news=(same & (pl.col("strike_price") != pl.col("old_strike_price"))).fill_null(False),
-        as_before=(same & (pl.col("strike_price") == pl.col("old_strike_price"))).fill_null(False),
-    )
-    of_area, of_underlying = ["rank", "exchange", "market"], ["rank", "exchange", "market", "underlying_symbol"]
-    if not here["news"].any():
-        return odd.select("row", "rank").clear()
-    compared = numbered.join(rows.select("row", "underlying_symbol", "strike_price"), on="row", how="left")
-    compared = compared.filter(pl.col("strike_price").is_not_null())
-    shared = compared.filter(pl.col("rank").n_unique().over("place") > 1).group_by(of_underlying).agg(listed=pl.len())
-    changed_of = here.filter("news").group_by(of_underlying).agg(changed=pl.len())
-    few = (
-        here.filter("news")
-        .group_by(of_area)
-        .agg(changed=pl.len())
-        .join(compared.group_by(of_area).agg(listed=pl.len()), on=of_area)
-    )
-    few = few.filter(pl.col("changed") <= MOST_ADJUSTED * pl.col("listed"))
-    adjusted = changed_of.join(shared, on=of_underlying).filter(pl.col("changed") >= TRUSTED_SHARE * pl.col("listed"))
-    adjusted = adjusted.join(few.select(of_area), on=of_area, how="semi")
-    news = (
-        here.filter("news")
-        .join(adjusted, on=of_underlying, how="semi")
-        .group_by("place")
-        .agg(strikes=pl.col("strike_price").n_unique())
-    )
-    told = news.filter(pl.col("strikes") == 1).select("place")
-    return here.filter("as_before").join(told, on="place", how="semi").select("row", "rank")

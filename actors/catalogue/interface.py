@@ -123,7 +123,7 @@ class CatalogueState:
     """Why the last build failed, or could not be kept for a restart; the latest mapping is still served."""
     unlisted: Unlisted = NONE_UNLISTED
     renames: tuple[Rename, ...] = ()
-    """Contracts whose id changed because their strike was adjusted, by day; `source` is one of the values in `contract_renames.py`."""
+    """Contracts whose id changed because the exchange changed their strike, expiry or name, by day; `source` is one of the values in `contract_renames.py`."""
 
     def find_ever(self, instrument_id: str) -> Found | None:
         """Find an instrument that is or was listed, for the history routes (rules 1.4.4)."""

@@ -15,14 +15,14 @@ The result does not depend on the order of rows or on which broker gave a value,
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import polars as pl
 import uuid_utils
 
 from onebroker.actors.catalogue.attributes import names_text
 from onebroker.actors.catalogue.broker_rows import BrokerRows, identified
-from onebroker.actors.catalogue.contract_matching import Witness, align_contracts, is_contract
+from onebroker.actors.catalogue.contract_matching import align_contracts, is_contract
 from onebroker.actors.catalogue.file_columns import ATTRIBUTE_NAMES, INSTRUMENT_COLUMNS
 from onebroker.actors.catalogue.index_matching import align_indices, is_index
 from onebroker.actors.catalogue.natural_keys import FACTS, MATCHED_BY, categorised, keyed, placed
@@ -47,6 +47,15 @@ _LISTED = tuple("broker_exchange" if name == "exchange" else name for name in LI
 """The rows' columns that become a listing's fields."""
 
 _NAMESPACE = uuid_utils.UUID(str(NAMESPACE))
+
+
+class Witness(Protocol):
+    """The mappings before today's (`previous_mapping.Before`)."""
+
+    def terms(self, tokens: Sequence[tuple[str, str | None]]) -> pl.DataFrame: ...
+
+    def former(self, tokens: Sequence[tuple[str, str | None]]) -> Sequence[pl.DataFrame]: ...
+
 
 _Aligning: TypeAlias = tuple[Callable[[], pl.Expr], Callable[[pl.DataFrame], Aligned]]
 _ALIGNED: Sequence[_Aligning] = (
@@ -108,7 +117,7 @@ def _matched(rows: pl.DataFrame, reports: Sequence[BrokerReport], before: Witnes
     facts = rows.select(FACTS).rechunk()
     matched_by = facts.select(MATCHED_BY)
 
-    remembered = None if before is None else partial(_remembered, before, rows)
+    remembered = None if before is None else _Remembered(before, rows)
     aligned: Sequence[_Aligning] = (*_ALIGNED, (is_contract, partial(align_contracts, remembered=remembered)))
     decided = [align(part) for is_kind, align in aligned if (part := matched_by.filter(is_kind())).height]
     if not decided:
@@ -123,8 +132,21 @@ def _matched(rows: pl.DataFrame, reports: Sequence[BrokerReport], before: Witnes
     return facts.join(left_out.select("row"), on="row", how="anti") if left_out.height else facts
 
 
-def _remembered(before: Witness, rows: pl.DataFrame, numbers: pl.Series) -> pl.DataFrame:
-    return before.terms(rows[numbers].select("broker", "broker_token").rows())
+class _Remembered:
+    """Implements `changed_terms.Remembered` over the mappings before, by the brokers' tokens."""
+
+    def __init__(self, before: Witness, rows: pl.DataFrame) -> None:
+        self._before = before
+        self._rows = rows
+
+    def terms(self, numbers: pl.Series) -> pl.DataFrame:
+        return self._before.terms(self._tokens(numbers))
+
+    def former(self, numbers: pl.Series) -> Sequence[pl.DataFrame]:
+        return self._before.former(self._tokens(numbers))
+
+    def _tokens(self, numbers: pl.Series) -> list[tuple[str, str | None]]:
+        return self._rows[numbers].select("broker", "broker_token").rows()
 
 
 def _count(reports: Sequence[BrokerReport], field: str, rows: pl.DataFrame) -> None:

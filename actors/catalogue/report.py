@@ -1,5 +1,8 @@
 """A build's job and its report. Both cross the process boundary as JSON."""
 
+from collections.abc import Sequence
+from enum import StrEnum
+
 import msgspec
 
 
@@ -38,11 +41,21 @@ class BrokerReport(msgspec.Struct, kw_only=True):
     """Why the broker gave nothing; None when it gave something."""
 
 
+class Change(StrEnum):
+    """A term that an exchange changes while the contract keeps its number; the values are columns of a mapping."""
+
+    STRIKE = "strike_price"
+    EXPIRY = "expiry_date"
+    NAME = "underlying_symbol"
+
+
 class Adjusted(msgspec.Struct, kw_only=True, frozen=True):
-    """One contract with an adjusted strike: its id before and now."""
+    """One contract whose terms the exchange changed: its id before and now."""
 
     old_id: str
     new_id: str
+    changes: Sequence[Change] = (Change.STRIKE,)
+    """The changed terms; earlier reports say nothing and mean the strike."""
     same_lot: bool
     """Whether a lot has as many units as before (a dividend); false after a split or bonus."""
 

@@ -189,6 +189,6 @@ def no_trigger_of_its_own(path: str) -> str:
 
 
 ADJUSTED_LOT = (
-    "the exchange has adjusted strike and lot of its contract: this plan still has the figures of before, and names no contract of now; "
+    "the exchange has changed its contract and the size of the lot: this plan still has the figures of before, and names no contract of now; "
     "cancel it, or place it anew"
 )

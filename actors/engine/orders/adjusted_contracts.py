@@ -1,6 +1,6 @@
-"""Plans whose contract got another instrument_id when its strike was adjusted for a corporate action. Pure.
+"""Plans whose contract got another instrument_id when the exchange changed its strike, its expiry or its underlying's name. Pure.
 
-The exchange keeps the contract, its number and all positions. The id changes, because it contains the strike. A plan made before
+The exchange keeps the contract, its number and all positions. The id changes, because it contains these terms. A plan made before
 that day continues under the new id, which replaces the old id everywhere in the record except in the body as the caller sent it.
 By then the old id may name another contract, newly listed with the old strike. Where the lot changed too (a split or bonus), the
 plan's quantities and prices would be wrong. Such a plan stays unchanged, and its status message says so.
@@ -11,7 +11,7 @@ from datetime import datetime, time
 
 import attrs
 
-from onebroker.actors.catalogue.contract_renames import STRIKE
+from onebroker.actors.catalogue.contract_renames import SAME_LOT
 from onebroker.actors.engine.orders.parent_records import ParentRecord, decode_parent, encode_parent
 from onebroker.actors.store.durable_history import Rename
 from onebroker.config.clock import IST
@@ -29,7 +29,7 @@ def followed(record: ParentRecord, renames: Iterable[Rename]) -> ParentRecord:
         old = rename.old_id.encode()
         if made_after or old not in written:
             continue
-        if rename.source == STRIKE:
+        if rename.source in SAME_LOT:
             record = attrs.evolve(decode_parent(written.replace(old, rename.new_id.encode())), body=record.body)
         elif record.status_message != texts.ADJUSTED_LOT:
             record = attrs.evolve(record, status_message=texts.ADJUSTED_LOT)

@@ -52,7 +52,7 @@ def file(market, *, adjusted, rows=()):
 def before(market, tmp_path):
     catalogue, _ = merge({code: file(market, adjusted=False) for code in "abc"})
     write_table(catalogue, tmp_path / "before")
-    return Before(tmp_path / "before")
+    return Before(tmp_path / "before", DAY)
 
 
 def strikes(catalogue, underlying="HINDPETRO"):
@@ -102,7 +102,7 @@ def test_a_file_in_which_many_underlyings_changed_is_wrong_not_new(market, befor
 def adjusted_ids(market, before, tmp_path, frames):
     catalogue, _ = merge(frames, before)
     write_table(catalogue, tmp_path / "now")
-    return catalogue, {one.old_id: one.new_id for one in before.adjustments(open_table(tmp_path / "now"), DAY)}
+    return catalogue, {one.old_id: one.new_id for one in before.adjustments(open_table(tmp_path / "now"))}
 
 
 def test_a_contract_whose_strike_was_adjusted_is_known_by_its_token(market, before, tmp_path):
@@ -149,7 +149,7 @@ def test_whichever_files_are_of_today_the_adjusted_strike_has_one_id_in_every_or
         code: file(market, adjusted=code in newer).sample(fraction=1.0, shuffle=True, seed=dice.randrange(999))
         for code in order
     }
-    found, _ = merge(frames, Before(folder / "before"))
+    found, _ = merge(frames, Before(folder / "before", DAY))
     assert strikes(found) == {strike: sorted(newer) for strike in ADJUSTED}
 
 
@@ -169,7 +169,7 @@ def test_tokens_that_hold_the_strike_say_nothing_and_spoil_nothing(market, tmp_p
 
     catalogue, _ = merge({code: of(code, False) for code in "abc"})
     write_table(catalogue, tmp_path / "before")
-    before = Before(tmp_path / "before")
+    before = Before(tmp_path / "before", DAY)
     merged, found = adjusted_ids(market, before, tmp_path, {code: of(code, code == "a") for code in "abc"})
     assert strikes(merged) == {strike: ["a"] for strike in ADJUSTED}
     _, found = adjusted_ids(market, before, tmp_path, {code: of(code, True) for code in "abc"})

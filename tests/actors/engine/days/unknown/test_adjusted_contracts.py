@@ -1,4 +1,4 @@
-"""Open plans whose contract has another id since its strike was adjusted: they go on under it, and a contract that was listed anew with the
+"""Open plans whose contract has another id since the exchange changed its terms: they go on under it, and a contract that was listed anew with the
 old strike is not touched."""
 
 from datetime import timedelta
@@ -7,7 +7,7 @@ import attrs
 import pytest
 import trio
 
-from onebroker.actors.catalogue.contract_renames import STRIKE, STRIKE_AND_LOT
+from onebroker.actors.catalogue.contract_renames import EXPIRY, NAME, OTHER_LOT, SAME_LOT, STRIKE, STRIKE_AND_LOT
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.orders.adjusted_contracts import followed
 from onebroker.actors.engine.plan.parts import FromFill
@@ -86,9 +86,10 @@ def publish(day, *renames):
     day.catalogue.set(CatalogueState(latest=day.snapshot, published_today=True, reason="", renames=renames))
 
 
-async def test_a_plan_goes_on_under_the_new_id_from_entry_to_exit(trading, autojump_clock):
+@pytest.mark.parametrize("source", [STRIKE, EXPIRY, NAME])
+async def test_a_plan_goes_on_under_the_new_id_from_entry_to_exit(source, trading, autojump_clock):
     answer = await armed(trading)
-    publish(trading.day, rename(trading.day))
+    publish(trading.day, rename(trading.day, source))
     await trio.sleep(2)
     await trading.move(-2)
     assert await trading.until_messages(2) == [("place", "BUY", 100, "LIMIT"), ("place", "SELL", 100, "SL")]
@@ -122,7 +123,7 @@ async def test_with_another_lot_the_plan_is_left_as_it_is_and_says_so(trading, a
     await trading.move(-2)
     await trio.sleep(60)
     assert trading.messages() == []
-    assert "adjusted strike and lot" in (await trading.parent(answer))["status_message"]
+    assert "the size of the lot" in (await trading.parent(answer))["status_message"]
 
 
 async def test_only_plans_of_before_that_day_follow(trading, autojump_clock):
@@ -133,3 +134,12 @@ async def test_only_plans_of_before_that_day_follow(trading, autojump_clock):
     assert moved.instrument_id == trading.share.instrument_id
     assert moved.body == record.body
     assert followed(moved, [rename(trading.day)]) is moved
+
+
+async def test_a_plan_follows_every_change_with_the_same_lot_and_no_other(trading, autojump_clock):
+    record = await stored_record(trading.day.store, (await armed(trading)).body["parent_id"])
+    new = trading.share.instrument_id
+    moved = {
+        source: followed(record, [rename(trading.day, source)]).instrument_id for source in (*SAME_LOT, *OTHER_LOT)
+    }
+    assert moved == dict.fromkeys(SAME_LOT, new) | dict.fromkeys(OTHER_LOT, OLD)
