@@ -31,7 +31,7 @@ async def usable_quote(
 
     def newest() -> Seen | None:
         quote = context.quotes.usable_quote(instrument_id)
-        return None if quote is None else context.seen_quotes.of(quote)
+        return None if quote is None else context.seen_quotes.of(quote, instrument_id)
 
     with context.quotes.follow([instrument_id]) as follower, trio.move_on_at(until):
         while (found := newest()) is None or not has(found):

@@ -45,6 +45,13 @@ def shown_since(view: SessionView, moment: float) -> ShownPositions | None:
     return None if started is None or started < moment else ShownPositions(rows=view.positions, whole=True)
 
 
+def shown_began(view: SessionView) -> float:
+    """Return when the read began that `shown_since` shows (monotonic seconds); minus infinity when there is none."""
+    part = view.readable_positions
+    started = began(view, "positions") if part is None else part.read_started
+    return -math.inf if started is None else started
+
+
 def shown_lately(view: SessionView, now: float) -> ShownPositions | None:
     """Return what the last read shows; None when it failed or is more than a minute old."""
     part = view.readable_positions

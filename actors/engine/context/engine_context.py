@@ -14,6 +14,7 @@ from onebroker.actors.engine.context.past_volumes import NoVolumes, PastVolumes
 from onebroker.actors.engine.context.position_claims import Closes
 from onebroker.actors.engine.context.position_days import PositionDay
 from onebroker.actors.engine.context.quote_bounds import QuoteBounds
+from onebroker.actors.engine.context.second_figures import SecondFigures
 from onebroker.actors.engine.context.seen_quotes import SeenQuotes
 from onebroker.actors.engine.context.trading_gate import Passage, TradingGate
 from onebroker.actors.engine.context.troubles import Troubles
@@ -41,6 +42,8 @@ from onebroker.config.clock import Clock
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.sections import EngineSettings, IntradayCutoff
 
+Standing: TypeAlias = Mapping[str, tuple[int, float | None]]
+"""What a broker holds: instrument -> (signed units, its last price in rupees by our quotes; None = not known)."""
 Counts: TypeAlias = Callable[[OrderRow | PositionRow], bool]
 """Tells whether a row counts towards a figure."""
 
@@ -96,6 +99,8 @@ class EngineContext:
     seen_quotes: SeenQuotes = attrs.field(factory=SeenQuotes)
     bounds: QuoteBounds = attrs.Factory(lambda self: QuoteBounds(self.quotes, self.seen_quotes), takes_self=True)
     """Which quotes concern which plans."""
+    figures: SecondFigures[float, Standing] = attrs.field(factory=SecondFigures)
+    """The results and balances of each broker as they are believed."""
     facts: InstrumentFacts = attrs.Factory(
         lambda self: InstrumentFacts(self.settings.freeze_quantities), takes_self=True
     )

@@ -152,7 +152,7 @@ class QuoteBounds:
         if quote is None or held is None:
             return
         awake = list(held.awake)
-        broken = [plan for plan in held.broken(self._seen.of(quote)) if plan not in held.awake]
+        broken = [plan for plan in held.broken(self._seen.of(quote, instrument_id)) if plan not in held.awake]
         for plan in (*awake, *broken):
             plan.keep(instrument_id, quote)
         if not (awake or broken):

@@ -196,7 +196,13 @@ class PartRecord:
     sizes: tuple[int, ...] = ()
     """The piece sizes that were drawn."""
     volume_base: int | None = None
-    """The market's volume when participation began."""
+    """The market's volume when participation began; the volumes of later days are counted on."""
+    volume_seen: int | None = None
+    """The largest volume that participation has seen today; None = no second figure has borne out the base yet."""
+    volume_base_at: float | None = None
+    """When the quote of the base was received, in epoch seconds: it bears itself out by no second look."""
+    volume_day: str | None = None
+    """The day (YYYY-MM-DD) of `volume_seen`, or of the base."""
     armed_day: str | None = None
     """The day (YYYY-MM-DD) on which a daily leg was refused before it was sent, or was found again. No more legs are sent for that day."""
     arms_at: float | None = None

@@ -214,6 +214,9 @@ class JointFigure:
     rupees: Decimal
     brokers: frozenset[str]
     """The brokers that have such a position."""
+    first: Decimal | None = None
+    """The figure from which gains are counted, where nothing was counted before; None = `rupees`. A first figure of a broker is shown only when a
+    second one bears it out, and gains are counted from the first."""
 
 
 class Market(Protocol):

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.books.shown_positions import shown_since
+from onebroker.actors.engine.books.shown_positions import shown_began, shown_since
 from onebroker.actors.engine.context.day_loss import figure_of
 from onebroker.actors.engine.context.engine_context import Counts, EngineContext, SessionHandle
 from onebroker.actors.engine.context.instrument_facts import Facts
@@ -17,6 +17,7 @@ from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, See
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.actors.engine.plan_parent.leg_conversion import fill_price
 from onebroker.actors.engine.plan_parent.position_rows import tokens_of
+from onebroker.actors.engine.plan_parent.witnessed_figures import Believed, WitnessedFigures
 from onebroker.actors.portfolio.position_view import known_sum, position_product, total_paise
 from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.actors.quotes.tick_fold import Quote
@@ -40,6 +41,7 @@ class PlanMarket:
         self._context = context
         self._kept = quotes
         self._now = context.clock.epoch()
+        self._figures = WitnessedFigures(context)
         self._legs = {leg.leg_id: leg for leg in legs}
         self._seen: dict[str, Seen | None] = {}
         self._quotes: dict[str, Quote | None] = {}
@@ -69,14 +71,14 @@ class PlanMarket:
         return self._seen[instrument_id]
 
     def _with_passed(self, instrument_id: str, quote: Quote) -> Seen:
-        newest = self._context.seen_quotes.of(quote)
         unread = () if self._kept is None else self._kept.unread(instrument_id)
         usable = self._context.quotes.is_usable
         passed = tuple(
-            self._context.seen_quotes.of(older)
+            self._context.seen_quotes.of(older, instrument_id)
             for older in unread
             if older is not quote and usable(instrument_id, older)
         )
+        newest = self._context.seen_quotes.of(quote, instrument_id)  # after the older ones: figures are judged in order
         return attrs.evolve(newest, passed=passed) if passed else newest
 
     def is_stale(self, instrument_id: str) -> bool:
@@ -108,9 +110,10 @@ class PlanMarket:
         document = self._context.funds.value
         if document is None or not document.usable_brokers or self._now - document.as_of_epoch > FIGURES_SECONDS:
             return None
-        rows = [read.slice.rows for read in document.reads if read.usable and read.slice is not None]
-        funds = [row for row in rows if isinstance(row, FundsRow)]
-        available, utilized = _sum(row.available_balance for row in funds), _sum(row.margin_utilized for row in funds)
+        available, utilized = (
+            self._balance(document.reads, "available_balance"),
+            self._balance(document.reads, "margin_utilized"),
+        )
         day, realized, unrealized = self._results(document.reads)
         return AccountFigures(
             day_pnl=_rupees(day.values()),
@@ -136,10 +139,26 @@ class PlanMarket:
             code, told = read.broker, figure_of(read, self._context.day_results.of)
             figure = None if told is None or told.received_at < begins else told
             own = read.slice.rows.realized if read.slice.received_at >= begins else None
-            day[code] = None if figure is None else figure.paise
-            realized[code] = paise(own) if own is not None else None if figure is None else figure.realized_paise
-            unrealized[code] = None if figure is None else figure.unrealized_paise
+            at = read.slice.received_at if figure is None else figure.received_at
+            part = paise(own) if own is not None else None if figure is None else figure.realized_paise
+            day[code] = self._believed(code, "day", None if figure is None else figure.paise, at)
+            realized[code] = self._believed(code, "realized", part, read.slice.received_at if own is not None else at)
+            open_part = None if figure is None else figure.unrealized_paise
+            unrealized[code] = self._believed(code, "unrealized", open_part, at)
         return day, realized, unrealized
+
+    def _balance(self, reads: Iterable[BrokerRead], name: str) -> Decimal | None:
+        """Return the sum of a balance over the brokers that tell it, in rupees; None where nobody does, or where one is not believed."""
+        found: list[int | None] = []
+        for read in reads:
+            if read.usable and read.slice is not None and isinstance(read.slice.rows, FundsRow):
+                told: float | None = getattr(read.slice.rows, name)
+                if told is not None:
+                    found.append(self._believed(read.broker, name, paise(told), read.slice.received_at))
+        return _rupees(found)
+
+    def _believed(self, code: str, name: str, told: int | None, at: float) -> int | None:
+        return None if told is None else self._figures.balance(code, name, told, at)
 
     def joint_pnl(
         self,
@@ -151,7 +170,7 @@ class PlanMarket:
         holders: Collection[str] | None,
     ) -> JointFigure | None:
         own = None if every_instrument else instrument_ids
-        figures: dict[str, int | None] = {}
+        figures: dict[str, Believed | None] = {}
         for code, handle in self._context.sessions.items():
             counts = self._counting(code, own, product)
             shown = self._figure_rows(code, handle, own, product)
@@ -159,14 +178,26 @@ class PlanMarket:
                 held = any(row.view == "net" and counts(row) for row in handle.view.value.positions)
                 if held if holders is None else code in holders:
                     return None
-            elif today:
-                figures |= self._result_of_today(code, handle, shown, counts)
+                continue
+            net = [row for row in shown if row.view == "net" and counts(row)]
+            told: int | None = None
+            if today:
+                results = self._result_of_today(code, handle, shown, counts)
+                if not results:
+                    continue
+                told = results[code]
+            elif net:
+                told = known_sum([total_paise(row, self._missing_price(code, row)) for row in net])
             else:
-                net = [row for row in shown if row.view == "net" and counts(row)]
-                if net:
-                    figures[code] = known_sum([total_paise(row, self._missing_price(code, row)) for row in net])
-        total = known_sum(list(figures.values()))
-        return None if total is None else JointFigure(Decimal(total).scaleb(-2), frozenset(figures))
+                continue
+            scope = (None if own is None else tuple(own), product, today)
+            read_began = shown_began(handle.view.value)
+            figures[code] = None if told is None else self._figures.result(code, scope, told, read_began, net)
+        total = known_sum([None if one is None else one.paise for one in figures.values()])
+        first = known_sum([None if one is None else one.first for one in figures.values()])
+        if total is None or first is None:
+            return None
+        return JointFigure(Decimal(total).scaleb(-2), frozenset(figures), first=Decimal(first).scaleb(-2))
 
     def _counting(self, code: str, instrument_ids: Sequence[str] | None, product: str | None) -> Counts:
         """Return a function: whether a broker's row is of these instruments (None = any) and of this product (None = any)."""
@@ -247,8 +278,3 @@ def _rupees(figures: Collection[int | None]) -> Decimal | None:
     """Return the sum of paise in rupees; None where one figure is not known, and where there are no figures."""
     total = known_sum(list(figures)) if figures else None
     return None if total is None else Decimal(total).scaleb(-2)
-
-
-def _sum(values: Iterable[float | None]) -> Decimal | None:
-    known = [exact(value) for value in values if value is not None]
-    return sum(known, Decimal(0)) if known else None

@@ -332,8 +332,9 @@ def _joint(look: Look, part: Part, condition: JointPnl, place: str) -> bool:
         block(look, part, texts.JOINT_UNTOLD)
         return False
     if before is None:
-        base = Decimal(0) if condition.since is Since.DAY else figure.rupees
-        before = Joint(base=base, best=figure.rupees - base, holders=tuple(sorted(figure.brokers)))
+        first = figure.rupees if figure.first is None else figure.first
+        base = Decimal(0) if condition.since is Since.DAY else first
+        before = Joint(base=base, best=max(first, figure.rupees) - base, holders=tuple(sorted(figure.brokers)))
     gained = figure.rupees - before.base
     best = max(before.best, gained)
     after = attrs.evolve(before, best=best)

@@ -175,11 +175,8 @@ def _participate(sending: Sending, execution: Participation) -> None:
     look.wake(look.now + VOLUME_SECONDS)
     if quote is None or quote.volume is None:
         return
-    base = look.record(part).volume_base
-    if base is None or quote.volume < base:
-        look.note(part, volume_base=quote.volume)
-        return
-    if look.live(part) or look.on_the_way(part):
+    traded = _traded_since(look, part, quote.volume, quote.received_at)
+    if traded is None or look.live(part) or look.on_the_way(part):
         return
     if sum(not _replaced(leg) for leg in look.legs(part)) >= execution.most_slices:
         if sending.missing > 0:
@@ -189,9 +186,36 @@ def _participate(sending: Sending, execution: Participation) -> None:
     if look.now < last + VOLUME_SECONDS:
         look.wake(last + VOLUME_SECONDS)
         return
-    share = int((quote.volume - base) * execution.percent / 100)
+    share = int(traded * execution.percent / 100)
     sending.place(look.terms(part).whole_lots(min(share, sending.target) - look.committed(part)),
                   piece=len(look.legs(part)))  # fmt: skip
+
+
+def _traded_since(look: Look, part: OrderPart, volume: int, at: float) -> int | None:
+    """Return the market's volume since participation began; None while only its base is known. It never falls.
+
+    The volume of a day only grows, so a lower figure is ignored: a feed that begins anew counts from zero, and the next tick is right again. The base
+    itself may be such an odd figure. So it counts once the next figure bears it out: one that is not lower and not twice as large. Otherwise that figure is
+    the base. On a new day the volume begins at zero, and the volumes of the days before stay counted. (A jump is doubted before it comes
+    here: `context/seen_quotes.py`.)
+    """
+    record, today = look.record(part), from_epoch(look.now).date().isoformat()
+    base, seen = record.volume_base, record.volume_seen
+    if base is None:
+        look.note(part, volume_base=volume, volume_base_at=at, volume_day=today)
+        return None
+    if record.volume_day not in (None, today):
+        base, seen = volume - ((base if seen is None else seen) - base), volume
+    elif seen is None and at == record.volume_base_at:
+        return None
+    elif seen is None:
+        base = base if base <= volume <= 2 * base else volume
+        seen = volume
+    else:
+        seen = max(seen, volume)
+    if (base, seen, today) != (record.volume_base, record.volume_seen, record.volume_day):
+        look.note(part, volume_base=base, volume_seen=seen, volume_day=today)
+    return seen - base
 
 
 def _replaced(leg: Leg) -> bool:

@@ -792,3 +792,53 @@ def test_a_part_that_becomes_due_after_its_time_of_day_begins_at_once():
     run.at(600)
     run.quote(100, 99.95, 100)
     assert run.sent() == ["PLACE alpha BUY 10 LIMIT 100.1 -> A1"]
+
+
+def sent_by(run):
+    return sum(leg.quantity for leg in run.legs)
+
+
+@pytest.mark.parametrize("odd", [0, 900, 1_100])
+def test_a_volume_that_falls_is_ignored_and_nothing_is_sent_for_its_return(odd):
+    """A feed that begins anew counts from zero for a tick. The target is a share of what was traded since the first look, and never falls."""
+    run = share(quantity=10_000)
+    run.at(1)
+    run.quote(101, 100.95, 101.05, volume=1_200)
+    run.at(5)
+    assert run.sent() == ["PLACE alpha BUY 20 LIMIT 100 -> A1"]
+    run.book("A1", "complete")
+    run.quote(101, 100.95, 101.05, volume=odd)
+    run.at(10)
+    run.quote(101, 100.95, 101.05, volume=1_300)
+    run.at(15)
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 100 -> A2"]
+    assert sent_by(run) == 30
+
+
+@pytest.mark.parametrize("odd", [0, 90_000])
+def test_an_odd_first_volume_is_no_base(odd):
+    execution = Participation(percent=D(10), most_slices=60)
+    run = Runner(order(quantity=10_000, price=100, execution=execution))
+    run.quote(101, 100.95, 101.05, volume=odd)
+    run.at(1)
+    run.quote(101, 100.95, 101.05, volume=20_000)
+    run.at(5)
+    assert run.sent() == []
+    run.quote(101, 100.95, 101.05, volume=20_500)
+    run.at(10)
+    assert run.sent() == ["PLACE alpha BUY 50 LIMIT 100 -> A1"]
+
+
+def test_the_volume_of_a_new_day_is_counted_on():
+    run = share(quantity=10_000)
+    run.at(1)
+    run.quote(101, 100.95, 101.05, volume=1_200)
+    record = attrs.evolve(run.parts["root"], volume_day="2026-11-20")
+    run.parts["root"] = record
+    run.quote(101, 100.95, 101.05, volume=300)
+    run.at(2)
+    run.quote(101, 100.95, 101.05, volume=500)
+    run.at(5)
+    assert run.sent() == [
+        "PLACE alpha BUY 40 LIMIT 100 -> A1"
+    ]  # of 200 on the day before, and 200 since its first look today
