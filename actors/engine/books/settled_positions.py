@@ -16,6 +16,7 @@ from typing import TypeAlias
 import attrs
 import trio
 
+from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.fresh_reads import read_soon
 from onebroker.actors.engine.books.shown_positions import shown_lately
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
@@ -75,16 +76,12 @@ def judged(context: EngineContext, code: str) -> Judged | None:
     )
 
 
-def settled(context: EngineContext, code: str, instrument_id: str, product: str) -> int | None:
+def settled(context: EngineContext, code: str, instrument: Instrument, product: str) -> int | None:
     """Return the signed net units that a broker holds of an instrument in a product (an order's word or a position's), by what was last read; shares
-    in the holdings are no position and do not count. None when it is not settled: the read failed or is more than a minute old, row and fills do not
-    agree, or the units are not told."""
-    handle, latest = context.sessions.get(code), context.catalogue.value.latest
-    instrument = None if latest is None else latest.instrument(instrument_id)
-    listing = None if instrument is None else instrument.listings.get(code)
-    if handle is None or listing is None:
-        return None
-    return settled_units(context, code, listing.broker_token, product)
+    in the holdings are no position and do not count. None when it is not settled: the broker does not list it, the read failed or is more than a minute
+    old, row and fills do not agree, or the units are not told."""
+    listing = instrument.listings.get(code)
+    return None if listing is None else settled_units(context, code, listing.broker_token, product)
 
 
 def settled_units(context: EngineContext, code: str, token: str, product: str) -> int | None:
@@ -144,6 +141,15 @@ async def read_settled(
             if context.session(code).view.value.live:
                 nursery.start_soon(read, code)
     return found
+
+
+async def until_agreed(context: EngineContext, codes: Iterable[str], seconds: float, about: About) -> None:
+    """Wait until what these brokers last showed agrees with the fills, at most for `seconds`. Nothing is read where it does already."""
+    with trio.move_on_after(seconds):
+        async with trio.open_nursery() as nursery:
+            for code in codes:
+                if context.session(code).view.value.live:
+                    nursery.start_soon(_until_settled, context, code, -math.inf, about)
 
 
 async def _until_settled(context: EngineContext, code: str, moment: float, about: About) -> None:

@@ -71,6 +71,8 @@ class Candidate:
     """Units of our own orders on the same side that are under way and not yet in the book."""
     alternatives: frozenset[str] = frozenset()
     """`LegOrder.alternatives` now."""
+    is_settled: Callable[[], bool] = attrs.field(default=lambda: False, eq=False, repr=False)
+    """Tells whether the broker's position in the instrument and product agrees with its fills (4.11). Until it does, the position may be gone."""
     cost: Cost | None = None
     """None = a charge or the price is not known."""
     held: int = attrs.field()

@@ -6,9 +6,11 @@ import logging
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 
 import attrs
 
+from onebroker.actors.engine.books.settled_positions import settled
 from onebroker.actors.engine.choice import fund_checks
 from onebroker.actors.engine.choice.broker_checks import Candidate, Skipped, Why, first_failure
 from onebroker.actors.engine.choice.costs import Cost, Levies, cost_of, levies_of, lot_of
@@ -149,6 +151,7 @@ def _candidates(facts: _Facts, context: EngineContext) -> Iterator[Candidate]:
                 size=facts.size,
                 in_flight=in_flight(order, code, context),
                 alternatives=order.alternatives(),
+                is_settled=partial(_is_settled, order, code, context),
                 freeze=freeze_of(order.instrument, code, context.settings.freeze_quantities),
             )
 
@@ -184,8 +187,20 @@ def still_passes(candidate: Candidate, leg_id: str, context: EngineContext) -> b
         order=candidate.order,
         in_flight=in_flight(candidate.order, code, context, leg_id),
         alternatives=candidate.order.alternatives(),
+        is_settled=partial(_is_settled, candidate.order, code, context),
     )
     return passes_lock(now, leg_id)
+
+
+def _is_settled(order: LegOrder, code: str, context: EngineContext) -> bool:
+    """Whether a broker's position agrees with its fills. Before the first read of the positions it does when nothing has filled."""
+    view, listing = context.sessions[code].view.value, order.instrument.listings.get(code)
+    if view.positions_read_started is None and view.readable_positions is None and listing is not None:
+        same = (listing.broker_token, order.product)
+        return not any(
+            row.filled_quantity for row in view.orders.values() if (row.instrument_token, row.product) == same
+        )
+    return settled(context, code, order.instrument, order.product) is not None
 
 
 def _as_sent(order: LegOrder, handle: SessionHandle, context: EngineContext) -> LegOrder:

@@ -151,6 +151,8 @@ class PositionDay:
     """The fills with which carried-in units were computed."""
     _orders: dict[str, OrderRow] = attrs.field(factory=dict)
     """Order id -> a filled order of the day. An order that the book no longer shows keeps its fills."""
+    _judged: Judged | None = None
+    """The last answer: it stays right while neither rows nor orders change and nothing is doubted."""
     _taken: object = None
     """The order book that was taken up last, so that an unchanged book is not summed again."""
     _untold: frozenset[RowKey] = frozenset()
@@ -210,16 +212,25 @@ class PositionDay:
 
         Call it with the newest read, as often as wished; calls with an unchanged read and book change nothing but the times.
         """
+        known = self._judged
+        if (
+            known is not None
+            and not known.doubts
+            and known.read.rows is read.rows
+            and known.read.began == read.began
+            and self._taken is orders
+        ):
+            return known
         self._take_orders(orders, now, monotonic)
         nets = _nets(read.rows)
         shown = {key: _sum(rows) for key, rows in nets.items()}
         unjudged = self._untold | {key for key, units in shown.items() if units is None}
         if not self.learnt:
             self._learn(nets, shown, read, monotonic)
-        known = shown.keys() | self.carried.keys() | self._traded.keys() | self.doubts.keys()
+        places = shown.keys() | self.carried.keys() | self._traded.keys() | self.doubts.keys()
         if not read.whole:
-            unjudged |= known - shown.keys()
-        keys = known - unjudged
+            unjudged |= places - shown.keys()
+        keys = places - unjudged
         differing = {key for key in keys if self._differs(key, shown, read)}
         self._correct(differing, shown, monotonic)
         believed = self._convert(differing, shown, read, monotonic)
@@ -229,7 +240,7 @@ class PositionDay:
         self.doubts = {key: doubt for key, doubt in self.doubts.items() if key in differing}
         self._last_rows.update({key: rows[0] for key, rows in nets.items()})
         named = {key: self._row_by(doubt, nets.get(key, [])) for key, doubt in sorted(self.doubts.items())}
-        return Judged(
+        self._judged = Judged(
             read=read,
             units=shown,
             doubts=dict(self.doubts),
@@ -239,6 +250,7 @@ class PositionDay:
             believed=tuple(believed),
             named=named,
         )
+        return self._judged
 
     def _differs(self, key: RowKey, shown: Mapping[RowKey, int | None], read: Read) -> bool:
         if key not in shown:
