@@ -11,7 +11,7 @@ may still fill: a fill that nobody has told us of cannot be compared with anythi
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import attrs
 import trio
@@ -20,7 +20,7 @@ from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.fresh_reads import read_soon
 from onebroker.actors.engine.books.shown_positions import shown_lately
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
-from onebroker.actors.engine.context.position_days import Doubt, Judged, PositionDay, Read, RowKey
+from onebroker.actors.engine.context.position_days import Book, Doubt, Judged, PositionDay, Read, RowKey
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.broker import logged_in_user
 from onebroker.config.calendars import Calendar
@@ -60,18 +60,34 @@ class Named:
 # --- what was last read ---------------------------------------------------------------------------------------------------
 
 
-def judged(context: EngineContext, code: str) -> Judged | None:
+class Books(Protocol):
+    """What judging needs of the engine's context."""
+
+    @property
+    def sessions(self) -> Mapping[str, SessionHandle]: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def calendar(self) -> Calendar | None: ...
+
+    @property
+    def position_days(self) -> dict[str, PositionDay]: ...
+
+
+def judged(context: Books, code: str) -> Judged | None:
     """Compare the newest read of a broker's positions with the fills known now. None when none was read yet."""
     handle = context.sessions.get(code)
     read = None if handle is None else _newest(handle.view.value)
     if handle is None or read is None:
         return None
-    now = context.clock.now()
-    return _day(context, code, handle.view.value, now).judge(
+    now, view = context.clock.now(), handle.view.value
+    return _day(context, code, view, now).judge(
         read,
-        handle.view.value.orders,
+        view.orders,
         now=now,
-        monotonic=context.clock.monotonic(),
+        book=Book(now=context.clock.monotonic(), began=view.orders_read_started, filled_at=view.fills_moved_at),
         trading=_is_trading(context.calendar, now),
     )
 
@@ -197,7 +213,7 @@ def of_instruments(context: EngineContext, instrument_ids: Collection[str]) -> A
 # --- one broker's day ---------------------------------------------------------------------------------------------------------
 
 
-def _day(context: EngineContext, code: str, view: SessionView, now: datetime) -> PositionDay:
+def _day(context: Books, code: str, view: SessionView, now: datetime) -> PositionDay:
     """Return the broker's day. Another broking day, or a login of another account, begins a new day."""
     today, account = latest_boundary(now).date(), None if view.access is None else logged_in_user(view.access)
     known = context.position_days.get(code)

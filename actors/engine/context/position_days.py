@@ -23,6 +23,7 @@ row knows less. By the row where it shows more than the fills explain: an order 
 Invariant: a doubted row never becomes carried-in units by a single read in trading hours.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import NamedTuple
@@ -76,6 +77,17 @@ class Read:
     """False when the answer had other rows, which could not be read. Then an absent row proves nothing."""
     began: float
     """Monotonic seconds."""
+
+
+@attrs.frozen(kw_only=True)
+class Book:
+    """What is known of a broker's order book. Monotonic seconds."""
+
+    now: float
+    began: float | None
+    """When its last whole read began; None = never."""
+    filled_at: float | None
+    """When an order was last seen to have filled further; None = never."""
 
 
 @attrs.frozen(kw_only=True)
@@ -205,14 +217,12 @@ class PositionDay:
 
     # --- judging ------------------------------------------------------------------------------------------------------
 
-    def judge(
-        self, read: Read, orders: Mapping[str, OrderRow], *, now: datetime, monotonic: float, trading: bool
-    ) -> Judged:
-        """Compare a read with the fills known now. `trading`: whether a market is open, or was lately.
+    def judge(self, read: Read, orders: Mapping[str, OrderRow], *, now: datetime, book: Book, trading: bool) -> Judged:
+        """Compare a read with the fills known now. `book`: what is known of the order book; `trading`: whether a market is open, or was lately.
 
         Call it with the newest read, as often as wished; calls with an unchanged read and book change nothing but the times.
         """
-        known = self._judged
+        monotonic, known = book.now, self._judged
         if (
             known is not None
             and not known.doubts
@@ -226,12 +236,12 @@ class PositionDay:
         shown = {key: _sum(rows) for key, rows in nets.items()}
         unjudged = self._untold | {key for key, units in shown.items() if units is None}
         if not self.learnt:
-            self._learn(nets, shown, read, monotonic)
+            unjudged |= self._learn(nets, shown, read, book)
         places = shown.keys() | self.carried.keys() | self._traded.keys() | self.doubts.keys()
         if not read.whole:
             unjudged |= places - shown.keys()
         keys = places - unjudged
-        differing = {key for key in keys if self._differs(key, shown, read)}
+        differing = {key for key in keys if self._differs(key, nets, shown)}
         self._correct(differing, shown, monotonic)
         believed = self._convert(differing, shown, read, monotonic)
         for key in sorted(differing):
@@ -252,31 +262,47 @@ class PositionDay:
         )
         return self._judged
 
-    def _differs(self, key: RowKey, shown: Mapping[RowKey, int | None], read: Read) -> bool:
-        if key not in shown:
-            return self.by_fills(key) != 0
-        return shown[key] != self.by_fills(key)
+    def _differs(
+        self, key: RowKey, nets: Mapping[RowKey, list[PositionRow]], shown: Mapping[RowKey, int | None]
+    ) -> bool:
+        units, told = shown.get(key) or 0, _told(nets.get(key, ()))
+        if units == self.by_fills(key):
+            return False
+        if told is not None and told + self._traded.get(key, Traded()).net == units:
+            self._carry(
+                key, told
+            )  # the row's own figures and the fills agree: a first read had shown a fill that the orders did not
+            return False
+        return True
 
     def _learn(
-        self,
-        nets: Mapping[RowKey, list[PositionRow]],
-        shown: Mapping[RowKey, int | None],
-        read: Read,
-        monotonic: float,
-    ) -> None:
-        """Compute the carried-in units from the first read of the day: as the row tells them, else shown less filled."""
+        self, nets: Mapping[RowKey, list[PositionRow]], shown: Mapping[RowKey, int | None], read: Read, book: Book
+    ) -> frozenset[RowKey]:
+        """Take the carried-in units from the first reads of the day; return the positions of which they are not known yet.
+
+        They are what the row tells, or zero where today's fills give all units. Else they are computed, from a read of the positions and a later
+        read of the orders with no fill in between: only such lists are of the same moment.
+        """
+        same_moment = (book.began or -math.inf) >= read.began >= (book.filled_at or -math.inf)
+        open_keys = set[RowKey]()
         for key in shown.keys() | (self._traded.keys() if read.whole else set()):
-            units = shown.get(key, 0)
+            units, traded = shown.get(key, 0), self._traded.get(key, Traded())
             if units is None or key in self.carried:
                 continue
-            traded = self._traded.get(key, Traded())
             told = _told(nets.get(key, ()))
-            self._carry(key, units - traded.net if told is None else told)
-            if told is None:
+            if told is not None and (traded != Traded() or told == units):
+                self._carry(key, told)
+            elif units == traded.net:
+                self._carry(key, 0)
+            elif same_moment:
+                self._carry(key, units - traded.net)
                 self._learnt_with[key] = traded
-        if read.whole:
-            self.learnt, self._learnt_at = True, monotonic
+            elif traded == Traded():
+                open_keys.add(key)
+        if read.whole and same_moment:
+            self.learnt, self._learnt_at = True, book.now
             self._history.clear()  # what had filled before the first read was no change
+        return frozenset(open_keys)
 
     def _carry(self, key: RowKey, units: int) -> None:
         if self.carried.get(key, 0) != units:
