@@ -37,6 +37,7 @@ from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EndExits, EngineMessage, EngineStatus, Place
 from onebroker.actors.engine.context.past_volumes import StoredVolumes
+from onebroker.actors.engine.context.position_days import PositionDay
 from onebroker.actors.engine.context.trading_gate import TradingGate
 from onebroker.actors.engine.context.troubles import Troubles
 from onebroker.actors.engine.desk.actor import DeskActor
@@ -285,6 +286,7 @@ class _Planting:
             clock=inputs.clock,
             usable_seconds=inputs.settings.engine.quote_usable_seconds,
         )
+        position_days: dict[str, PositionDay] = {}
         self._loss = Published(DayLoss(limit=inputs.settings.engine.daily_loss_limit))
         self._engine_context = EngineContext(
             store=inputs.store,
@@ -302,8 +304,14 @@ class _Planting:
             charges=inputs.charges,
             funds=self._documents["funds"],
             loss=self._loss,
+            position_days=position_days,
             day_results=DayResults(
-                sessions=self._sessions, catalogue=self._catalogue, quotes=self._quotes, clock=inputs.clock
+                sessions=self._sessions,
+                catalogue=self._catalogue,
+                quotes=self._quotes,
+                clock=inputs.clock,
+                calendar=inputs.calendar,
+                position_days=position_days,
             ),
             volumes=StoredVolumes(inputs.history),
             durable=inputs.durable,

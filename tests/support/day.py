@@ -23,6 +23,7 @@ from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.books.day_results import DayResults
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage, EngineStatus, Place, PlaceBody
+from onebroker.actors.engine.context.position_days import PositionDay
 from onebroker.actors.engine.context.trading_gate import TradingGate
 from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import (
@@ -282,7 +283,15 @@ class Day:
         engine_box: Mailbox[EngineMessage] = open_mailbox("engine", capacity=64)
         desk_box: Mailbox[DeskMessage] = open_mailbox("desk", capacity=64)
         self.status = Published(EngineStatus(running=False, reason=""))
-        results = DayResults(sessions=self.sessions, catalogue=self.catalogue, quotes=self.quotes, clock=self.clock)
+        position_days: dict[str, PositionDay] = {}
+        results = DayResults(
+            sessions=self.sessions,
+            catalogue=self.catalogue,
+            quotes=self.quotes,
+            clock=self.clock,
+            calendar=self.calendar,
+            position_days=position_days,
+        )
         context = EngineContext(
             store=self.store,
             clock=self.clock,
@@ -295,6 +304,7 @@ class Day:
             owner="owner",
             funds=self.funds,
             day_results=results,
+            position_days=position_days,
             durable=self.durable,
             events=self.events,
             gate=TradingGate(known=False),

@@ -4,7 +4,8 @@ ICICI Direct report no result in their funds; Fyers reports none for open positi
 A row that began today counts with its own figures. The figures of a carried-in row count from the day it was opened. Its result of today is
 therefore computed: today's sales less today's purchases, plus the rest at the last price, less the carried-in units at the previous close
 (`traded_results.py`). Delivery sold out of the holdings is computed in the same way. ICICI Direct's positions report only what is open. There the
-whole result is computed from the executed orders. Where a part is unknown there is no figure, never a zero in its place.
+whole result is computed from the executed orders. Where a part is unknown there is no figure, never a zero in its place. There is
+none either while a position does not agree with its fills: the day's loss then keeps the last figure, so that a row which is left out takes no loss away.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.books.fresh_reads import read_soon
+from onebroker.actors.engine.books.settled_positions import judged
 from onebroker.actors.engine.books.shown_positions import shown_lately
 from onebroker.actors.engine.books.traded_results import (
     Held,
@@ -28,12 +30,14 @@ from onebroker.actors.engine.books.traded_results import (
 )
 from onebroker.actors.engine.context.day_loss import Figure
 from onebroker.actors.engine.context.engine_context import Counts, SessionHandle
+from onebroker.actors.engine.context.position_days import PositionDay
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.position_view import known_sum, side_paise, total_paise
 from onebroker.actors.quotes.interface import LiveQuotes
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import OrderRow, PositionRow
+from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock, latest_boundary
 from onebroker.config.money import paise
 
@@ -54,6 +58,10 @@ class DayResults:
     catalogue: Published[CatalogueState]
     quotes: LiveQuotes
     clock: Clock
+    calendar: Calendar | None = None
+    """When markets are open; None = always (tests)."""
+    position_days: dict[str, PositionDay] = attrs.field(factory=dict)
+    """As `EngineContext.position_days`; the same dictionary."""
     _carried: dict[str, tuple[date, Mapping[Held, int]]] = attrs.field(factory=dict, init=False)
     """Broker code -> (broking day, carried-in units)."""
     _closes: dict[str, tuple[date, float]] = attrs.field(factory=dict, init=False)
@@ -64,7 +72,7 @@ class DayResults:
         figure."""
         handle, now = self.sessions.get(code), self.clock.monotonic()
         shown = None if handle is None else shown_lately(handle.view.value, now)
-        if handle is None or shown is None or not shown.whole:
+        if handle is None or shown is None or not shown.whole or self._is_doubted(code):
             return None
         results: list[Result | None] | None
         if handle.broker.positions_tell_results:
@@ -82,6 +90,11 @@ class DayResults:
             realized_paise=realized,
             unrealized_paise=None if realized is None else total - realized,
         )
+
+    def _is_doubted(self, code: str) -> bool:
+        """Whether a position does not agree with its fills: then a result over the rows lacks a part (4.11)."""
+        found = judged(self, code)
+        return found is not None and bool(found.doubts)
 
     def among(self, code: str, rows: Sequence[PositionRow], counts: Counts) -> int | None:
         """Return the result, in paise, over the broker's positions and today's trades that `counts` selects; None when not all of it is known."""

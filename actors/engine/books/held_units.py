@@ -6,10 +6,13 @@ import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.fresh_reads import began, read_after
-from onebroker.actors.engine.books.shown_positions import positions_after, shown_since
+from onebroker.actors.engine.books.settled_positions import read_settled
+from onebroker.actors.engine.books.shown_positions import ShownPositions
 from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.position_days import Judged, RowKey
 from onebroker.actors.engine.references.sizing import net_units
 from onebroker.actors.portfolio.position_view import position_product
+from onebroker.actors.sessions.session_view import logged_in
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Product, Side
 
@@ -18,26 +21,39 @@ async def held_units(
     instrument: Instrument, product: str, side: Side, broker: str, context: EngineContext, *, until: float
 ) -> int | None:
     """Return the units that an order on `side` may take from what the broker holds: its net position in the product. A delivery sale also counts
-    the holdings. Both are read after this call. None when they were not read by `until` (trio's clock).
+    the holdings. Both are read after this call, the position until it agrees with the fills; while it does not, the units count that are held by both
+    figures. None when they were not read by `until` (trio's clock), or when one of two figures that do not agree says that nothing is held.
     """
     handle, listing = context.sessions.get(broker), instrument.listings.get(broker)
     if handle is None or listing is None:
         return None
     of_holdings = product == Product.CNC and side is Side.SELL
-    after = math.nextafter(context.clock.monotonic(), math.inf)
+    after, key = (
+        math.nextafter(context.clock.monotonic(), math.inf),
+        RowKey(listing.broker_token, position_product(product)),
+    )
+    found: dict[str, Judged] = {}
+
+    async def read_positions() -> None:
+        seconds = max(0.0, until - trio.current_time())
+        found.update(await read_settled(context, [broker], seconds, lambda _, asked: asked == key))
+
     with trio.move_on_at(until):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(positions_after, handle, after, math.inf)
-            if of_holdings:
-                nursery.start_soon(read_after, handle, "holdings", after, math.inf)
+        await logged_in(handle.view)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read_positions)
+        if of_holdings:
+            nursery.start_soon(read_after, handle, "holdings", after, max(0.0, until - trio.current_time()))
     view = handle.view.value
-    shown, word = shown_since(view, after), position_product(product)
-    if shown is None or not shown.tells([listing.broker_token], word):
+    if broker not in found or not ShownPositions.of(found[broker].read).tells([key.token], key.product):
         return None
     if of_holdings and ((started := began(view, "holdings")) is None or started < after):
         return None
+    doubt = found[broker].doubts.get(key)
+    if doubt is not None and not doubt.certain:
+        return None  # nothing is held for certain, but nothing is gone for certain either
     try:
-        net = net_units(broker, shown.rows, listing.broker_token, word)
+        net = net_units(broker, found[broker].rows, key.token, key.product) if doubt is None else doubt.certain
     except Refusal:
         return None
     if of_holdings:

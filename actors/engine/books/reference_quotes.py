@@ -62,7 +62,7 @@ async def fresh_nets(
     rows = {code: () if found is None else found.rows for code, found in known.items()}
     for code in doubtful:
         found = read.get(code)
-        if found is None or not ShownPositions(rows=found.rows, whole=found.read.whole).tells([tokens[code]], product):
+        if found is None or not ShownPositions.of(found.read).tells([tokens[code]], product):
             raise Refusal(503, texts.positions_of_broker_unread(code))
         rows[code] = found.rows
     if all(handle.view.value.positions_read_started is None for handle in sessions.values()) and not doubtful:

@@ -11,21 +11,22 @@ may still fill: a fill that nobody has told us of cannot be compared with anythi
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import attrs
 import trio
 
+from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.fresh_reads import read_soon
 from onebroker.actors.engine.books.shown_positions import shown_lately
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
-from onebroker.actors.engine.context.position_days import Doubt, Judged, PositionDay, Read, RowKey
+from onebroker.actors.engine.context.position_days import Book, Doubt, Judged, PositionDay, Read, RowKey
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.broker import logged_in_user
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock, from_epoch, latest_boundary
 from onebroker.config.messages import order_changes as texts
-from onebroker.config.vocabulary import POSITION_PRODUCTS, is_finished
+from onebroker.config.vocabulary import POSITION_PRODUCTS, Product, Side, is_finished
 
 About: TypeAlias = Callable[[str, RowKey], bool]
 """(broker, position) -> whether the caller asks about it. A doubt about another position is not waited for."""
@@ -59,32 +60,44 @@ class Named:
 # --- what was last read ---------------------------------------------------------------------------------------------------
 
 
-def judged(context: EngineContext, code: str) -> Judged | None:
+class Books(Protocol):
+    """What judging needs of the engine's context."""
+
+    @property
+    def sessions(self) -> Mapping[str, SessionHandle]: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def calendar(self) -> Calendar | None: ...
+
+    @property
+    def position_days(self) -> dict[str, PositionDay]: ...
+
+
+def judged(context: Books, code: str) -> Judged | None:
     """Compare the newest read of a broker's positions with the fills known now. None when none was read yet."""
     handle = context.sessions.get(code)
     read = None if handle is None else _newest(handle.view.value)
     if handle is None or read is None:
         return None
-    now = context.clock.now()
-    return _day(context, code, handle.view.value, now).judge(
+    now, view = context.clock.now(), handle.view.value
+    return _day(context, code, view, now).judge(
         read,
-        handle.view.value.orders,
+        view.orders,
         now=now,
-        monotonic=context.clock.monotonic(),
+        book=Book(now=context.clock.monotonic(), began=view.orders_read_started, filled_at=view.fills_moved_at),
         trading=_is_trading(context.calendar, now),
     )
 
 
-def settled(context: EngineContext, code: str, instrument_id: str, product: str) -> int | None:
+def settled(context: EngineContext, code: str, instrument: Instrument, product: str) -> int | None:
     """Return the signed net units that a broker holds of an instrument in a product (an order's word or a position's), by what was last read; shares
-    in the holdings are no position and do not count. None when it is not settled: the read failed or is more than a minute old, row and fills do not
-    agree, or the units are not told."""
-    handle, latest = context.sessions.get(code), context.catalogue.value.latest
-    instrument = None if latest is None else latest.instrument(instrument_id)
-    listing = None if instrument is None else instrument.listings.get(code)
-    if handle is None or listing is None:
-        return None
-    return settled_units(context, code, listing.broker_token, product)
+    in the holdings are no position and do not count. None when it is not settled: the broker does not list it, the read failed or is more than a minute
+    old, row and fills do not agree, or the units are not told."""
+    listing = instrument.listings.get(code)
+    return None if listing is None else settled_units(context, code, listing.broker_token, product)
 
 
 def settled_units(context: EngineContext, code: str, token: str, product: str) -> int | None:
@@ -96,6 +109,22 @@ def settled_units(context: EngineContext, code: str, token: str, product: str) -
     if found is None or key in found.doubts or key in found.unjudged or not (found.read.whole or key in found.units):
         return None
     return found.units.get(key, 0)
+
+
+def units_to_take(context: EngineContext, code: str, token: str, product: str, side: Side) -> int | None:
+    """Return the units that an order on `side` may take from what a broker holds of an instrument (its token) in a product: from the position, and
+    for a delivery sale from the holdings too. Never below zero. None where the position is not settled, or the holdings are not known.
+
+    Every exit asks here whether there is still something to exit (order-engine 1.13)."""
+    net = settled_units(context, code, token, product)
+    if net is None:
+        return None
+    if product == Product.CNC and side is Side.SELL:
+        view = context.sessions[code].view.value
+        if view.holdings_read_started is None or "holdings" in view.read_errors:
+            return None
+        net += sum(row.settled_quantity + row.t1_quantity for row in view.holdings if row.instrument_token == token)
+    return max(0, -side.sign * net)
 
 
 def doubts(context: EngineContext) -> tuple[Named, ...]:
@@ -146,6 +175,15 @@ async def read_settled(
     return found
 
 
+async def until_agreed(context: EngineContext, codes: Iterable[str], seconds: float, about: About) -> None:
+    """Wait until what these brokers last showed agrees with the fills, at most for `seconds`. Nothing is read where it does already."""
+    with trio.move_on_after(seconds):
+        async with trio.open_nursery() as nursery:
+            for code in codes:
+                if context.session(code).view.value.live:
+                    nursery.start_soon(_until_settled, context, code, -math.inf, about)
+
+
 async def _until_settled(context: EngineContext, code: str, moment: float, about: About) -> None:
     handle = context.session(code)
     while True:
@@ -191,7 +229,7 @@ def of_instruments(context: EngineContext, instrument_ids: Collection[str]) -> A
 # --- one broker's day ---------------------------------------------------------------------------------------------------------
 
 
-def _day(context: EngineContext, code: str, view: SessionView, now: datetime) -> PositionDay:
+def _day(context: Books, code: str, view: SessionView, now: datetime) -> PositionDay:
     """Return the broker's day. Another broking day, or a login of another account, begins a new day."""
     today, account = latest_boundary(now).date(), None if view.access is None else logged_in_user(view.access)
     known = context.position_days.get(code)

@@ -2,16 +2,17 @@
 
 An unreadable row hides only itself: the other rows are closed and reduced as usual. Some uses need all rows: a new entry, an exposure, the
 statement that nothing is open. For these uses such a broker counts as not read.
+
+What is shown is not yet what is held: `settled_positions.py` compares it with the fills, and callers ask there.
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 
 import attrs
-import trio
 
-from onebroker.actors.engine.books.fresh_reads import began, is_ok, is_recent, read_soon
-from onebroker.actors.engine.context.engine_context import SessionHandle
+from onebroker.actors.engine.books.fresh_reads import began, is_ok, is_recent
+from onebroker.actors.engine.context.position_days import Read
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import PositionRow
@@ -24,6 +25,10 @@ class ShownPositions:
     rows: tuple[PositionRow, ...]
     whole: bool
     """False when the answer had other rows, which could not be read."""
+
+    @classmethod
+    def of(cls, read: Read) -> "ShownPositions":
+        return cls(rows=read.rows, whole=read.whole)
 
     def tells(self, tokens: Collection[str], product: str | None) -> bool:
         """Whether `rows` are all rows of these instruments (the broker's tokens) in the product (a position's word). They are when no row was
@@ -58,43 +63,3 @@ def shown_lately(view: SessionView, now: float) -> ShownPositions | None:
     if part is not None:
         return ShownPositions(rows=part.rows, whole=False) if is_recent(part.read_started, now) else None
     return ShownPositions(rows=view.positions, whole=True) if is_ok(view, "positions", now) else None
-
-
-def shown_last(view: SessionView) -> tuple[PositionRow, ...]:
-    """Return the rows that the last read shows, however old it is; no rows when it failed."""
-    if view.readable_positions is not None:
-        return view.readable_positions.rows
-    return () if "positions" in view.read_errors else view.positions
-
-
-async def positions_after(handle: SessionHandle, moment: float, seconds: float) -> ShownPositions | None:
-    """Ask for a read of the positions and wait at most `seconds` for what a read shows that began at `moment` or later."""
-    with trio.move_on_after(seconds):
-        while True:
-            version = handle.view.version
-            shown = shown_since(handle.view.value, moment)
-            if shown is not None:
-                return shown
-            read_soon(handle, "positions")
-            await handle.view.wait_newer(version)
-    return None
-
-
-async def positions_now(
-    sessions: Mapping[str, SessionHandle], codes: Iterable[str], now: float, seconds: float
-) -> Mapping[str, ShownPositions]:
-    """Have these brokers read their positions, all at once. Return what each broker shows whose read began after `now` (monotonic seconds) and
-    arrived within `seconds`. A broker without a login is not waited for."""
-    moment = math.nextafter(now, math.inf)  # a read that begins in this very instant may be an older read
-    shown: dict[str, ShownPositions] = {}
-
-    async def read(code: str) -> None:
-        found = await positions_after(sessions[code], moment, seconds)
-        if found is not None:
-            shown[code] = found
-
-    async with trio.open_nursery() as nursery:
-        for code in codes:
-            if sessions[code].view.value.live:
-                nursery.start_soon(read, code)
-    return shown

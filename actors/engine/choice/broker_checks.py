@@ -85,6 +85,8 @@ class Candidate:
     """`LegOrder.alternatives` now."""
     deliverable: Deliverable | None = None
     """Of a delivery sale; None for any other order."""
+    is_settled: Callable[[], bool] = attrs.field(default=lambda: False, eq=False, repr=False)
+    """Tells whether the broker's position in the instrument and product agrees with its fills (4.11). Until it does, the position may be gone."""
     cost: Cost | None = None
     """None = a charge or the price is not known."""
     held: int = attrs.field()

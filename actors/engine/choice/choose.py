@@ -6,9 +6,11 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 
 import attrs
 
+from onebroker.actors.engine.books.settled_positions import settled, settled_units
 from onebroker.actors.engine.choice import fund_checks, holders
 from onebroker.actors.engine.choice.broker_checks import Candidate, Deliverable, Skipped, Why, first_failure
 from onebroker.actors.engine.choice.costs import Cost, Levies, cost_of, levies_of, lot_of
@@ -188,6 +190,7 @@ def _candidates(facts: _Facts, context: EngineContext) -> Iterator[Candidate]:
                 in_flight=in_flight(order, code, context),
                 alternatives=order.alternatives(),
                 deliverable=_deliverable(order, code, context),
+                is_settled=partial(_is_settled, order, code, context),
                 freeze=freeze_of(order.instrument, code, context.settings.freeze_quantities),
             )
 
@@ -227,7 +230,7 @@ def _deliverable(order: LegOrder, code: str, context: EngineContext) -> Delivera
     tokens = delivery_tokens(order, code, context)
     return holders.deliverable(
         order,
-        tokens,
+        {token: settled_units(context, code, token, order.product) for token in tokens},
         context.sessions[code].view.value,
         in_flight=_under_way(order, code, tokens, context),
         alternatives=order.alternatives(),
@@ -259,8 +262,20 @@ def still_passes(candidate: Candidate, leg_id: str, context: EngineContext) -> b
         order=candidate.order,
         in_flight=in_flight(candidate.order, code, context, leg_id),
         alternatives=candidate.order.alternatives(),
+        is_settled=partial(_is_settled, candidate.order, code, context),
     )
     return passes_lock(now, leg_id)
+
+
+def _is_settled(order: LegOrder, code: str, context: EngineContext) -> bool:
+    """Whether a broker's position agrees with its fills. Before the first read of the positions it does when nothing has filled."""
+    view, listing = context.sessions[code].view.value, order.instrument.listings.get(code)
+    if view.positions_read_started is None and view.readable_positions is None and listing is not None:
+        same = (listing.broker_token, order.product)
+        return not any(
+            row.filled_quantity for row in view.orders.values() if (row.instrument_token, row.product) == same
+        )
+    return settled(context, code, order.instrument, order.product) is not None
 
 
 def _as_sent(order: LegOrder, handle: SessionHandle, context: EngineContext) -> LegOrder:

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 
 from onebroker.actors.engine.choice.broker_checks import Deliverable
 from onebroker.actors.engine.choice.leg_order import LegOrder
-from onebroker.actors.engine.choice.ranking import has_settled, standing_units, towards
+from onebroker.actors.engine.choice.ranking import standing_units, towards
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import Product, Side
@@ -35,12 +35,17 @@ def is_delivery_sale(order: LegOrder) -> bool:
 
 
 def deliverable(
-    order: LegOrder, tokens: frozenset[str], view: SessionView, *, in_flight: int, alternatives: frozenset[str]
+    order: LegOrder,
+    nets: Mapping[str, int | None],
+    view: SessionView,
+    *,
+    in_flight: int,
+    alternatives: frozenset[str],
 ) -> Deliverable:
-    """Return what a broker can deliver of the order's share. `tokens`: the broker's tokens of the share at both exchanges. `in_flight`: units of
+    """Return what a broker can deliver of the order's share. `nets`: the broker's tokens of the share at both exchanges -> the net delivery position, None where it does not agree with the fills (4.11). `in_flight`: units of
     other delivery sales on their way. `alternatives`: the ids of orders of which only one fills, this one or another."""
     known = "holdings" not in view.read_errors
-    isin = order.instrument.isin
+    isin, tokens = order.instrument.isin, nets.keys()
     held = sum(
         row.settled_quantity + row.t1_quantity
         for row in view.holdings
@@ -49,16 +54,13 @@ def deliverable(
     shown = (*view.orders.values(), *view.unseen.values())
     others = [row for row in shown if row.order_id not in alternatives]
     standing = sum(standing_units(others, token, Product.CNC, Side.SELL) for token in tokens)
-    today = sum(_traded_today(view, token) for token in tokens)
+    today = sum(_bought_today(view, token) if net is None else net for token, net in nets.items())
     units = max(0, held + today - standing - in_flight)
     return Deliverable(units=units, known=known and (view.holdings_read_started is not None or units >= order.quantity))
 
 
-def _traded_today(view: SessionView, token: str) -> int:
-    """Return the units that today's delivery trades added to the account, negative when more were sold."""
-    if "positions" not in view.read_errors and has_settled(view, token, Product.CNC):
-        nets = (row for row in view.positions if (row.instrument_token, row.product) == (token, Product.CNC))
-        return sum(row.quantity or 0 for row in nets if row.view == "net")
+def _bought_today(view: SessionView, token: str) -> int:
+    """Return the units that today's delivery orders added to the account, negative when more were sold."""
     filled = (row for row in view.orders.values() if (row.instrument_token, row.product) == (token, Product.CNC))
     return sum(Side(row.transaction_type).sign * row.filled_quantity for row in filled)
 

@@ -6,13 +6,10 @@ from collections.abc import Iterable
 
 from onebroker.actors.engine.choice.broker_checks import Candidate
 from onebroker.actors.engine.choice.leg_order import LegOrder
-from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.transport.budget import BudgetRoom
 from onebroker.config.vocabulary import Product, Side, is_finished
 
-SETTLED_SECONDS = 1.0
-"""How long after a fill a read of the positions must begin to be sure to show it: a broker's lists do not change at once."""
 EQUAL_PAISE = 100
 """Costs that differ by at most a rupee count as equal: such brokers share the load by their room."""
 
@@ -84,27 +81,8 @@ def reduces(candidate: Candidate) -> bool:
 
 
 def surely_reduces(candidate: Candidate) -> bool:
-    """Whether an order `reduces`, and the position was read after the last fill: before that read, a position that was just closed still shows."""
-    return reduces(candidate) and _is_settled(candidate)
-
-
-def settled_at(view: SessionView, token: str, product: str) -> float:
-    """Return when a read of the positions must have begun, so that it shows all fills of an instrument that are known (monotonic seconds)."""
-    filled = any(
-        row.filled_quantity for row in view.orders.values() if (row.instrument_token, row.product) == (token, product)
-    )
-    return view.fills_moved_at + SETTLED_SECONDS if filled and view.fills_moved_at is not None else -math.inf
-
-
-def has_settled(view: SessionView, token: str, product: str) -> bool:
-    """Whether the positions were read late enough to show all fills of an instrument that are known."""
-    began = view.positions_read_started
-    return (-math.inf if began is None else began) >= settled_at(view, token, product)
-
-
-def _is_settled(candidate: Candidate) -> bool:
-    listing = candidate.listing
-    return listing is not None and has_settled(candidate.view, listing.broker_token, candidate.order.product)
+    """Whether an order `reduces`, and the position agrees with the fills: a broker still shows a position for a while that was just closed (4.11)."""
+    return reduces(candidate) and candidate.is_settled()
 
 
 def passes_lock(candidate: Candidate, leg_id: str | None = None) -> bool:

@@ -23,6 +23,7 @@ row knows less. By the row where it shows more than the fills explain: an order 
 Invariant: a doubted row never becomes carried-in units by a single read in trading hours.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import NamedTuple
@@ -76,6 +77,17 @@ class Read:
     """False when the answer had other rows, which could not be read. Then an absent row proves nothing."""
     began: float
     """Monotonic seconds."""
+
+
+@attrs.frozen(kw_only=True)
+class Book:
+    """What is known of a broker's order book. Monotonic seconds."""
+
+    now: float
+    began: float | None
+    """When its last whole read began; None = never."""
+    filled_at: float | None
+    """When an order was last seen to have filled further; None = never."""
 
 
 @attrs.frozen(kw_only=True)
@@ -151,6 +163,8 @@ class PositionDay:
     """The fills with which carried-in units were computed."""
     _orders: dict[str, OrderRow] = attrs.field(factory=dict)
     """Order id -> a filled order of the day. An order that the book no longer shows keeps its fills."""
+    _judged: Judged | None = None
+    """The last answer: it stays right while neither rows nor orders change and nothing is doubted."""
     _taken: object = None
     """The order book that was taken up last, so that an unchanged book is not summed again."""
     _untold: frozenset[RowKey] = frozenset()
@@ -203,24 +217,31 @@ class PositionDay:
 
     # --- judging ------------------------------------------------------------------------------------------------------
 
-    def judge(
-        self, read: Read, orders: Mapping[str, OrderRow], *, now: datetime, monotonic: float, trading: bool
-    ) -> Judged:
-        """Compare a read with the fills known now. `trading`: whether a market is open, or was lately.
+    def judge(self, read: Read, orders: Mapping[str, OrderRow], *, now: datetime, book: Book, trading: bool) -> Judged:
+        """Compare a read with the fills known now. `book`: what is known of the order book; `trading`: whether a market is open, or was lately.
 
         Call it with the newest read, as often as wished; calls with an unchanged read and book change nothing but the times.
         """
+        monotonic, known = book.now, self._judged
+        if (
+            known is not None
+            and not known.doubts
+            and known.read.rows is read.rows
+            and known.read.began == read.began
+            and self._taken is orders
+        ):
+            return known
         self._take_orders(orders, now, monotonic)
         nets = _nets(read.rows)
         shown = {key: _sum(rows) for key, rows in nets.items()}
         unjudged = self._untold | {key for key, units in shown.items() if units is None}
         if not self.learnt:
-            self._learn(nets, shown, read, monotonic)
-        known = shown.keys() | self.carried.keys() | self._traded.keys() | self.doubts.keys()
+            unjudged |= self._learn(nets, shown, read, book)
+        places = shown.keys() | self.carried.keys() | self._traded.keys() | self.doubts.keys()
         if not read.whole:
-            unjudged |= known - shown.keys()
-        keys = known - unjudged
-        differing = {key for key in keys if self._differs(key, shown, read)}
+            unjudged |= places - shown.keys()
+        keys = places - unjudged
+        differing = {key for key in keys if self._differs(key, nets, shown)}
         self._correct(differing, shown, monotonic)
         believed = self._convert(differing, shown, read, monotonic)
         for key in sorted(differing):
@@ -229,7 +250,7 @@ class PositionDay:
         self.doubts = {key: doubt for key, doubt in self.doubts.items() if key in differing}
         self._last_rows.update({key: rows[0] for key, rows in nets.items()})
         named = {key: self._row_by(doubt, nets.get(key, [])) for key, doubt in sorted(self.doubts.items())}
-        return Judged(
+        self._judged = Judged(
             read=read,
             units=shown,
             doubts=dict(self.doubts),
@@ -239,32 +260,49 @@ class PositionDay:
             believed=tuple(believed),
             named=named,
         )
+        return self._judged
 
-    def _differs(self, key: RowKey, shown: Mapping[RowKey, int | None], read: Read) -> bool:
-        if key not in shown:
-            return self.by_fills(key) != 0
-        return shown[key] != self.by_fills(key)
+    def _differs(
+        self, key: RowKey, nets: Mapping[RowKey, list[PositionRow]], shown: Mapping[RowKey, int | None]
+    ) -> bool:
+        units, told = shown.get(key) or 0, _told(nets.get(key, ()))
+        if units == self.by_fills(key):
+            return False
+        if told is not None and told + self._traded.get(key, Traded()).net == units:
+            self._carry(
+                key, told
+            )  # the row's own figures and the fills agree: a first read had shown a fill that the orders did not
+            return False
+        return True
 
     def _learn(
-        self,
-        nets: Mapping[RowKey, list[PositionRow]],
-        shown: Mapping[RowKey, int | None],
-        read: Read,
-        monotonic: float,
-    ) -> None:
-        """Compute the carried-in units from the first read of the day: as the row tells them, else shown less filled."""
+        self, nets: Mapping[RowKey, list[PositionRow]], shown: Mapping[RowKey, int | None], read: Read, book: Book
+    ) -> frozenset[RowKey]:
+        """Take the carried-in units from the first reads of the day; return the positions of which they are not known yet.
+
+        They are what the row tells, or zero where today's fills give all units. Else they are computed, from a read of the positions and a later
+        read of the orders with no fill in between: only such lists are of the same moment.
+        """
+        same_moment = (book.began or -math.inf) >= read.began >= (book.filled_at or -math.inf)
+        open_keys = set[RowKey]()
         for key in shown.keys() | (self._traded.keys() if read.whole else set()):
-            units = shown.get(key, 0)
+            units, traded = shown.get(key, 0), self._traded.get(key, Traded())
             if units is None or key in self.carried:
                 continue
-            traded = self._traded.get(key, Traded())
             told = _told(nets.get(key, ()))
-            self._carry(key, units - traded.net if told is None else told)
-            if told is None:
+            if told is not None and (traded != Traded() or told == units):
+                self._carry(key, told)
+            elif units == traded.net:
+                self._carry(key, 0)
+            elif same_moment:
+                self._carry(key, units - traded.net)
                 self._learnt_with[key] = traded
-        if read.whole:
-            self.learnt, self._learnt_at = True, monotonic
+            elif traded == Traded():
+                open_keys.add(key)
+        if read.whole and same_moment:
+            self.learnt, self._learnt_at = True, book.now
             self._history.clear()  # what had filled before the first read was no change
+        return frozenset(open_keys)
 
     def _carry(self, key: RowKey, units: int) -> None:
         if self.carried.get(key, 0) != units:

@@ -4,8 +4,8 @@ not."""
 import math
 from collections.abc import Iterator
 
-from onebroker.actors.engine.books.shown_positions import shown_last
-from onebroker.actors.engine.choice.ranking import has_settled, standing_units
+from onebroker.actors.engine.books.settled_positions import settled_units
+from onebroker.actors.engine.choice.ranking import standing_units
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.accepted_changes import Target
@@ -18,7 +18,7 @@ from onebroker.config.vocabulary import Side, is_finished
 
 async def check_growth(context: EngineContext, target: Target, changes: LegChange) -> None:
     """Raise Refusal 403 or 503 when a halt, or the day's loss, keeps an order from growing, unless the whole order would only reduce a position.
-    While entries are locked out, wait a moment for positions that show the last fills."""
+    While entries are locked out, wait a moment for positions that agree with the fills."""
     await settle_position(target.broker, target.row.instrument_token, target.row.product, context)
     refused = context.gate.refusal(passage_of(context, target, changes))
     if refused is None and _grows(context, target, changes):
@@ -74,17 +74,9 @@ def _grows(context: EngineContext, target: Target, changes: LegChange) -> bool:
 
 
 def _net(context: EngineContext, target: Target) -> int:
-    """Return the net position, in units, that the order's broker shows; 0 while that may not show the last fills."""
-    row, view = target.row, context.session(target.broker).view.value
-    if not has_settled(view, row.instrument_token, row.product):
-        return 0
-    return sum(
-        position.quantity or 0
-        for position in shown_last(view)
-        if position.view != "day"
-        and position.instrument_token == row.instrument_token
-        and position.product == row.product
-    )
+    """Return the net position, in units, that the order's broker holds; 0 while it does not agree with the fills."""
+    row = target.row
+    return settled_units(context, target.broker, row.instrument_token, row.product) or 0
 
 
 def _is_against(target: Target, net: int, quantity: int) -> bool:

@@ -4,14 +4,13 @@ entry. Part of a plan parent's actor."""
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 
-from onebroker.actors.engine.choice.ranking import has_settled
+from onebroker.actors.engine.books.settled_positions import units_to_take
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, NewLeg
 from onebroker.actors.engine.plan.parts import FromPosition, OneCancelsOthersPart, OrderPart, Part, walk
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
-from onebroker.actors.portfolio.position_view import position_product
-from onebroker.config.vocabulary import Product, Side
+from onebroker.config.vocabulary import Side
 
 OwnUnits = Callable[[str, str | None], int]
 """(broker, leg id) -> units, as `LegOrder.own_units`."""
@@ -89,32 +88,8 @@ def _of_fills(
 
 
 def held_now(leg: LegRecord, context: EngineContext) -> int | None:
-    """Return the units that the leg's side may take from what its broker shows as held in its product; None where that is not known.
-
-    This is the seam to the engine's view of holdings: positions read late enough to show the last fill, and for a delivery sale the
-    holdings too.
-    """
-    handle = context.sessions.get(leg.broker)
-    if handle is None:
-        return None
-    view, word = handle.view.value, position_product(leg.product)
-    if not has_settled(view, leg.instrument_token, leg.product) or "positions" in view.read_errors:
-        return None
-    rows = [
-        row
-        for row in view.positions
-        if row.view == "net" and row.instrument_token == leg.instrument_token and position_product(row.product) == word
-    ]
-    if any(row.quantity is None for row in rows):
-        return None
-    side = Side(leg.transaction_type)
-    net = sum(row.quantity or 0 for row in rows)
-    if leg.product == Product.CNC and side is Side.SELL:
-        if view.holdings_read_started is None:
-            return None
-        shares = (row for row in view.holdings if row.instrument_token == leg.instrument_token)
-        net += sum(row.settled_quantity + row.t1_quantity for row in shares)
-    return max(0, -side.sign * net)
+    """Return the units that the leg's side may take from what its broker holds in its product; None where that is not settled."""
+    return units_to_take(context, leg.broker, leg.instrument_token, leg.product, Side(leg.transaction_type))
 
 
 def not_held(leg: LegRecord, legs: Iterable[LegRecord], held: int | None) -> int:

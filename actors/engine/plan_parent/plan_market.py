@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
+from onebroker.actors.engine.books.settled_positions import judged
 from onebroker.actors.engine.books.shown_positions import shown_began, shown_since
 from onebroker.actors.engine.context.day_loss import figure_of
 from onebroker.actors.engine.context.engine_context import Counts, EngineContext, SessionHandle
@@ -228,14 +229,20 @@ class PlanMarket:
     def _figure_rows(
         self, code: str, handle: SessionHandle, instrument_ids: Sequence[str] | None, product: str | None
     ) -> tuple[PositionRow, ...] | None:
-        """Return a broker's rows when they are new enough and no unreadable row can be of these instruments (None = all); else None."""
+        """Return a broker's rows when they are new enough, no unreadable row can be of these instruments (None = all), and their units agree with the
+        fills (4.11): a row that is left out would take its result out of the sum. Else None."""
         view, latest = handle.view.value, self._context.catalogue.value.latest
         shown = shown_since(view, self._context.clock.monotonic() - FIGURES_SECONDS)
         if shown is None or (shown.whole and "positions" in view.read_errors):
             return None
         tokens = [] if instrument_ids is None else tokens_of(latest, instrument_ids, code)
         tells = shown.whole if instrument_ids is None or latest is None else shown.tells(tokens, product)
-        return shown.rows if tells else None
+        found = judged(self._context, code)
+        doubted = [] if found is None else found.doubts
+        differs = any(
+            product in (None, key.product) and (instrument_ids is None or key.token in tokens) for key in doubted
+        )
+        return shown.rows if tells and not differs else None
 
     def lockout(self) -> str | None:
         self._locked = self._lockout()

@@ -196,7 +196,7 @@ class PlanRows:
 
     def _tells_form(self, code: str, found: Judged, form: FromPosition) -> bool:
         """Whether the readable rows are all the rows that the form can name at a broker."""
-        shown = ShownPositions(rows=found.read.rows, whole=found.read.whole)
+        shown = ShownPositions.of(found.read)
         if form.every_instrument or self._latest is None:
             return shown.whole
         return shown.tells(tokens_of(self._latest, form.instrument_ids, code), form.product)

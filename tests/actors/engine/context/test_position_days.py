@@ -11,6 +11,7 @@ from onebroker.actors.engine.context.position_days import (
     CONFIRMED_SECONDS,
     CONVERTED_SECONDS,
     LATE_SECONDS,
+    Book,
     PositionDay,
     Read,
     RowKey,
@@ -41,15 +42,21 @@ class Broker:
         self.orders = {**self.orders, number: row}
         return number
 
-    def shows(self, *rows, after=1.0, whole=True, trading=True):
-        """Judge a read begun `after` seconds from the last; rows as (units, product, overnight)."""
+    def shows(self, *rows, after=1.0, whole=True, trading=True, orders=0.0):
+        """Judge a read begun `after` seconds from the last; rows as (units, product, overnight). `orders`: the orders were read so long after it."""
         self.at += after
         read = Read(rows=tuple(row(*one) for one in rows), whole=whole, began=self.at)
-        return self.again(read, trading=trading)
+        return self.again(read, trading=trading, orders=orders)
 
-    def again(self, read, *, trading=True):
+    def again(self, read, *, trading=True, orders=0.0):
         moment = NOW + timedelta(seconds=self.at - 1_000)
-        return self.day.judge(read, self.orders, now=moment, monotonic=self.at, trading=trading)
+        return self.day.judge(
+            read,
+            self.orders,
+            now=moment,
+            book=Book(now=self.at, began=self.at + orders, filled_at=None),
+            trading=trading,
+        )
 
 
 def row(units, product="MIS", overnight=None, token="A"):
@@ -198,6 +205,20 @@ def test_a_first_read_that_is_late_is_corrected(broker):
     broker.shows()
     assert broker.shows((100,)).doubts == {}
     assert acting(broker.shows((100,))) == 100
+
+
+@pytest.mark.parametrize("overnight", [None, 0])
+def test_a_first_read_that_shows_a_fill_before_the_orders_do_is_no_carried_position(broker, overnight):
+    first = broker.shows((-35, "NRML", overnight), orders=-1)
+    assert (first.doubts, first.unjudged) == ({}, {RowKey("A", "carry")})
+    broker.fill(-35, "NRML")
+    assert broker.shows((-35, "NRML", overnight)).doubts == {}
+    assert broker.day.carried[RowKey("A", "carry")] == 0
+
+
+def test_a_late_first_read_of_a_position_that_filled_is_doubted_where_the_row_tells_what_was_carried_in(broker):
+    broker.fill(100)
+    assert acting(broker.shows((50, "MIS", 50))) == 150
 
 
 def test_a_row_left_out_soon_after_the_first_read_corrects_nothing(broker):
