@@ -88,6 +88,17 @@ def jumped_over(limit: Decimal) -> str:
     return f"the market is past the limit {plain(limit)} of the stop, so its order guards nothing"
 
 
+def holds_less(broker: str, held: int, units: int) -> str:
+    """A position has become smaller without the plan that guards it (ours)."""
+    return f"{broker} holds {held} of the {units} units that this order guards"
+
+
+def nothing_to_exit(broker: str | None) -> str:
+    """Ours."""
+    where = "no broker holds" if broker is None else f"{broker} does not hold"
+    return f"{where} what this exit would close any more, so it was not sent"
+
+
 def cancel_refused(broker: str, units: int) -> str:
     """Ours: the plan wants to end an order, and its broker refuses the cancels."""
     return f"{broker} refuses to cancel a live order of {units} units that is not wanted any more"

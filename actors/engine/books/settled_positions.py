@@ -127,6 +127,26 @@ def units_to_take(context: EngineContext, code: str, token: str, product: str, s
     return max(0, -side.sign * net)
 
 
+def held_for(context: EngineContext, broker: str | None, instrument_id: str, product: str, side: Side) -> int | None:
+    """Return the same for an instrument by its id, at a broker or, with None, at all brokers that list it together. None also where one of them is not
+    settled."""
+    latest = context.catalogue.value.latest
+    instrument = None if latest is None else latest.instrument(instrument_id)
+    if instrument is None:
+        return None
+    codes = [code for code in instrument.listings if code in context.sessions] if broker is None else [broker]
+    total = 0
+    for code in codes:
+        listing = instrument.listings.get(code)
+        if listing is None or code not in context.sessions:
+            return None
+        units = units_to_take(context, code, listing.broker_token, product, side)
+        if units is None:
+            return None
+        total += units
+    return total if codes else None
+
+
 def doubts(context: EngineContext) -> tuple[Named, ...]:
     """Return the positions that are doubted now, by broker and position. For the health and the documents."""
     return tuple(

@@ -178,9 +178,14 @@ class QuoteBounds:
         for instrument_id, held in list(self._of.items()):
             usable = self._quotes.usable_quote(instrument_id) is not None
             if held.was_usable and not usable:
-                for plan in [plan for plan in held.plans if plan.is_exit]:
-                    plan.tell()
+                self.tell_exits(instrument_id)
             held.was_usable = usable
+
+    def tell_exits(self, instrument_id: str) -> None:
+        """Let the plans with exits look that watch the instrument."""
+        held = self._of.get(instrument_id)
+        for plan in [] if held is None else [plan for plan in held.plans if plan.is_exit]:
+            plan.tell()
 
     def _look(self) -> None:
         """Let the plans look whose bounds are broken, exits first. They were told: whatever does not look here looks in the next round."""

@@ -35,7 +35,8 @@ from onebroker.config.vocabulary import OrderType, Side, Validity
 SIMPLE, PLAN = "simple", "plan"
 TYPES = tuple(sorted({SIMPLE, PLAN, *PRESETS}))
 """The names that a caller may give; the refusal of any other name lists them."""
-_COMMON = frozenset({"type", "closes_position", "hold_limits"})
+_FOLLOWS = "exits_follow_position"
+_COMMON = frozenset({"type", "closes_position", "hold_limits", _FOLLOWS})
 """Settings that every type takes (rules 2.7)."""
 
 
@@ -147,6 +148,8 @@ def _check_common(settings: Mapping[str, Any]) -> None:
     """Refuse settings that no type takes: an invalid `hold_limits`, values that the engine works out (order-engine 3.0, N15, N23)."""
     if not isinstance(settings.get("hold_limits", False), bool):
         raise Refusal(400, texts.HOLD_LIMITS)
+    if not isinstance(settings.get(_FOLLOWS, False), bool):
+        raise Refusal(400, texts.EXITS_FOLLOW)
     for name in WORKING_VALUES:
         if name in settings:
             raise Refusal(400, texts.worked_out_by_engine(name))
@@ -155,6 +158,11 @@ def _check_common(settings: Mapping[str, Any]) -> None:
 def _closes_position(settings: Mapping[str, Any]) -> bool:
     """Only a literal true counts (rules 2.7)."""
     return settings.get("closes_position") is True
+
+
+def _follows(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the setting `exits_follow_position` (ours) where the caller gives it; without it exits follow (order-engine 1.13)."""
+    return {_FOLLOWS: settings[_FOLLOWS]} if _FOLLOWS in settings else {}
 
 
 def _only_for_simple(order: PlaceBody, *, discloses: bool) -> None:
@@ -205,7 +213,7 @@ def _plan(settings: Mapping[str, Any], order: PlaceBody, world: World) -> PlaceB
     _check_common(settings)
     _only_for_simple(order, discloses=False)
     closes = _closes_position(settings)
-    shown = {"closes_position": closes, "hold_limits": settings.get("hold_limits") is True}
+    shown = {"closes_position": closes, "hold_limits": settings.get("hold_limits") is True, **_follows(settings)}
     order = attrs.evolve(order, settings=settings, closes_position=closes, parameters=shown)
     if order.references is not None:
         return order  # its parts are read once the references have become numbers
@@ -235,7 +243,7 @@ def _preset(preset: Preset[Any], given: Mapping[str, Any], order: PlaceBody, wor
     preset.check_body(body)
     own = {name: value for name, value in given.items() if name not in _COMMON}
     settings = preset.settings_of(Fields.of(own, path="", owner=f"{preset.name} order"), body)
-    shown = {**shown_settings(settings), "closes_position": closes, "hold_limits": holds}
+    shown = {**shown_settings(settings), "closes_position": closes, "hold_limits": holds, **_follows(given)}
     order = attrs.evolve(
         order, routed_from=preset.name, settings=given, closes_position=closes, parameters=shown, preset=settings
     )

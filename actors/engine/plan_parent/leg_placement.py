@@ -10,6 +10,7 @@ import trio
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.held_units import held_units
 from onebroker.actors.engine.books.reference_quotes import fresh_nets
+from onebroker.actors.engine.books.settled_positions import held_for
 from onebroker.actors.engine.choice.broker_checks import PASSES, Skipped, Why
 from onebroker.actors.engine.choice.choose import by_code, none_left
 from onebroker.actors.engine.context.messages import EngineAnswer
@@ -42,6 +43,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, Set, StoreError
 from onebroker.config.events import OrderDecided
 from onebroker.config.messages import orders as texts
+from onebroker.config.messages import plan_life as life_texts
 from onebroker.config.messages import references as reference_texts
 from onebroker.config.messages import unknown_orders as unknown_texts
 from onebroker.config.refusal import Refusal
@@ -222,7 +224,7 @@ class Placing:
             except Refusal as refusal:
                 return NotPlaced(EngineAnswer(status=refusal.status, body=refusal.body()), passes=refusal.status == 503)
         if new.unseen is None:
-            return new
+            return self._still_held(new)
         until = trio.current_time() + POSITION_SECONDS
         held = await held_units(instrument, new.product, new.side, new.unseen, self._context, until=until)
         if held is None:
@@ -232,6 +234,27 @@ class Placing:
             sentence = unknown_texts.nothing_held(new.unseen)
             return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
         return attrs.evolve(new, quantity=min(new.quantity, held), broker=new.unseen)
+
+    def _still_held(self, new: NewLeg) -> NewLeg | NotPlaced:
+        """Return an exit of a running plan, no larger than what its broker is known to hold of it (order-engine 1.13). Nothing is waited for: what is
+        not settled limits nothing. A stop that was armed over nothing is its caller's entry."""
+        if not self._closes_for_sure(new):
+            return new
+        held = held_for(self._context, new.broker, new.instrument_id, new.product, new.side)
+        if held is None or held >= new.quantity:
+            return new
+        if held == 0:
+            sentence = life_texts.nothing_to_exit(new.broker)
+            return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
+        return attrs.evolve(new, quantity=held)
+
+    def _closes_for_sure(self, new: NewLeg) -> bool:
+        """Whether an order of a running plan closes: what its own plan opened, by its caller's word, or what was held when it was armed."""
+        record, part = self._recorder.record, self._plan_open.part_at(new.part)
+        if not new.is_exit or not record.answered or isinstance(part.quantity, FromPosition):
+            return False
+        said = record.parameters.get("closes_position") is True or record.routed_from is None
+        return new.known_exit or said or (self._plan_open.parts[new.part].armed_over or 0) > 0
 
     async def _bounded(self, new: NewLeg, closing: QuantityReference, instrument: Instrument) -> NewLeg:
         """Return the order, no larger than the position that it reduces, less the units of its part's other orders that may still fill.

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.books.settled_positions import judged
+from onebroker.actors.engine.books.settled_positions import held_for, judged
 from onebroker.actors.engine.books.shown_positions import shown_began, shown_since
 from onebroker.actors.engine.context.day_loss import figure_of
 from onebroker.actors.engine.context.engine_context import Counts, EngineContext, SessionHandle
@@ -25,6 +25,7 @@ from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.brokers.records import FundsRow, OrderRow, PositionRow
 from onebroker.config.clock import from_epoch, latest_boundary
 from onebroker.config.money import exact, paise
+from onebroker.config.vocabulary import Side
 
 FIGURES_SECONDS = 30.0
 """The plan does not act on a document older than this (order-engine 3.1, 3.45)."""
@@ -50,6 +51,8 @@ class PlanMarket:
         self._list = context.catalogue.version
         self._locked: str | None = None
         """The lockout as it was when it was asked for last."""
+        self._held: dict[tuple[str | None, str, str, Side], int | None] = {}
+        """`held` as it was when it was asked for."""
         self._exit_locks: dict[str | None, str | None] = {}
         """Broker -> `exit_lock` as it was when it was asked for."""
 
@@ -247,6 +250,12 @@ class PlanMarket:
     def lockout(self) -> str | None:
         self._locked = self._lockout()
         return self._locked
+
+    def held(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int | None:
+        key = (broker, instrument_id, product, side)
+        if key not in self._held:
+            self._held[key] = held_for(self._context, broker, instrument_id, product, side)
+        return self._held[key]
 
     def exit_lock(self, broker: str | None) -> str | None:
         if broker not in self._exit_locks:

@@ -11,6 +11,7 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import PartRecord, PartState
 from onebroker.actors.engine.plan.machine.groups import work
+from onebroker.actors.engine.plan.machine.held_units import say_gone
 from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.over_fills import over_filled
@@ -79,6 +80,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
             break
     else:
         raise AssertionError("a plan that never settles")
+    say_gone(look)
     overdue = note_waiting(look)
     look.held_up = {**overdue, **look.held_up}
     for part in walk(root):

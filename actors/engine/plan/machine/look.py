@@ -26,6 +26,8 @@ class Rules:
     changes_per_order: Mapping[str, int] = attrs.field(factory=dict)
     """Broker code -> how many times the broker lets one order be changed."""
     late_entry_seconds: float = 300.0
+    exits_follow: bool = True
+    """Whether exits become smaller, or end, when their position does (`exits_follow_position`)."""
 
     def most_changes(self, broker: str) -> int:
         return self.changes_per_order.get(broker, CHANGES_PER_ORDER)

@@ -7,6 +7,7 @@ from onebroker.actors.engine.plan.machine.close_filled import close_filled, take
 from onebroker.actors.engine.plan.machine.conditions import fired, too_late
 from onebroker.actors.engine.plan.machine.executions import send
 from onebroker.actors.engine.plan.machine.exposure import work_exposure
+from onebroker.actors.engine.plan.machine.held_units import arm, limit_of
 from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end, move, shrink
 from onebroker.actors.engine.plan.machine.lifetimes import (
@@ -60,6 +61,7 @@ def _becomes_due(look: Look, part: OrderPart, context: Context) -> bool:
         return False
     if context.turn:
         look.note(part, due_at=look.now)
+        arm(look, part)
     return context.turn
 
 
@@ -150,7 +152,12 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
     wanted_units = target(look, part, context)
     if wanted_units is None:
         return
-    units = max(look.filled(part), wanted_units - forgone(part, look.legs(part)) - context.lent)
+    limit = limit_of(look, part)
+    if limit is not None:
+        wanted_units = min(wanted_units, look.filled(part) + limit)
+    units = wanted_units - forgone(part, look.legs(part))
+    if context.lent:
+        units = max(look.filled(part), units - context.lent)
     sending = Sending(look=look, part=part, context=context, target=units)
     if sending.missing < 0:
         look.excess[part.path] = -sending.missing

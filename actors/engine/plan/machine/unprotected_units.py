@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.plan.machine.held_units import still_open
 from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.open_units import is_guard
@@ -86,7 +87,9 @@ def without_stop(look: Look, base: Part, exits: list[OrderPart]) -> int:
 
 
 def _unguarded(look: Look, base: Part, exits: list[OrderPart]) -> int:
-    return max(0, look.kept(base) - sum(look.filled(order) for order in exits) - _guarded(look, exits))
+    """Return the units that are still open, as far as their brokers hold them, less those that a stop guards."""
+    open_units = look.kept(base) - sum(look.filled(order) for order in exits)
+    return max(0, min(open_units, still_open(look, base, exits)) - _guarded(look, exits))
 
 
 def left_open(look: Look, part: Part) -> int:

@@ -29,7 +29,7 @@ from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as texts
 from onebroker.config.refusal import Refusal
 
-_SETTINGS = ("type", "root", "closes_position", "hold_limits")
+_SETTINGS = ("type", "root", "closes_position", "hold_limits", "exits_follow_position")
 _KINDS = (*PARTS, "preset")
 MOST_CHILDREN = 20
 _FEWEST = {"together": 1, "one_cancels_others": 2}

@@ -23,6 +23,7 @@ from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Lev
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.config.money import plain
+from onebroker.config.vocabulary import Side
 
 Number: TypeAlias = float | str | D
 
@@ -44,6 +45,7 @@ class World:
     asked_holders: Collection[str] | None
     locked: str | None
     exit_locks: dict[str | None, str]
+    holdings: dict[str, int]
     options: dict[str, Option]
     futures: set[str]
     stale: set[str]
@@ -59,6 +61,7 @@ class World:
         self.joint, self.holders, self.asked_holders = None, ("alpha",), None
         self.locked = None
         self.exit_locks = {}
+        self.holdings = {}
         self.options, self.futures = {}, set()
         self.stale = set()
         self.sessions = [Session(opens=DAY.opens + 86_400 * n, closes=DAY.closes + 86_400 * n) for n in range(30)]
@@ -105,6 +108,12 @@ class World:
 
     def lockout(self) -> str | None:
         return self.locked
+
+    def held(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int | None:
+        """Held units by broker, whatever the instrument; nothing is settled where a test says nothing."""
+        if broker is None:
+            return sum(self.holdings.values()) if self.holdings else None
+        return self.holdings.get(broker)
 
     def exit_lock(self, broker: str | None) -> str | None:
         return self.exit_locks.get(broker)

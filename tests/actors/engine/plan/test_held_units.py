@@ -1,0 +1,100 @@
+"""Exits ask whether there is still something to exit: they follow the settled position, and say what has gone (order-engine 1.13)."""
+
+from decimal import Decimal as D
+
+import pytest
+
+from onebroker.actors.engine.plan.machine.look import Rules
+from onebroker.actors.engine.plan.parts import FromFill
+from onebroker.actors.engine.plan.price_kinds import Fixed, NativeStop
+from tests.actors.engine.plan.trees import oco, order
+from tests.actors.engine.plan.world import Runner
+
+LESS = "alpha holds 40 of the 100 units that this order guards"
+
+
+def bracket():
+    exits = oco(
+        "root.each_fill",
+        order("root.each_fill.children.0", "SELL", FromFill(), NativeStop(trigger_price=D(95), limit_price=D(94)),
+              is_exit=True, known_exit=True),
+        order("root.each_fill.children.1", "SELL", FromFill(), Fixed(D(110)), is_exit=True, known_exit=True),
+    )  # fmt: skip
+    return order(quantity=100, price=100, each_fill=exits)
+
+
+def filled(**rules):
+    run = Runner(bracket(), rules=Rules(**rules))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    run.sent()
+    return run
+
+
+def holds(run, units, broker="alpha"):
+    run.world.holdings[broker] = units
+    return run.look()
+
+
+def test_exits_become_as_small_as_the_position_and_say_so():
+    run = filled()
+    holds(run, 100)
+    assert (run.sent(), run.outcome.untold) == ([], ())
+    holds(run, 40)
+    assert sorted(run.sent()) == ["MODIFY A2 quantity 40", "MODIFY A3 quantity 40"]
+    assert (run.outcome.untold, run.outcome.unprotected) == ((LESS,), {})
+
+
+def test_exits_of_a_position_that_has_gone_end_and_nothing_is_without_a_stop():
+    run = filled()
+    holds(run, 0)
+    assert sorted(run.sent()) == ["CANCEL A2", "CANCEL A3"]
+    run.book("A2", "cancelled")
+    run.book("A3", "cancelled")
+    assert (run.over(), run.outcome.unprotected) == (True, {})
+
+
+def test_what_is_not_settled_moves_nothing():
+    run = filled()
+    run.world.holdings.clear()
+    run.at(60)
+    assert (run.sent(), run.outcome.untold) == ([], ())
+
+
+def test_exits_that_shall_not_follow_stay_and_the_position_is_told():
+    run = filled(exits_follow=False)
+    holds(run, 40)
+    assert (run.sent(), run.outcome.untold) == ([], (LESS,))
+
+
+def test_an_exit_s_own_fill_is_no_news():
+    run = filled()
+    holds(run, 100)
+    run.book("A3", filled=30)
+    assert run.sent() == ["MODIFY A2 quantity 70"]
+    holds(run, 70)
+    assert (run.sent(), run.outcome.untold) == ([], ())
+
+
+def test_after_the_broker_has_squared_off_no_unit_is_without_a_stop():
+    run = filled()
+    run.book("A2", "cancelled")
+    assert run.outcome.unprotected == {"I": 100}
+    holds(run, 0)
+    assert run.outcome.unprotected == {}
+
+
+def stop(**more):
+    price = NativeStop(trigger_price=D(95), limit_price=D(94))
+    return order(side="SELL", quantity=100, price=price, is_exit=True, broker="alpha", **more)
+
+
+@pytest.mark.parametrize(("armed", "sent"), [(100, ["MODIFY A1 quantity 40"]), (0, []), (None, [])])
+def test_a_stop_follows_what_was_held_when_it_was_armed_and_over_nothing_it_is_an_entry(armed, sent):
+    run = Runner(stop())
+    if armed is not None:
+        run.world.holdings["alpha"] = armed
+    run.quote(100, 99.95, 100.05)
+    run.sent()
+    holds(run, 40)
+    assert run.sent() == sent
