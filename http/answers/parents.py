@@ -147,6 +147,8 @@ class ParentParameters(msgspec.Struct, kw_only=True):
 
     closes_position: bool | Unset = UNSET
     hold_limits: bool | Unset = UNSET
+    exits_follow_position: bool | Unset = UNSET
+    """(ours) Present where the caller gave it."""
     parts: dict[str, PartView] | Unset = UNSET
     """Path -> part of the plan, in the order of the tree; left out for a simple order."""
 

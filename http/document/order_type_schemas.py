@@ -39,6 +39,11 @@ _COMMON: dict[str, Schema] = {
         "type": ["boolean", "null"],
         "description": "True: the order may use the part of a broker's daily order cap that is kept for exits.",
     },
+    "exits_follow_position": {
+        "type": ["boolean", "null"],
+        "default": True,
+        "description": "(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan.",
+    },
     "hold_limits": {
         "type": ["boolean", "null"],
         "description": "True: limits are kept in the engine until the market reaches them.",

@@ -100,12 +100,26 @@ def settled(context: EngineContext, code: str, instrument: Instrument, product: 
     return None if listing is None else settled_units(context, code, listing.broker_token, product)
 
 
+def _judged_lately(context: EngineContext, code: str) -> Judged | None:
+    """Return what `judged` returns, worked out again only when rows or orders have changed, or while something is doubted: each look of each plan
+    asks."""
+    view = context.sessions[code].view.value
+    seen = (view.positions, view.orders, view.readable_positions, view.positions_read_started)
+    known = context.judged_lately.get(code)
+    if known is not None and not known[1].doubts and all(a is b for a, b in zip(known[0], seen, strict=True)):
+        return known[1]
+    found = judged(context, code)
+    if found is not None:
+        context.judged_lately[code] = (seen, found)
+    return found
+
+
 def settled_units(context: EngineContext, code: str, token: str, product: str) -> int | None:
     """Return what `settled` returns, of the instrument that the broker names by this token."""
     handle = context.sessions.get(code)
     if handle is None or shown_lately(handle.view.value, context.clock.monotonic()) is None:
         return None
-    found, key = judged(context, code), RowKey(token, POSITION_PRODUCTS.get(product, product))
+    found, key = _judged_lately(context, code), RowKey(token, POSITION_PRODUCTS.get(product, product))
     if found is None or key in found.doubts or key in found.unjudged or not (found.read.whole or key in found.units):
         return None
     return found.units.get(key, 0)

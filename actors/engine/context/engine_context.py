@@ -12,7 +12,7 @@ from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage
 from onebroker.actors.engine.context.order_failures import OrderFailures
 from onebroker.actors.engine.context.past_volumes import NoVolumes, PastVolumes
 from onebroker.actors.engine.context.position_claims import Closes
-from onebroker.actors.engine.context.position_days import PositionDay
+from onebroker.actors.engine.context.position_days import Judged, PositionDay
 from onebroker.actors.engine.context.quote_bounds import QuoteBounds
 from onebroker.actors.engine.context.second_figures import SecondFigures
 from onebroker.actors.engine.context.seen_quotes import SeenQuotes
@@ -130,6 +130,8 @@ class EngineContext:
     """The halt of trading by hand."""
     moved: dict[tuple[str, str], float] = attrs.field(factory=dict)
     """(broker, order id) -> when a caller's move of an order that reduces a position left last (monotonic seconds)."""
+    judged_lately: dict[str, tuple[tuple[object, ...], Judged]] = attrs.field(factory=dict)
+    """Broker -> (the rows and orders that were compared last, what came of it). `actors/engine/books/settled_positions.py` writes it."""
     failures: OrderFailures = attrs.field(factory=OrderFailures)
     events: Events = attrs.field(factory=Events)
     troubles: Troubles = attrs.Factory(lambda self: Troubles(self.events), takes_self=True)

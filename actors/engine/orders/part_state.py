@@ -234,6 +234,8 @@ class PartRecord:
     """Why an exit could not leave at the last try, or why what is due cannot happen; it is tried again."""
     waits_since: float | None = None
     """Since when what is due cannot happen (`plan/machine/overdue.py`); None = it can, or is not due."""
+    gone: Mapping[str, int] = attrs.field(factory=dict)
+    """Broker -> units that the part has filled, or guards, and that somebody else has closed (`plan/machine/held_units.py`)."""
     armed_over: int | None = None
     """Of an exit without an entry: the units that were held when it became due. 0: it is its caller's entry; None: that was not settled."""
     swaps: bool = False

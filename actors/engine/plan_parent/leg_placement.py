@@ -126,7 +126,7 @@ class Placing:
             return NotPlaced(_refused(texts.not_in_service(new.broker)), passes=runs)
         if instrument is None:
             return NotPlaced(_refused(texts.NO_BROKER), passes=runs)
-        sized = await self._sized(new, instrument)
+        sized = await self._sized(new, instrument, runs=runs)
         if isinstance(sized, NotPlaced):
             return sized
         own_units = own_units_of(self._plan_open, sized)
@@ -216,15 +216,15 @@ class Placing:
         ]
         return next(iter([*own, *same]), None)
 
-    async def _sized(self, new: NewLeg, instrument: Instrument) -> NewLeg | NotPlaced:
-        """Return the order, no larger than the position that limits it, where a position does."""
+    async def _sized(self, new: NewLeg, instrument: Instrument, *, runs: bool) -> NewLeg | NotPlaced:
+        """Return the order, no larger than the position that limits it, where a position does. `runs`: no caller waits for its answer."""
         if new.closing is not None:
             try:
                 new = await self._bounded(new, new.closing, instrument)
             except Refusal as refusal:
                 return NotPlaced(EngineAnswer(status=refusal.status, body=refusal.body()), passes=refusal.status == 503)
         if new.unseen is None:
-            return self._still_held(new)
+            return self._still_held(new) if runs else new
         until = trio.current_time() + POSITION_SECONDS
         held = await held_units(instrument, new.product, new.side, new.unseen, self._context, until=until)
         if held is None:
@@ -251,7 +251,7 @@ class Placing:
     def _closes_for_sure(self, new: NewLeg) -> bool:
         """Whether an order of a running plan closes: what its own plan opened, by its caller's word, or what was held when it was armed."""
         record, part = self._recorder.record, self._plan_open.part_at(new.part)
-        if not new.is_exit or not record.answered or isinstance(part.quantity, FromPosition):
+        if not new.is_exit or isinstance(part.quantity, FromPosition):
             return False
         said = record.parameters.get("closes_position") is True or record.routed_from is None
         return new.known_exit or said or (self._plan_open.parts[new.part].armed_over or 0) > 0

@@ -11,7 +11,7 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import PartRecord, PartState
 from onebroker.actors.engine.plan.machine.groups import work
-from onebroker.actors.engine.plan.machine.held_units import say_gone
+from onebroker.actors.engine.plan.machine.held_units import note_gone, say_gone
 from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.over_fills import over_filled
@@ -75,6 +75,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         look.blind.clear()
         look.still_waits.clear()
         look.wake_at = float("inf")
+        note_gone(look)
         work(look, root, Context())
         if look.parts == before:
             break

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.plan.machine.held_units import gone_of
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, ChangeLeg, Leg, NewLeg, Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end
 from onebroker.actors.engine.plan.machine.look import Look, side_of
@@ -29,7 +30,8 @@ def close_filled(look: Look, part: OrderPart) -> Verdict | None:
         look.still_waits.add(part.path)
         return None
     done = True
-    for broker, units in _open_by_broker(look, part).items():
+    for broker, opened in _open_by_broker(look, part).items():
+        units = opened - gone_of(look, part).get(broker, 0)
         legs = [leg for leg in look.closing_legs(part) if leg.broker == broker]
         left = units - sum(leg.filled for leg in legs)
         failed = next((leg for leg in legs if _has_failed(leg)), None)

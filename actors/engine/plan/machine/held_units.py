@@ -8,7 +8,8 @@ So the exits of a plan follow the position, as far as it is settled: the positio
 
     own open units   what the plan's entries have filled at a broker, less what its exits have filled there
     held             what the broker holds in the product, on that side, whoever bought it; None = not settled now
-    limit            own open units, at each broker at most what it holds: the units that the exits may still have out
+    gone             own open units less held, when it was settled last; kept in the part's record
+    limit            own open units less gone: the units that the exits may still have out
 
 An exit without an entry in its plan (an `oco` over holdings, a `hidden_stop`) guards units that were there when it was armed. If nothing was
 held then, the caller means an entry by it, and it follows nothing.
@@ -21,9 +22,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.over_fills import exits_by_base
-from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OrderPart, Part, own_orders_of
+from onebroker.actors.engine.plan.machine.over_fills import asked_of, exits_by_base
+from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OnEnd, OrderPart, Part, own_orders_of, walk
 from onebroker.config.messages import plan_life as texts
+
+ANYWHERE = ""
+"""In `PartRecord.gone` of an exit without an entry: the broker does not matter."""
 
 
 def arm(look: Look, part: OrderPart) -> None:
@@ -39,6 +43,63 @@ def _held_for(look: Look, part: OrderPart) -> int | None:
     return look.market.held(None, part.instrument_id, part.product, side_of(part))
 
 
+def note_gone(look: Look) -> None:
+    """Note how many of the plan's open units have gone at each broker, as far as that is settled now. What was gone stays gone while nothing is
+    settled: after an exit's own fill the positions run late, and an exit that forgot it then would sell the missing units."""
+    for base, exits in _guarded(look):
+        own = _own_open(look, base, exits)
+        order = next(own_orders_of(base))
+        before, now = look.record(base).gone, dict[str, int]()
+        for broker, units in own.items():
+            held = look.market.held(broker, order.instrument_id, order.product, side_of(order).opposite)
+            gone = min(before.get(broker, 0), units) if held is None else max(0, units - held)
+            if gone:
+                now[broker] = gone
+        if now != before:
+            look.note(base, gone=now)
+    for part in _alone(look):
+        units = max(0, (asked_of(look, part) or 0) - look.filled(part))
+        held = _held_for(look, part)
+        before_alone = sum(look.record(part).gone.values())
+        gone = min(before_alone, units) if held is None else max(0, units - held)
+        if gone != before_alone:
+            look.note(part, gone={ANYWHERE: gone} if gone else {})
+
+
+def _guarded(look: Look) -> Iterator[tuple[Part, Sequence[OrderPart]]]:
+    """Yield each part whose fills are to be closed, with the exits that hang on it: none for fills that only the end of a lifetime closes."""
+    with_exits = list(exits_by_base(look.root))
+    yield from with_exits
+    known = {order.path for base, _ in with_exits for order in own_orders_of(base)}
+    for part in walk(look.root):
+        if part.lifetime is not None and part.lifetime.on_end is OnEnd.CLOSE_FILLED:
+            for order in own_orders_of(part):
+                if order.path not in known and not isinstance(order.quantity, FromPosition | FromExposure):
+                    known.add(order.path)
+                    yield order, ()
+
+
+def _alone(look: Look) -> Iterator[OrderPart]:
+    """Yield the exits without an entry that close what was held when they were armed, or what their caller says is held."""
+    hanging = {order.path for _, exits in exits_by_base(look.root) for order in exits}
+    for part in walk(look.root):
+        if (
+            isinstance(part, OrderPart)
+            and part.is_exit
+            and part.path not in hanging
+            and not part.known_exit
+            and not isinstance(part.quantity, FromPosition | FromExposure)
+            and look.record(part).due_at is not None
+            and (look.rules.closes_said or (look.record(part).armed_over or 0) > 0)
+        ):
+            yield part
+
+
+def gone_of(look: Look, part: Part) -> Mapping[str, int]:
+    """Return broker -> units that a part has filled and that are gone."""
+    return look.record(part).gone
+
+
 def limit_of(look: Look, part: OrderPart) -> int | None:
     """Return the units that an exit may have unfilled; None = nothing limits it."""
     if not look.rules.exits_follow or not part.is_exit:
@@ -46,17 +107,9 @@ def limit_of(look: Look, part: OrderPart) -> int | None:
     for base, exits in exits_by_base(look.root):
         if any(order is part for order in exits):
             return still_open(look, base, exits)
-    if (look.record(part).armed_over or 0) <= 0:
+    if not look.record(part).gone:
         return None
-    held = [
-        look.market.held(broker, part.instrument_id, part.product, side_of(part)) for broker in _brokers(look, part)
-    ]
-    known = [units for units in held if units is not None]
-    return sum(known) if held and len(known) == len(held) else None
-
-
-def _brokers(look: Look, part: OrderPart) -> set[str]:
-    return {leg.broker for leg in look.live(part)} | ({part.broker} if part.broker is not None else set())
+    return max(0, (asked_of(look, part) or 0) - look.filled(part) - sum(look.record(part).gone.values()))
 
 
 def _own_open(look: Look, base: Part, exits: Sequence[OrderPart]) -> Mapping[str, int]:
@@ -73,33 +126,22 @@ def _own_open(look: Look, base: Part, exits: Sequence[OrderPart]) -> Mapping[str
     return {broker: units for broker, units in found.items() if units > 0}
 
 
-def _still_open(look: Look, base: Part, exits: Sequence[OrderPart]) -> Mapping[str, int]:
-    """Return the own open units, at each broker no more than it holds."""
-    exit_part = exits[0]
-    still: dict[str, int] = {}
-    for broker, units in _own_open(look, base, exits).items():
-        held = look.market.held(broker, exit_part.instrument_id, exit_part.product, side_of(exit_part))
-        still[broker] = units if held is None else min(units, held)
-    return still
-
-
 def still_open(look: Look, base: Part, exits: Sequence[OrderPart]) -> int:
-    """Return the units that the plan has open, as far as their brokers hold them."""
-    return sum(_still_open(look, base, exits).values())
-
-
-def gone(look: Look) -> Iterator[tuple[str, str, int, int]]:
-    """Yield (instrument, broker, units held, own open units) of positions that are smaller than what the plan's exits guard."""
-    for base, exits in exits_by_base(look.root):
-        own, still = _own_open(look, base, exits), _still_open(look, base, exits)
-        for broker in sorted(own):
-            if still[broker] < own[broker]:
-                yield exits[0].instrument_id, broker, still[broker], own[broker]
+    """Return the units that the plan has open and that have not gone."""
+    gone = look.record(base).gone
+    return sum(max(0, units - gone.get(broker, 0)) for broker, units in _own_open(look, base, exits).items())
 
 
 def say_gone(look: Look) -> None:
     """Tell the positions of open exits that have gone, or become smaller, without the plan."""
     if look.record(look.root).state.final:
         return
-    for _, broker, held, units in gone(look):
-        look.untold.add(texts.holds_less(broker, held, units))
+    for base, exits in _guarded(look):
+        own = _own_open(look, base, exits)
+        for broker, units in look.record(base).gone.items():
+            if own.get(broker, 0):
+                look.untold.add(texts.holds_less(broker, own[broker] - units, own[broker]))
+    for part in _alone(look):
+        gone, units = sum(look.record(part).gone.values()), (asked_of(look, part) or 0) - look.filled(part)
+        if gone and look.record(part).own is None:
+            look.untold.add(texts.holds_less(part.broker or "the account", units - gone, units))

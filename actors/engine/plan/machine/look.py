@@ -26,6 +26,8 @@ class Rules:
     changes_per_order: Mapping[str, int] = attrs.field(factory=dict)
     """Broker code -> how many times the broker lets one order be changed."""
     late_entry_seconds: float = 300.0
+    closes_said: bool = False
+    """Whether the caller says that the plan closes (`closes_position`, or `closes` in a plan of his own)."""
     exits_follow: bool = True
     """Whether exits become smaller, or end, when their position does (`exits_follow_position`)."""
 

@@ -153,6 +153,8 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
     if wanted_units is None:
         return
     limit = limit_of(look, part)
+    if limit == 0 and wanted_units > look.filled(part):
+        look.note(part, status_message=texts.nothing_to_exit(part.broker))
     if limit is not None:
         wanted_units = min(wanted_units, look.filled(part) + limit)
     units = wanted_units - forgone(part, look.legs(part))
