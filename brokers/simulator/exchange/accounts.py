@@ -38,6 +38,7 @@ from onebroker.brokers.simulator.world.model import (
     SimRefusal,
 )
 from onebroker.config.clock import Clock
+from onebroker.config.instruments import Shape
 from onebroker.config.vocabulary import Product, Side
 
 _ZERO = Decimal(0)
@@ -290,6 +291,8 @@ class Account:
         """Return the delivery units that may still be sold: holdings plus today's purchases, less today's sales and open sell orders."""
         held = next((holding for holding in self.state.holdings if holding.instrument_id == instrument_id), None)
         free = 0 if held is None else held.settled_quantity + held.t1_quantity
+        if not self.traits.reserves_shares:
+            return free + self.net_quantity(instrument_id, Product.CNC)
         working = (self._entries[order_id].order for order_id in self._working.get(instrument_id, ()))
         offered = sum(
             order.pending_quantity
@@ -297,6 +300,17 @@ class Account:
             if order.order_id != apart_from and order.new.product is Product.CNC and order.new.side is Side.SELL
         )
         return free + self.net_quantity(instrument_id, Product.CNC) - offered
+
+    def want_of_shares(self, new: NewOrder, units: int, apart_from: str = "") -> SimRefusal | None:
+        """Return the refusal of a sale of `units` delivery shares that are not free, or None. The order `apart_from` blocks nothing."""
+        sale = new.product is Product.CNC and new.side is Side.SELL
+        if not sale or self.sellable(new.instrument_id, apart_from) >= units:
+            return None
+        return SimRefusal(RefusalReason.NO_HOLDING, self.traits.no_shares())
+
+    def set_available(self, rupees: Decimal) -> None:
+        """Make the money that new orders may use `rupees`, as if cash had been paid in or out."""
+        self.state.cash += rupees - self.funds().available
 
     def begin_day(self, state: AccountState) -> None:
         """Start a day with settled cash, carried positions and no orders."""
@@ -367,7 +381,21 @@ class Account:
     def _order_block(self, contract: Contract, order: SimOrder, price: Decimal) -> Blocked:
         position = self.net_quantity(order.new.instrument_id, order.new.product)
         pending = order.quantity - order.filled_quantity
+        if contract.identity.shape is Shape.OPTION and self._faults.find(self.code, FaultKind.SECOND_SALE_MARGIN):
+            position += order.new.side.sign * self._offered_before(order)
         return block_for_order(contract, order.new.product, order.new.side, price, position, pending)
+
+    def _offered_before(self, order: SimOrder) -> int:
+        """Return the open units of earlier orders on the same side of the same position: they close the position first."""
+        mine = (order.new.instrument_id, order.new.product, order.new.side)
+        offered = 0
+        for entry in self._entries.values():
+            if entry.order.order_id == order.order_id:
+                break
+            new = entry.order.new
+            if (new.instrument_id, new.product, new.side) == mine:
+                offered += entry.order.pending_quantity
+        return offered
 
     def _collateral(self) -> Decimal:
         return sum(

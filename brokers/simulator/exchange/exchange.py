@@ -188,6 +188,12 @@ class Exchange:
         with self._changes.transaction():
             self._trading.fill(self._accounts[broker], order_id, quantity)
 
+    def set_available(self, broker: str, rupees: Decimal) -> None:
+        """Make the money that new orders of an account may use `rupees`. Raises KeyError for an unknown broker."""
+        with self._changes.transaction():
+            self._accounts[broker].set_available(rupees)
+            self._changes.keep_account(self._accounts[broker])
+
     @contextmanager
     def request(self) -> Iterator[list[Action]]:
         """Collect the order messages that one client request causes. Their changes are on disk when the block ends."""

@@ -36,6 +36,7 @@ class FaultKind(StrEnum):
     PARTIAL_HOLDINGS = "partial_holdings"
     PARTIAL_ORDERS = "partial_orders"
     PARTIAL_TRADES = "partial_trades"
+    SECOND_SALE_MARGIN = "second_sale_margin"
 
 
 FAULTS: Mapping[FaultKind, str] = {
@@ -60,6 +61,7 @@ FAULTS: Mapping[FaultKind, str] = {
     FaultKind.PARTIAL_HOLDINGS: "answers with holdings lack a row, as partial_positions",
     FaultKind.PARTIAL_ORDERS: "answers with the whole order book lack a row, as partial_positions",
     FaultKind.PARTIAL_TRADES: "answers with the whole trade book lack a row, as partial_positions",
+    FaultKind.SECOND_SALE_MARGIN: "a second sale of the same long option needs the margin of a short one; for orders placed from then on",
 }
 """Each kind in one sentence, as the control API lists it."""
 

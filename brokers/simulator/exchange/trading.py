@@ -59,14 +59,15 @@ class Trading:
         if contract is None:
             raise SimRefusal(RefusalReason.UNKNOWN_INSTRUMENT, "the instrument is not listed")
         refuse(contract, new)
-        if new.product is Product.CNC and new.side is Side.SELL and account.sellable(new.instrument_id) < new.quantity:
-            raise SimRefusal(RefusalReason.NO_HOLDING, "not enough holdings to sell")
+        no_shares = account.want_of_shares(new, new.quantity)
+        if no_shares is not None and not account.traits.want_of_shares_in_book:
+            raise no_shares
         epoch = self._clock.epoch()
         phase = self._world.board.reading(contract, epoch).phase
         if phase is Phase.CLOSED and not new.after_market:
             raise SimRefusal(RefusalReason.MARKET_CLOSED, "the market is closed; place an after market order")
         entry = self._new_entry(account, contract, new, epoch)
-        no = self._objection(account, contract, entry.order, already=Decimal(0))
+        no = no_shares or self._objection(account, contract, entry.order, already=Decimal(0))
         if no is not None:
             self._settlement.put(account, entry, status=SimStatus.REJECTED, message=no.message)
         elif phase is Phase.CLOSED:
@@ -275,11 +276,10 @@ class Trading:
     def _refuse_change(self, account: Account, contract: Contract, before: SimOrder, after: SimOrder) -> None:
         if after.quantity <= before.filled_quantity:
             raise SimRefusal(RefusalReason.BAD_QUANTITY, "quantity must be above what is already filled")
-        new = after.new
-        if new.product is Product.CNC and new.side is Side.SELL:
-            free = account.sellable(new.instrument_id, apart_from=before.order_id)
-            if free < after.quantity - after.filled_quantity:
-                raise SimRefusal(RefusalReason.NO_HOLDING, "not enough holdings to sell")
+        pending = after.quantity - after.filled_quantity
+        no_shares = account.want_of_shares(after.new, pending, apart_from=before.order_id)
+        if no_shares is not None:
+            raise no_shares
         no = self._objection(account, contract, after, already=account.blocked_by(before.order_id))
         if no is not None:
             raise no

@@ -48,6 +48,11 @@ class _Fill(msgspec.Struct, forbid_unknown_fields=True):
     quantity: int
 
 
+class _Available(msgspec.Struct, forbid_unknown_fields=True):
+    broker: str
+    available: Decimal
+
+
 class _Fault(msgspec.Struct, forbid_unknown_fields=True):
     broker: str
     kind: str
@@ -90,6 +95,7 @@ class Control:
         self._routes: Mapping[tuple[str, str], Callable[[DialectRequest], object]] = {
             ("POST", "/price"): self._price,
             ("POST", "/fill"): self._fill,
+            ("POST", "/funds"): self._set_funds,
             ("POST", "/fault"): self._fault,
             ("POST", "/heal"): self._heal,
             ("POST", "/person"): self._person,
@@ -149,6 +155,13 @@ class Control:
         except ValueError as error:
             raise BadInput(str(error)) from error
         return {"broker": wanted.broker, "order_id": wanted.order_id, "quantity": wanted.quantity}
+
+    def _set_funds(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Available)
+        if wanted.broker not in self._simulator.gateways:
+            raise BadInput(f"no broker {wanted.broker} is simulated")
+        self._simulator.exchange.set_available(wanted.broker, wanted.available)
+        return {"broker": wanted.broker, "available": wanted.available}
 
     def _find(self, named: str | dict[str, str | float | None]) -> Contract:
         if isinstance(named, str):

@@ -10,6 +10,7 @@ from onebroker.brokers.simulator.exchange.faults import FAULTS
 REQUESTS: Mapping[str, str] = {
     "POST /price {instrument, last_price, hold_seconds?}": "moves the market of an instrument",
     "POST /fill {broker, order_id, quantity}": "lets the market trade this quantity with a resting order",
+    "POST /funds {broker, available}": "makes this the money that new orders of the broker may use, in ₹",
     "POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?, order_type?}": "switches a fault on",
     "POST /heal {broker?, kind?, instrument?}": "switches faults off",
     "POST /person {broker, verb, ...}": "acts as a person at the broker's own app",
