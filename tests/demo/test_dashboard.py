@@ -71,8 +71,10 @@ def test_a_bracket_is_seen_and_cancelled_once(screen):
     screen.open("parents")
     card = screen.page.locator(f"#parent-{parent_id}")
     card.wait_for()
-    button = card.locator("button:has-text('Cancel all of it')")
-    button.dblclick()
+    card.locator("button:has-text('Cancel all of it')").click()
+    screen.page.wait_for_selector("#asked:has-text('they stay open without it')")
+    assert screen.sent["DELETE", "/api/orders/parents"] == 0
+    screen.page.locator("dialog button.danger").dblclick()
     demo.until(lambda: demo.read("/api/orders/parents", parent_id=parent_id)["state"] == "cancelled", "its cancel")
     assert screen.sent["DELETE", "/api/orders/parents"] == 1
     screen.page.wait_for_selector(f"#parent-{parent_id} h2:has-text('cancelled')")
@@ -183,6 +185,65 @@ def test_a_flatten_shows_what_it_would_do_needs_its_word_and_is_sent_once(screen
     assert screen.sent["POST", "/api/orders/flatten"] == 2, "the dry run and the flatten"
     assert net(demo, share) == 0
     demo.assert_sent_once()
+
+
+def test_a_flatten_says_first_what_could_not_be_read(screen):
+    unread = {
+        "brokers_not_read": ["groww"],
+        "positions_not_readable": [{"broker": "upstox", "status_message": "one row has no quantity"}],
+    }
+    screen.page.route("**/api/orders/flatten", lambda route: route.fulfill(json={**route.fetch().json(), **unread}))
+    screen.open()
+    screen.page.click("header button:has-text('FLATTEN')")
+    screen.page.wait_for_selector("#not-read")
+    assert screen.page.locator("#not-read p.bad").all_inner_texts() == [
+        "groww cannot be read: its orders and positions are not in this list.",
+        "Some positions of upstox cannot be read and are not in this list: one row has no quantity",
+    ]
+    text = screen.page.inner_text("dialog")
+    following = "would be cancelled" if "would be cancelled" in text else "Nothing else is open."
+    assert text.index("groww cannot be read") < text.index(following)
+    screen.page.click("dialog button:has-text('Leave')")
+
+
+def test_the_cancel_of_a_stop_is_asked_about_and_sent_once(screen):
+    demo, page, share = screen.demo, screen.page, screen.demo.share(9)
+    bought = demo.place(**demo.limit_buy(share, 1, product="MIS"))
+    broker = bought.json["broker"]
+    demo.until(lambda: net(demo, share) == 1, "the position")
+    body = demo.limit_buy(share, -3, product="MIS", tag="Guard", broker=broker)
+    trigger = demo.at_price(share, -2)
+    stop = {
+        **body,
+        "transaction_type": "SELL",
+        "order_type": "SL",
+        "trigger_price": trigger,
+        "synthetic": {"type": "simple"},
+    }
+    order_id = demo.place(**stop).json["order_id"]
+    demo.until(lambda: demo.orders(order_id=order_id), "its row")
+    screen.open("orders")
+    page.fill("input[type=search]", "guard")
+    button = page.locator("#orders tbody tr button:has-text('Cancel')")
+    demo.until(lambda: asked(page, button), "the position to be on the page")
+    assert f"at {broker}: they stay open without it." in page.inner_text("#asked")
+    page.click("dialog button:has-text('Leave it')")
+    assert screen.sent["DELETE", "/api/orders/cancel"] == 0
+    button.click()
+    page.locator("dialog button.danger").dblclick()
+    demo.until_status(order_id, "CANCELLED")
+    assert screen.sent["DELETE", "/api/orders/cancel"] == 1
+
+
+def asked(page, button):
+    """Whether the press is asked about: the positions may not have come yet. A press that is not asked about would cancel."""
+    rows = page.evaluate(
+        "import('/dashboard/store.js').then(({ known }) => known.documents.positions?.net.length ?? 0)"
+    )
+    if not rows:
+        return False
+    button.click()
+    return page.locator("#asked").count() == 1
 
 
 def choose(page, words, segment):

@@ -1,5 +1,5 @@
 """One odd figure never acts: a figure that jumps by more than can be explained counts only when a second, later figure bears it out
-(order-engine 2.7). Pure.
+(order-engine 1.6). Pure.
 
 Prices are doubted in the quote book (`actors/quotes/doubted_ticks.py`), the day's loss in its own fold (`day_loss.py`). All other figures that plans
 act on are doubted here: the joint result of positions, the figures of the account, volumes, averages and open interest. A broker's row is wrong for one

@@ -3,10 +3,12 @@ position (order-engine 1.3, 3.15). Part of a plan parent's actor.
 """
 
 import math
+from collections.abc import Mapping
 
 import attrs
 
 from onebroker.actors.engine.books.fresh_reads import read_soon
+from onebroker.actors.engine.context.second_figures import SecondFigures
 from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.parent.leg_cancel import CALLER
 from onebroker.actors.engine.parent.open_parent import OpenParent
@@ -33,6 +35,8 @@ from onebroker.brokers.records import OrderRow
 
 POSITIONS_SECONDS = 10.0
 """Positions that a condition looks at are asked for again when older than this (the condition takes none older than 30 s)."""
+MOST_READS = 3
+"""How often an exposure whose units have changed is read, until two reads agree; then the next look reads it again."""
 
 
 class PlanPositions:
@@ -54,6 +58,8 @@ class PlanPositions:
             acts=lambda: plan.sends,
         )
         self._rows = PlanRows(parent.context, clearing)
+        self._nets: SecondFigures[int, None] = SecondFigures()
+        """The units of each exposure, by part and instrument, as two reads have shown them."""
         self._sums_positions = any(looks_at_positions(part.when) for part in walk(plan.root)) or any(
             part.lifetime is not None and looks_at_positions(part.lifetime.when) for part in walk(plan.root)
         )
@@ -139,9 +145,23 @@ class PlanPositions:
 
     async def _read_exposure(self, part: OrderPart, form: FromExposure) -> None:
         traded = {leg.broker for leg in self._plan.record.legs if leg.part == part.path and leg.filled_quantity}
-        nets, holders = await self._rows.of_exposure(part, form, self._plan.parts[part.path], traded)
+        nets, holders = None, frozenset(self._plan.parts[part.path].holders)
+        for _ in range(MOST_READS):
+            moment = self._clock.monotonic()
+            nets, holders = await self._rows.of_exposure(part, form, self._plan.parts[part.path], traded)
+            if nets is None or self._is_borne_out(part.path, nets, moment):
+                break
+            nets = None
         read = with_nets(self._plan.parts[part.path], nets, holders, self._clock.epoch())
         self._plan.take_changed(part.path, read)
+
+    def _is_borne_out(self, path: str, nets: Mapping[str, int], moment: float) -> bool:
+        """Whether two reads show these units, the later begun at `moment` (monotonic seconds). A hedge is not sent for what one read alone shows."""
+        judged = [
+            (units, self._nets.judge((path, instrument_id), units, moment, None, lambda *_: 0.0, first_waits=True))
+            for instrument_id, units in nets.items()
+        ]
+        return all(one is not None and not one.doubts and one.value == units for units, one in judged)
 
     # --- clearing ---------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 // The page: the login of the service, or the bar and the page that the address names.
 import { html, render, useState } from "/dashboard/preact-htm.js";
 import { connect, forget, take, token, whenEnded } from "/dashboard/api.js";
+import { Asked } from "/dashboard/asked.js";
 import { Bar } from "/dashboard/bar.js";
 import { Brokers } from "/dashboard/brokers.js";
 import { Chain } from "/dashboard/chain.js";
@@ -26,7 +27,7 @@ const place = () => {
 function App() {
   if (!token()) return html`<${Login} />`;
   const Page = PAGES[place()];
-  return html`<${Bar} page=${place()} /><main><${Guarded} key=${place()} what="This page" Part=${Page} /><p><button type="button" onClick=${leave}>Leave</button> <a href="/docs">The API</a></p></main><${Stops} />`;
+  return html`<${Bar} page=${place()} /><main><${Guarded} key=${place()} what="This page" Part=${Page} /><p><button type="button" onClick=${leave}>Leave</button> <a href="/docs">The API</a></p></main><${Stops} /><${Asked} />`;
 }
 
 function leave() {

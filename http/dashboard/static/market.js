@@ -1,6 +1,7 @@
 // The watched instruments, and of the chosen one: its quote with five levels, its candles with the last bar live, and the prices of own open orders.
 import { html, useEffect, useRef, useState } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
+import { barWith, INTERVALS, onChart } from "/dashboard/bars.js";
 import { age, instrument, money, moment, number, word } from "/dashboard/format.js";
 import { Picker } from "/dashboard/picker.js";
 import { DONE } from "/dashboard/orders.js";
@@ -8,9 +9,6 @@ import { noPrice } from "/dashboard/freshness.js";
 import { isLive, known, now, watch } from "/dashboard/store.js";
 import { openTicket } from "/dashboard/ticket.js";
 import { added, removed, Watchlist, watched } from "/dashboard/watchlist.js";
-
-const INTERVALS = { day: 365, "15minute": 20, "1minute": 2 }; // interval -> days that are read
-const IST_SECONDS = 19_800;
 
 let chosen = null;
 
@@ -91,7 +89,7 @@ function Chart({ row }) {
 }
 
 async function draw(row, interval, isAdjusted, place, isWanted) {
-  const query = new URLSearchParams({ instrument_id: row.instrument_id, interval, days: INTERVALS[interval], adjusted: String(isAdjusted) });
+  const query = new URLSearchParams({ instrument_id: row.instrument_id, interval, days: INTERVALS[interval].days, adjusted: String(isAdjusted) });
   const [{ createChart, CandlestickSeries }, answer] = await Promise.all([import("/dashboard/lightweight-charts.js"), ask("GET", `/api/instruments/prices?${query}`)]);
   if (!isWanted()) return null;
   const style = getComputedStyle(document.documentElement);
@@ -103,21 +101,19 @@ async function draw(row, interval, isAdjusted, place, isWanted) {
     timeScale: { timeVisible: interval !== "day", secondsVisible: false },
   });
   const series = chart.addSeries(CandlestickSeries, { upColor: colour("--good"), downColor: colour("--bad"), wickUpColor: colour("--good"), wickDownColor: colour("--bad"), borderVisible: false });
-  // The chart knows no zones: it is given India's clock.
-  const bars = answer.candles.map(([time, open, high, low, close]) => ({ time: moment(time) / 1000 + IST_SECONDS, open, high, low, close }));
+  const bars = answer.candles.map(([time, open, high, low, close]) => ({ time: onChart(moment(time) / 1000), open, high, low, close }));
   series.setData(bars);
   chart.timeScale().fitContent();
-  return { chart, series, last: bars.at(-1), lines: [], orders: "", told: bars.length ? `${bars.length} candles, from ${answer.source}, ${word(answer.price_basis)}` : "no candles are known" };
+  return { chart, series, interval, last: bars.at(-1), lines: [], orders: "", told: bars.length ? `${bars.length} candles, from ${answer.source}, ${word(answer.price_basis)}` : "no candles are known" };
 }
 
-/** Move the last bar to the newest price, and draw the prices of own open orders. */
+/** Take the newest price into its bar (bars.js), and draw the prices of own open orders. */
 function live(drawn, quote, orders) {
   if (quote && !quote.stale && drawn.last) {
-    const { last } = drawn;
-    const price = quote.last_price;
-    if (price !== last.close) {
-      drawn.last = { ...last, close: price, high: Math.max(last.high, price), low: Math.min(last.low, price) };
-      drawn.series.update(drawn.last);
+    const bar = barWith(drawn.last, quote, drawn.interval);
+    if (bar !== drawn.last) {
+      drawn.last = bar;
+      drawn.series.update(bar);
     }
   }
   const key = JSON.stringify(orders.map((one) => [one.order_id, one.price, one.trigger_price, one.status]));

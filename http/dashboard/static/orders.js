@@ -1,6 +1,8 @@
 // The order book with filters, and cancels. An order whose cancel was sent is not sent a second one from here.
 import { html, useState } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
+import { askFirst } from "/dashboard/asked.js";
+import { whyAsk } from "/dashboard/exits.js";
 import { money, number, word } from "/dashboard/format.js";
 import { Age, bookOf, marks } from "/dashboard/freshness.js";
 import { Modify, openModify } from "/dashboard/modify.js";
@@ -47,9 +49,11 @@ function Row({ row }) {
     <td class=${row.status === "REJECTED" ? "bad" : figure.replace("number", "")} ...${mark}>${row.status}${row.status_message ? html`<div class="quiet">${row.status_message}</div>` : null}</td>
     <td>${word(row.tag)}${row.synthetic_type ? html`<div class="quiet">${row.synthetic_type} ${row.leg_role ?? ""}</div>` : null}</td>
     <td>${!DONE.has(row.status) && html`<button type="button" onClick=${() => openModify(key)}>Change<span class="hidden"> ${row.order_id}</span></button>${" "}
-        <button type="button" disabled=${Boolean(told)} onClick=${() => cancel(row, key)}>Cancel<span class="hidden"> ${row.order_id}</span></button>`}
+        <button type="button" disabled=${Boolean(told)} onClick=${() => askFirst(why(row), "Cancel the order", () => cancel(row, key))}>Cancel<span class="hidden"> ${row.order_id}</span></button>`}
       ${told && html`<div class="quiet" role="status">${told}</div>`}</td></tr>`;
 }
+
+const why = (row) => whyAsk(row, known.documents.positions?.net, known.parents.get(row.engine_parent_id));
 
 async function cancel(row, key) {
   if (sent.has(key)) return; // pressed again before the page was painted
@@ -57,7 +61,7 @@ async function cancel(row, key) {
   changed();
   try {
     const answer = await ask("DELETE", "/api/orders/cancel", { order_id: row.order_id, broker: row.broker });
-    sent.set(key, answer.outcome ?? answer.state ?? "asked");
+    sent.set(key, [answer.outcome ?? answer.state ?? "asked", ...(answer.warnings ?? [])].join(": "));
   } catch (error) {
     if (error.isUnknown) sent.set(key, `${error.message}: the book shows what became of it`);
     else {

@@ -1,7 +1,9 @@
 // The engine's parents as trees: their parts, how far each trigger is away, their orders, and the cancel of a part or of all.
 import { html, useEffect } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
+import { askFirst } from "/dashboard/asked.js";
 import { Ended } from "/dashboard/ended.js";
+import { whyAskParent } from "/dashboard/exits.js";
 import { age, money, number, word } from "/dashboard/format.js";
 import { marks } from "/dashboard/freshness.js";
 import { nameOf } from "/dashboard/names.js";
@@ -81,8 +83,13 @@ function away(id, level) {
 function Cancel({ id, part }) {
   const key = `${id} ${part ?? ""}`;
   const told = sent.get(key);
-  return html`<button type="button" disabled=${Boolean(told)} onClick=${() => cancel(id, part, key)}>Cancel ${part ?? "all of it"}</button>
+  return html`<button type="button" disabled=${Boolean(told)} onClick=${() => askFirst(why(id, part), part ? `Cancel ${part}` : "Cancel all of it", () => cancel(id, part, key))}>Cancel ${part ?? "all of it"}</button>
     ${told && html`<span class="quiet" role="status"> ${told}</span>`}`;
+}
+
+function why(id, part) {
+  const parent = known.parents.get(id);
+  return parent ? whyAskParent(parent, part, nameOf) : null;
 }
 
 async function cancel(id, part, key) {
@@ -93,7 +100,7 @@ async function cancel(id, part, key) {
     const answer = part === undefined
       ? await ask("DELETE", "/api/orders/parents", { parent_id: id })
       : await ask("DELETE", "/api/orders/cancel", { parent_id: id, part });
-    sent.set(key, answer.state ?? "asked");
+    sent.set(key, [answer.state ?? "asked", ...(answer.warnings ?? [])].join(": "));
   } catch (error) {
     sent.set(key, error.isUnknown ? `${error.message}: its state shows what became of it` : error.message);
     if (!error.isUnknown) setTimeout(() => {

@@ -80,7 +80,7 @@ function Dialog() {
         ${kind === "HALT" && html`<p><label>Reason <input value=${reason} maxlength="200" onInput=${(event) => setReason(event.target.value)} /></label></p>`}
         ${!answer && kind !== "CLOSE" && html`<p><label>Type ${kind} <input id="stop-word" autocomplete="off" value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label></p>`}
         ${error && html`<p class="bad" role="alert">${error}</p>`}
-        ${answer && html`<p class="good" role="status">${told(kind, answer)}</p>`}
+        ${answer && html`<${Unread} answer=${answer} /><p class=${answer.flat === false ? "bad" : "good"} role="status">${told(kind, answer)}</p>`}
         <p>
           ${!answer && html`<button class="danger" disabled=${!isReady}>${kind}</button>`}
           <button type="button" onClick=${close}>${answer ? "Close" : "Leave"}</button>
@@ -95,10 +95,9 @@ function Plan({ plan, error }) {
   if (error) return null;
   if (!plan) return html`<p role="status">Asking what would be done…</p>`;
   const { would_cancel: cancels, would_close: closes } = plan;
-  const unread = unreadable(plan);
-  if (!cancels.length && !closes.length) return html`${unread}<p>Nothing is open.</p>`;
+  if (!cancels.length && !closes.length) return html`<${Unread} answer=${plan} /><p>${isWhole(plan) ? "Nothing is open." : "Nothing else is open."}</p>`;
   return html`
-    ${unread}
+    <${Unread} answer=${plan} />
     <p>${cancels.length} orders would be cancelled, ${closes.length} positions closed:</p>
     <div class="wide"><table><thead><tr><th>Broker</th><th>What</th><th>How</th></tr></thead><tbody>
       ${cancels.map((row) => html`<tr><td>${row.broker}</td><td>${row.tradingsymbol ?? row.order_id}</td><td>cancel</td></tr>`)}
@@ -106,11 +105,15 @@ function Plan({ plan, error }) {
     </tbody></table></div>`;
 }
 
-/** The brokers of which this list lacks something. */
-function unreadable(plan) {
-  const brokers = [...new Set([...(plan.brokers_not_read ?? []), ...(plan.positions_not_readable ?? []).map((each) => each.broker)])];
-  if (!brokers.length) return null;
-  return html`<p class="bad" role="alert">${brokers.join(" and ")} cannot be read: ${brokers.length > 1 ? "their" : "its"} orders and positions may be missing from this list.</p>`;
+const isWhole = (answer) => !answer.brokers_not_read?.length && !answer.positions_not_readable?.length;
+
+/** What the lists do not have, before the lists: a broker that cannot be read may hold anything. */
+function Unread({ answer }) {
+  if (isWhole(answer)) return null;
+  return html`<div role="alert" id="not-read">
+    ${(answer.brokers_not_read ?? []).map((broker) => html`<p class="bad" key=${broker}>${broker} cannot be read: its orders and positions are not in this list.</p>`)}
+    ${(answer.positions_not_readable ?? []).map((one) => html`<p class="bad" key=${`${one.broker} ${one.status_message}`}>Some positions of ${one.broker} cannot be read and are not in this list: ${one.status_message}</p>`)}
+  </div>`;
 }
 
 function told(kind, answer) {

@@ -103,9 +103,9 @@ def test_a_figure_of_one_tick_alone_never_counts(field, told, expected):
 
 
 def test_an_average_may_follow_the_last_price_and_a_volume_a_large_trade():
-    _, second = seen({"average_price": 100.0}, {"average_price": 104.0, "last_price": 110.0})
+    second = seen({"average_price": 100.0}, {"average_price": 104.0, "last_price": 110.0})[1]
     assert second.average_price == 104
-    _, second = seen({"volume": 20_000}, {"volume": 90_000, "last_quantity": 70_000})
+    second = seen({"volume": 20_000}, {"volume": 90_000, "last_quantity": 70_000})[1]
     assert second.volume == 90_000
 
 
