@@ -33,7 +33,7 @@ from onebroker.actors.clock_doubt import clock_doubt
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.books.day_results import DayResults
-from onebroker.actors.engine.books.settled_positions import doubts
+from onebroker.actors.engine.books.settled_positions import doubted_rows, doubts
 from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EndExits, EngineMessage, EngineStatus, Place
@@ -477,7 +477,9 @@ class _Planting:
             "holdings": lambda: HoldingsAssembler(
                 self._catalogue, self._quotes, StoredDayCloses(self._inputs.history, self._inputs.clock)
             ),
-            "positions": lambda: PositionsAssembler(self._catalogue, self._quotes),
+            "positions": lambda: PositionsAssembler(
+                self._catalogue, self._quotes, partial(doubted_rows, self._engine_context)
+            ),
             "orders": lambda: OrderBookAssembler(self._catalogue, self._legs),
             "trades": lambda: TradeBookAssembler(self._catalogue, self._legs),
         }

@@ -553,6 +553,22 @@ class DoubtedPosition(Struct, frozen=True, kw_only=True):
     status_message: str
 
 
+class DoubtedRow(Struct, frozen=True, kw_only=True):
+    """A position of a broker whose row does not agree with the fills of the broker's orders. Units are signed."""
+
+    instrument_id: str | None
+    """Null when the broker's token names no single instrument."""
+    tradingsymbol: str
+    product: str
+    """Product word of a position, such as `intraday`."""
+    shown: int
+    """Units that the broker shows."""
+    by_fills: int
+    """Units by the broker's own orders: carried in, bought and sold."""
+    since: str
+    """Since when they do not agree, in Indian time."""
+
+
 class DryRunRequest(Struct, Generic[N], frozen=True, kw_only=True):
     """One order that the start of a plan would send."""
 
@@ -1570,9 +1586,22 @@ class PositionsDocument(Struct, Generic[N], frozen=True, kw_only=True):
     day: list[PositionView[N]]
     """What was traded today, where brokers show it."""
     summary: PositionsSummary[N]
-    brokers: list[BrokerRead]
+    brokers: list[PositionsRead]
     as_of: Moment
     """When the document was made, YYYY-MM-DDTHH:MM:SS in Indian time."""
+
+
+class PositionsRead(Struct, frozen=True, kw_only=True):
+    """One broker's part in the positions."""
+
+    broker: str
+    """Broker code."""
+    status: ReadStatus
+    """`ok`: read and recent. `stale`: older than the document's limit, and still included. `missing`, `unreadable`: not included."""
+    as_of: Moment | None
+    """When the broker was last read, YYYY-MM-DDTHH:MM:SS in Indian time; null when it is missing."""
+    doubted: list[DoubtedRow] | None = None
+    """Positions whose rows do not agree with the fills of the broker's orders; left out when there are none. Such a row may be missing in `net`."""
 
 
 class PositionsSummary(Struct, Generic[N], frozen=True, kw_only=True):
