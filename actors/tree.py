@@ -33,6 +33,7 @@ from onebroker.actors.clock_doubt import clock_doubt
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.books.day_results import DayResults
+from onebroker.actors.engine.books.settled_positions import doubted_rows, doubts
 from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EndExits, EngineMessage, EngineStatus, Place
@@ -46,6 +47,7 @@ from onebroker.actors.engine.loss_watch import LossWatch
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState
 from onebroker.actors.engine.placing.write_ahead import session_day
+from onebroker.actors.engine.position_watch import PositionWatch
 from onebroker.actors.health.problem_book import ProblemBook
 from onebroker.actors.health.service_problems import alerts_not_taken, values_locked
 from onebroker.actors.health.sources import Watched, problem_sources
@@ -336,6 +338,7 @@ class _Planting:
         yield Child(name="history", build=self._build_history, policy=FOREVER, mailbox=self._history_box)
         for code in self._inputs.brokers:
             yield self._session(code)
+        yield Child(name="position watch", build=self._build_position_watch, policy=FOREVER)
         if (limit := self._inputs.settings.engine.daily_loss_limit) is not None:
             yield Child(name="loss watch", build=partial(self._build_loss_watch, limit), policy=FOREVER)
         yield Child(name="engine", build=self._build_engine, policy=FOREVER, mailbox=self._engine_box)
@@ -405,6 +408,7 @@ class _Planting:
             legs=self._legs,
             troubles=self._engine_context.troubles,
             gate=self._engine_context.gate,
+            doubted=lambda: doubts(self._engine_context),
             loss=self._loss,
             engine=self._engine_status,
             catalogue=self._catalogue,
@@ -473,7 +477,9 @@ class _Planting:
             "holdings": lambda: HoldingsAssembler(
                 self._catalogue, self._quotes, StoredDayCloses(self._inputs.history, self._inputs.clock)
             ),
-            "positions": lambda: PositionsAssembler(self._catalogue, self._quotes),
+            "positions": lambda: PositionsAssembler(
+                self._catalogue, self._quotes, partial(doubted_rows, self._engine_context)
+            ),
             "orders": lambda: OrderBookAssembler(self._catalogue, self._legs),
             "trades": lambda: TradeBookAssembler(self._catalogue, self._legs),
         }
@@ -570,6 +576,9 @@ class _Planting:
             return (message.intent_id if isinstance(message, Place) else message.intent.intent_id) == intent_id
 
         return intent_id in self._engine_context.in_hand or self._engine_box.holds(is_it)
+
+    def _build_position_watch(self) -> Actor:
+        return PositionWatch(books=self._engine_context, store=self._inputs.store)
 
     def _build_loss_watch(self, limit: Decimal) -> Actor:
         return LossWatch(

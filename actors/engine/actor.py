@@ -27,6 +27,7 @@ from onebroker.actors.engine.context.messages import (
     everything,
 )
 from onebroker.actors.engine.context.write_count import WriteCount
+from onebroker.actors.engine.held_watch import HeldWatch
 from onebroker.actors.engine.lost_orders import (
     REPEATED_SECONDS,
     as_known,
@@ -36,7 +37,6 @@ from onebroker.actors.engine.lost_orders import (
 from onebroker.actors.engine.order_router import OrderRouter
 from onebroker.actors.engine.orders.parent_records import ParentRecord, decode_parent
 from onebroker.actors.engine.parents import Parents
-from onebroker.actors.engine.position_watch import PositionWatch
 from onebroker.actors.engine.startup import (
     await_books,
     await_settled_books,
@@ -97,7 +97,7 @@ class EngineActor:
                 await self._context.writes.begin()
                 nursery.start_soon(self._context.writes.keep)
                 nursery.start_soon(self._context.bounds.watch)
-                nursery.start_soon(PositionWatch(self._context).run)
+                nursery.start_soon(HeldWatch(self._context).run)
                 # Before any parent acts: an entry that is due would be refused for good.
                 await self._context.gate.take_up(self._context.durable)
                 self._context.legs.lead()

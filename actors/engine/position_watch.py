@@ -1,67 +1,84 @@
-"""Tells the exits of a position when what is held of it has changed: a look then asks whether there is still something to exit (order-engine
-1.13). One task of the engine.
+"""Follows the positions of all brokers, so that each read is compared with the fills when it comes (order-engine 4.11). The rules are in
+`actors/engine/context/position_days.py`.
 
-Positions change without an event: a row of the next read is another one. A plan looks at quotes, legs and the clock, and would see it with its
-next quote, which may be a minute away. So once a second the settled units of each broker are compared with those of the second before.
+Callers judge a position when they need it. They find what the watch has seen before: which units were carried in, which fills came when, and since when
+a row is doubted. The carried-in units are kept in the store over the day: a restart in the middle of the day does not learn them from a read that is late
+or lacks a row. The store is no part of judging: while it does not answer, positions are judged by what this process has read.
 """
 
-from collections.abc import Mapping
-from typing import NoReturn
-
+import msgspec
 import trio
 
-from onebroker.actors.engine.books.settled_positions import judged
-from onebroker.actors.engine.context.engine_context import EngineContext
-from onebroker.actors.engine.context.position_days import RowKey
-from onebroker.actors.sessions.session_view import SessionView
+from onebroker.actors.engine.books.settled_positions import Books, judged
+from onebroker.actors.engine.context.position_days import PositionDay, RowKey
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set, Store, StoreError
+from onebroker.brokers.broker import logged_in_user
+from onebroker.config.clock import latest_boundary
 
-WATCH_SECONDS = 1.0
+KEPT_SECONDS = 2 * 86_400
+RETRY_SECONDS = 1.0
+
+
+class _Carried(msgspec.Struct, frozen=True):
+    """What is stored of a broker's day."""
+
+    account: str | None
+    units: list[tuple[str, str, int]]
+    """(broker's token, position's product, signed units)."""
 
 
 class PositionWatch:
-    """What was held a second ago, by broker."""
+    """One task for each broker."""
 
-    def __init__(self, context: EngineContext) -> None:
-        self._context = context
-        self._seen: dict[str, tuple[object, ...]] = {}
-        """Broker -> the rows that were compared last; equal rows are the same objects."""
-        self._units: dict[str, Mapping[RowKey, int | None]] = {}
-        """Broker -> position -> settled units; None = not settled."""
+    def __init__(self, *, books: Books, store: Store) -> None:
+        self._books = books
+        self._store = store
 
-    async def run(self) -> NoReturn:
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        async with trio.open_nursery() as nursery:
+            for code in self._books.sessions:
+                nursery.start_soon(self._follow, code)
+            task_status.started()
+
+    async def _follow(self, code: str) -> None:
+        view, seen = self._books.sessions[code].view, None
+        await self._take_stored(code)
         while True:
-            await trio.sleep(WATCH_SECONDS)
-            self.look()
+            version, now = view.version, view.value
+            looked_at = (now.positions_read_started, now.readable_positions, now.orders, now.orders_read_started)
+            if looked_at != seen:
+                seen = looked_at
+                judged(self._books, code)
+                self._keep(code)
+            await view.wait_newer(version)
 
-    def look(self) -> None:
-        """Compare once, and tell the exits of every position that has changed."""
-        for code, handle in self._context.sessions.items():
-            view = handle.view.value
-            if self._is_same(code, view):
-                continue
-            before, now = self._units.get(code), self._settled(code)
-            self._units[code] = now
-            if before is None:
-                continue
-            for key in before.keys() | now.keys():
-                if before.get(key) != now.get(key):
-                    self._tell(code, key)
+    def _keep(self, code: str) -> None:
+        day = self._books.position_days.get(code)
+        if day is None or not day.learnt or not day.dirty:
+            return
+        day.dirty = False
+        units = [(key.token, key.product, units) for key, units in sorted(day.carried.items()) if units]
+        body = msgspec.json.encode(_Carried(account=day.account, units=units))
+        self._store.post(Set(keys.carried_units(code, day.day.isoformat()), body, KEPT_SECONDS))
 
-    def _is_same(self, code: str, view: SessionView) -> bool:
-        """Whether nothing that decides has changed. What is doubted may settle by time alone."""
-        seen = (view.positions, view.orders, view.holdings, view.positions_read_started, view.readable_positions)
-        before, self._seen[code] = self._seen.get(code), seen
-        doubted = any(units is None for units in self._units.get(code, {}).values())
-        return before is not None and not doubted and all(one is other for one, other in zip(before, seen, strict=True))
-
-    def _settled(self, code: str) -> Mapping[RowKey, int | None]:
-        found = judged(self._context, code)
-        if found is None:
-            return {}
-        return {**found.units, **dict.fromkeys(found.doubts), **dict.fromkeys(found.unjudged)}
-
-    def _tell(self, code: str, key: RowKey) -> None:
-        latest = self._context.catalogue.value.latest
-        instrument_id = None if latest is None else latest.by_token(code, key.token)
-        if instrument_id is not None:
-            self._context.bounds.tell_exits(instrument_id)
+    async def _take_stored(self, code: str) -> None:
+        """Take up what is stored of today, for the account that is logged in. It waits for the login, and for the store."""
+        view = self._books.sessions[code].view
+        while (access := view.value.access) is None:
+            judged(self._books, code)
+            await view.wait_newer(view.version)
+        today, account = latest_boundary(self._books.clock.now()).date(), logged_in_user(access)
+        while True:
+            try:
+                body = await self._store.get(keys.carried_units(code, today.isoformat()))
+                break
+            except StoreError:
+                await trio.sleep(RETRY_SECONDS)
+        stored = None if body is None else msgspec.json.decode(body, type=_Carried)
+        if stored is None or stored.account not in (None, account):
+            return
+        known = self._books.position_days.get(code)
+        if known is None or known.day != today or known.account not in (None, account):
+            known = self._books.position_days[code] = PositionDay(day=today, account=account)
+        known.take_carried({RowKey(token, product): units for token, product, units in stored.units})

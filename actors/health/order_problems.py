@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
+from onebroker.actors.engine.books.settled_positions import Named
 from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.context.messages import EngineStatus
 from onebroker.actors.engine.context.troubles import Trouble
@@ -10,6 +11,7 @@ from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.health.problem import Problem, ProblemKind
 from onebroker.actors.store.durable import Halt, HaltMode
 from onebroker.brokers.records import OrderRow
+from onebroker.config.clock import Clock
 
 UNKNOWN_SECONDS = 60.0
 """An order whose outcome is known sooner is no problem."""
@@ -46,6 +48,26 @@ def stranger_orders(strangers: Mapping[tuple[str, str], OrderRow]) -> Iterator[P
             what=f"{broker} has the order {row.order_id} ({row.status}) with the token {token}, which nobody here knows",
             do="look at the order at the broker: the service does nothing to it (docs/unknown-orders.md)",
         )
+
+
+DOUBTED_SECONDS = 10.0
+"""A doubt that is over sooner is no problem: brokers show a fill some seconds late."""
+
+
+def positions_doubted(rows: Iterable[Named], clock: Clock) -> Iterator[Problem]:
+    """Yield the positions that have not agreed with their fills for `DOUBTED_SECONDS` (order-engine 4.11)."""
+    for row in rows:
+        if clock.monotonic() - row.doubt.since >= DOUBTED_SECONDS:
+            yield Problem(
+                kind=ProblemKind.POSITION,
+                broker=row.broker,
+                subject=f"{row.doubt.tradingsymbol} {row.doubt.key.product}",
+                what=row.sentence(clock),
+                do="look at the position at the broker: what closes positions goes by "
+                + ("its orders" if row.doubt.units == row.doubt.by_fills else "what it shows")
+                + " until they agree",
+                since=clock.epoch() - (clock.monotonic() - row.doubt.since),
+            )
 
 
 def parents_in_trouble(rows: Iterable[Trouble]) -> Iterator[Problem]:

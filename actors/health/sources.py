@@ -1,10 +1,11 @@
 """All sources of problems over the values that the actors publish. One look over all of them costs well below a millisecond."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.engine.books.settled_positions import Named
 from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.engine.context.messages import EngineStatus
@@ -20,6 +21,7 @@ from onebroker.actors.health.order_problems import (
     engine_stopped,
     loss_limit,
     parents_in_trouble,
+    positions_doubted,
     stranger_orders,
     trading_halted,
     unknown_orders,
@@ -65,6 +67,8 @@ class Watched:
     legs: Legs
     troubles: Troubles
     gate: TradingGate
+    doubted: Callable[[], Iterable[Named]]
+    """Returns the positions that do not agree with their fills."""
     loss: Published[DayLoss]
     engine: Published[EngineStatus]
     catalogue: Published[CatalogueState]
@@ -100,6 +104,7 @@ def problem_sources(watched: Watched) -> Iterator[ProblemSource]:
     yield lambda: unknown_orders(watched.legs.unfinished, clock.epoch())
     yield lambda: stranger_orders(watched.legs.strangers)
     yield lambda: parents_in_trouble(watched.troubles.rows)
+    yield lambda: positions_doubted(watched.doubted(), clock)
     yield lambda: trading_halted(watched.gate.halt.value, known=watched.gate.known)
     yield lambda: loss_limit(watched.loss.value, clock.monotonic(), uptime())
     yield lambda: engine_stopped(watched.engine.value, reachable=watched.reachable(), uptime=uptime())

@@ -4,7 +4,7 @@
 changed, and joins all groups.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -36,14 +36,42 @@ class PositionsSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Number of net rows whose total is not known, and so not included in `total`."""
 
 
+class DoubtedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A position of a broker whose row does not agree with the fills of the broker's orders. Units are signed."""
+
+    instrument_id: str | None
+    """Null when the broker's token names no single instrument."""
+    tradingsymbol: str
+    product: str
+    """Product word of a position, such as `intraday`."""
+    shown: int
+    """Units that the broker shows."""
+    by_fills: int
+    """Units by the broker's own orders: carried in, bought and sold."""
+    since: str
+    """Since when they do not agree, in Indian time."""
+
+
+def no_doubts(_: str) -> Sequence[DoubtedRow]:
+    return ()
+
+
 class PositionsAssembler:
     """Merges the brokers' slices. Renders a group again only when one of its rows or its last price changed."""
 
     resource: Resource = "positions"
 
-    def __init__(self, catalogue: Published[CatalogueState], quotes: QuoteReader | None = None) -> None:
+    def __init__(
+        self,
+        catalogue: Published[CatalogueState],
+        quotes: QuoteReader | None = None,
+        doubted: Callable[[str], Sequence[DoubtedRow]] = no_doubts,
+    ) -> None:
+        """`doubted`: broker code -> its positions that are doubted now. They are shown in the broker's element of `brokers`, because the row of such a
+        position may be missing among the rows."""
         self._catalogue = catalogue
         self._quotes = quotes
+        self._doubted = doubted
         self._encoder = msgspec.json.Encoder()
         self._snapshot: Snapshot | None = None
         self._begin(None)
@@ -59,7 +87,8 @@ class PositionsAssembler:
         self._content: Content | None = None
 
     def broker_entry(self, read: BrokerRead) -> dict[str, object]:
-        return read.entry()
+        doubted = self._doubted(read.broker)
+        return {**read.entry(), "doubted": doubted} if doubted else read.entry()
 
     async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
         return True

@@ -27,6 +27,7 @@
 | orders:engine:whole | engine | number of its last run that missed nothing of what was written before | |
 | orders:lockout:<date> | engine | JSON | 2 days |
 | orders:loss_level:<date> | engine | the highest level of the day's loss that was told, percent of the limit | 2 days |
+| orders:carried:<broker>:<date> | engine | JSON {account, units}: what the broker's positions began the day with | 2 days |
 | onebroker:schema | store | version of what is stored | |
 """
 
@@ -116,6 +117,10 @@ def leg_token(token: str) -> str:
 
 def lockout(day: str) -> str:
     return f"orders:lockout:{day}"
+
+
+def carried_units(broker: str, day: str) -> str:
+    return f"orders:carried:{broker}:{day}"
 
 
 def loss_level(day: str) -> str:

@@ -9,7 +9,7 @@ from onebroker.actors.portfolio.holding_view import HoldingView
 from onebroker.actors.portfolio.holdings import HoldingsSummary
 from onebroker.actors.portfolio.order_book import OrderSummary, OrderView
 from onebroker.actors.portfolio.position_view import PositionView
-from onebroker.actors.portfolio.positions import PositionsSummary
+from onebroker.actors.portfolio.positions import DoubtedRow, PositionsSummary
 from onebroker.actors.portfolio.trade_book import TradeSummary, TradeView
 from onebroker.http.answers.shared import AS_OF, INTENT_ID, PARENT_ID, SHARE, UNSET, BrokerRead, Unset
 
@@ -43,6 +43,13 @@ class HoldingsDocument(msgspec.Struct, kw_only=True):
     """When the document was made, YYYY-MM-DDTHH:MM:SS in Indian time."""
 
 
+class PositionsRead(BrokerRead, kw_only=True):
+    """One broker's part in the positions."""
+
+    doubted: list[DoubtedRow] | Unset = UNSET
+    """Positions whose rows do not agree with the fills of the broker's orders; left out when there are none. Such a row may be missing in `net`."""
+
+
 class PositionsDocument(msgspec.Struct, kw_only=True):
     """Positions of all brokers, one row for each instrument and product."""
 
@@ -51,7 +58,7 @@ class PositionsDocument(msgspec.Struct, kw_only=True):
     day: list[PositionView]
     """What was traded today, where brokers show it."""
     summary: PositionsSummary
-    brokers: list[BrokerRead]
+    brokers: list[PositionsRead]
     as_of: str
     """When the document was made, YYYY-MM-DDTHH:MM:SS in Indian time."""
 

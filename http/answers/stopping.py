@@ -47,6 +47,25 @@ class UnreadablePositions(msgspec.Struct, kw_only=True):
     status_message: str
 
 
+class DoubtedPosition(msgspec.Struct, kw_only=True):
+    """A position whose row at the broker and whose fills do not agree. Units are signed."""
+
+    broker: str
+    position_key: str
+    instrument_id: UuidText | None
+    """Null when the broker's token does not name exactly one instrument."""
+    tradingsymbol: str
+    product: str
+    """Product word of a position, such as `intraday`."""
+    shown: int
+    """Units that the broker shows."""
+    by_fills: int
+    """Units by the broker's own orders: carried in, bought and sold."""
+    since: str
+    """Since when they do not agree, in Indian time."""
+    status_message: str
+
+
 class FlattenDryRun(msgspec.Struct, kw_only=True):
     """What a flatten would do; nothing was sent."""
 
@@ -56,6 +75,8 @@ class FlattenDryRun(msgspec.Struct, kw_only=True):
     brokers_not_read: list[str]
     """Brokers whose orders or positions are not known now."""
     positions_not_readable: list[UnreadablePositions]
+    positions_doubted: list[DoubtedPosition] | Unset = UNSET
+    """Only when there are such positions."""
     timing_ms: Timing
 
 
@@ -119,8 +140,10 @@ class Flattened(msgspec.Struct, kw_only=True):
     """`broker:position_key`."""
     brokers_not_read: list[str]
     positions_not_readable: list[UnreadablePositions]
+    positions_doubted: list[DoubtedPosition] | Unset = UNSET
+    """Only when there are such positions. They are closed by their fills, or by their row where it shows more than the fills explain."""
     flat: bool
-    """True only when every cancel and close went out, and the brokers show nothing open."""
+    """True only when every cancel and close went out, and the brokers show nothing open and agree with their own fills."""
     timing_ms: Timing
 
 

@@ -75,6 +75,8 @@ def _unread(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{broker} could not be read"
     for unread in answer["positions_not_readable"]:
         yield f"positions of {unread['broker']} could not be read: {unread['status_message']}"
+    for doubted in answer.get("positions_doubted", ()):
+        yield str(doubted["status_message"])
 
 
 def _position(close: Mapping[str, Any]) -> str:

@@ -83,7 +83,8 @@ ROUTES = (
                 status=207,
                 doc="`flat` is false: a cancel or a close failed, a broker could not be read, or orders of ours "
                 "stand under `not_shown_after_waiting`: they may still fill, and are cancelled when their brokers show them. "
-                "`positions_not_readable` says of which brokers some position rows could not be read; the others are closed.",
+                "`positions_not_readable` says of which brokers some position rows could not be read; the others are closed. "
+                "`positions_doubted` says of which positions row and fills do not agree.",
                 type=answers.Flattened,
                 example=answers.NOT_FLAT_EXAMPLE,
             ),

@@ -38,6 +38,7 @@ from onebroker.actors.engine.intake.desk_fields import Limits
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.engine.placing.write_ahead import session_day
+from onebroker.actors.engine.position_watch import PositionWatch
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -314,6 +315,8 @@ class Day:
         self.desk: Address[DeskMessage] = desk_box.address
         engine = lambda: EngineActor(mailbox=engine_box, context=context, status=self.status, crashes=self.crashes)  # noqa: E731
         desk = lambda: DeskActor(mailbox=desk_box, context=context, engine=engine_box.address, status=self.status)  # noqa: E731
+        watch = lambda: PositionWatch(books=context, store=self.store)  # noqa: E731
+        await supervisor.start(Child(name="position watch", build=watch, policy=FOREVER))
         await supervisor.start(Child(name="engine", build=engine, policy=FOREVER, mailbox=engine_box))
         await supervisor.start(Child(name="desk", build=desk, policy=FOREVER, mailbox=desk_box))
 

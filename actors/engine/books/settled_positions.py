@@ -21,10 +21,11 @@ from onebroker.actors.engine.books.fresh_reads import read_soon
 from onebroker.actors.engine.books.shown_positions import shown_lately
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.position_days import Book, Doubt, Judged, PositionDay, Read, RowKey
+from onebroker.actors.portfolio.positions import DoubtedRow
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.broker import logged_in_user
 from onebroker.config.calendars import Calendar
-from onebroker.config.clock import Clock, from_epoch, latest_boundary
+from onebroker.config.clock import Clock, from_epoch, latest_boundary, local_text
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.vocabulary import POSITION_PRODUCTS, Product, Side, is_finished
 
@@ -48,10 +49,14 @@ class Named:
     """None when the broker's token names no single instrument."""
     doubt: Doubt
 
+    def since_text(self, clock: Clock) -> str:
+        """Say since when the figures differ, as documents write times."""
+        return local_text(from_epoch(clock.epoch() - (clock.monotonic() - self.doubt.since)))
+
     def sentence(self, clock: Clock) -> str:
         """Say both figures, and since when they differ."""
         doubt = self.doubt
-        since = from_epoch(clock.epoch() - (clock.monotonic() - doubt.since)).strftime("%H:%M:%S")
+        since = self.since_text(clock).partition("T")[2]
         return texts.position_doubted(
             self.broker, doubt.tradingsymbol, doubt.key.product, shown=doubt.shown, by_fills=doubt.by_fills, since=since
         )
@@ -177,6 +182,22 @@ def named_doubts(context: EngineContext, code: str, found: Judged) -> Iterable[N
     for key, doubt in sorted(found.doubts.items()):
         instrument_id = None if latest is None else latest.by_token(code, key.token)
         yield Named(broker=code, instrument_id=instrument_id, doubt=doubt)
+
+
+def doubted_rows(context: EngineContext, code: str) -> list[DoubtedRow]:
+    """Return a broker's doubted positions as the positions document shows them."""
+    found, clock = judged(context, code), context.clock
+    return [
+        DoubtedRow(
+            instrument_id=named.instrument_id,
+            tradingsymbol=named.doubt.tradingsymbol,
+            product=named.doubt.key.product,
+            shown=named.doubt.shown,
+            by_fills=named.doubt.by_fills,
+            since=named.since_text(clock),
+        )
+        for named in (() if found is None else named_doubts(context, code, found))
+    ]
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------------

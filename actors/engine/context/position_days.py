@@ -173,6 +173,12 @@ class PositionDay:
     """Position -> (until when, what had filled), oldest first."""
     _last_rows: dict[RowKey, PositionRow] = attrs.field(factory=dict)
 
+    def take_carried(self, carried: Mapping[RowKey, int]) -> None:
+        """Take up the carried-in units that were stored earlier today. They count against units that were learnt from reads after a restart."""
+        self.carried = dict(carried)
+        self.learnt, self._judged = True, None
+        self._learnt_with.clear()
+
     # --- what today's orders have filled -----------------------------------------------------------------------------
 
     def _take_orders(self, orders: Mapping[str, OrderRow], now: datetime, monotonic: float) -> None:

@@ -50,7 +50,6 @@ from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.brokers.transport.priorities import Priority
-from onebroker.config.clock import from_epoch, local_text
 from onebroker.config.messages import instruments as instrument_texts
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
@@ -449,7 +448,6 @@ class Flattening:
     def _doubted(self, shown: Mapping[str, Judged]) -> dict[str, Any]:
         """Return `positions_doubted`, where there are such positions."""
         context = self._desk.context
-        now = context.clock.epoch() - context.clock.monotonic()
         entries = [
             {
                 "broker": code,
@@ -459,7 +457,7 @@ class Flattening:
                 "product": named.doubt.key.product,
                 "shown": named.doubt.shown,
                 "by_fills": named.doubt.by_fills,
-                "since": local_text(from_epoch(now + named.doubt.since)),
+                "since": named.since_text(context.clock),
                 "status_message": named.sentence(context.clock),
             }
             for code in sorted(shown)

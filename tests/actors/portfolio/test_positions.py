@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from onebroker.actors.portfolio import position_groups
 from onebroker.actors.portfolio.position_view import is_unpriced, position_product, total_paise
-from onebroker.actors.portfolio.positions import PositionsAssembler
+from onebroker.actors.portfolio.positions import DoubtedRow, PositionsAssembler
+from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.brokers.records import PositionRow, in_contracts
 from onebroker.config.instruments import future, security
 from onebroker.config.money import paise
+from onebroker.config.vocabulary import ReadStatus
 from tests.support.every_case import every_case
 
 INFY = security("nse", "equities", "INFY")
@@ -371,3 +373,13 @@ def test_a_row_without_a_name_in_the_catalogue_is_sorted_by_the_name_its_broker_
         ]
         net = document(world, assembler, world.slice_of("zerodha", "positions", *rows))["net"]
         assert [row["by_broker"][0]["position_key"] for row in net] == order
+
+
+def test_doubted_positions_are_shown_in_their_brokers_part_and_nowhere_else(world: SimpleNamespace) -> None:
+    doubted = DoubtedRow(
+        instrument_id=None, tradingsymbol="A", product="intraday", shown=0, by_fills=100, since="2026-11-23T10:00:00"
+    )
+    assembler = PositionsAssembler(world.catalogue(), None, lambda code: [doubted] if code == "zerodha" else [])
+    one, other = (BrokerRead(broker=code, status=ReadStatus.OK, slice=None) for code in ("zerodha", "upstox"))
+    assert assembler.broker_entry(one) == {**one.entry(), "doubted": [doubted]}
+    assert assembler.broker_entry(other) == other.entry()

@@ -581,6 +581,41 @@ class DiskHealth(Struct, frozen=True, kw_only=True):
     trouble: str | None
 
 
+class DoubtedPosition(Struct, frozen=True, kw_only=True):
+    """A position whose row at the broker and whose fills do not agree. Units are signed."""
+
+    broker: str
+    position_key: str
+    instrument_id: str | None
+    """Null when the broker's token does not name exactly one instrument."""
+    tradingsymbol: str
+    product: str
+    """Product word of a position, such as `intraday`."""
+    shown: int
+    """Units that the broker shows."""
+    by_fills: int
+    """Units by the broker's own orders: carried in, bought and sold."""
+    since: str
+    """Since when they do not agree, in Indian time."""
+    status_message: str
+
+
+class DoubtedRow(Struct, frozen=True, kw_only=True):
+    """A position of a broker whose row does not agree with the fills of the broker's orders. Units are signed."""
+
+    instrument_id: str | None
+    """Null when the broker's token names no single instrument."""
+    tradingsymbol: str
+    product: str
+    """Product word of a position, such as `intraday`."""
+    shown: int
+    """Units that the broker shows."""
+    by_fills: int
+    """Units by the broker's own orders: carried in, bought and sold."""
+    since: str
+    """Since when they do not agree, in Indian time."""
+
+
 class DryRunRequest(Struct, Generic[N], frozen=True, kw_only=True):
     """One order that the start of a plan would send."""
 
@@ -754,6 +789,8 @@ class FlattenDryRun(Struct, Generic[N], frozen=True, kw_only=True):
     brokers_not_read: list[str]
     """Brokers whose orders or positions are not known now."""
     positions_not_readable: list[UnreadablePositions]
+    positions_doubted: list[DoubtedPosition] | None = None
+    """Only when there are such positions."""
     timing_ms: Timing[N]
 
 
@@ -771,8 +808,10 @@ class Flattened(Struct, Generic[N], frozen=True, kw_only=True):
     """`broker:position_key`."""
     brokers_not_read: list[str]
     positions_not_readable: list[UnreadablePositions]
+    positions_doubted: list[DoubtedPosition] | None = None
+    """Only when there are such positions. They are closed by their fills, or by their row where it shows more than the fills explain."""
     flat: bool
-    """True only when every cancel and close went out, and the brokers show nothing open."""
+    """True only when every cancel and close went out, and the brokers show nothing open and agree with their own fills."""
     timing_ms: Timing[N]
 
 
@@ -1612,9 +1651,22 @@ class PositionsDocument(Struct, Generic[N], frozen=True, kw_only=True):
     day: list[PositionView[N]]
     """What was traded today, where brokers show it."""
     summary: PositionsSummary[N]
-    brokers: list[BrokerRead]
+    brokers: list[PositionsRead]
     as_of: Moment
     """When the document was made, YYYY-MM-DDTHH:MM:SS in Indian time."""
+
+
+class PositionsRead(Struct, frozen=True, kw_only=True):
+    """One broker's part in the positions."""
+
+    broker: str
+    """Broker code."""
+    status: ReadStatus
+    """`ok`: read and recent. `stale`: older than the document's limit, and still included. `missing`, `unreadable`: not included."""
+    as_of: Moment | None
+    """When the broker was last read, YYYY-MM-DDTHH:MM:SS in Indian time; null when it is missing."""
+    doubted: list[DoubtedRow] | None = None
+    """Positions whose rows do not agree with the fills of the broker's orders; left out when there are none. Such a row may be missing in `net`."""
 
 
 class PositionsSummary(Struct, Generic[N], frozen=True, kw_only=True):

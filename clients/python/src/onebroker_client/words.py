@@ -228,6 +228,7 @@ if TYPE_CHECKING:
         "login",
         "loss",
         "order_unknown",
+        "position",
         "secrets",
         "store",
         "stranger",
@@ -299,6 +300,10 @@ if TYPE_CHECKING:
     `stranger`: A broker has an order with a token of this engine that neither the engine nor the store knows.
 
     Subject: the order id. Do: look at the order at the broker. Nothing is done to it.
+
+    `position`: For over 10 s a broker shows other units of a position than its own orders give.
+
+    Subject: the instrument at the broker and the product. Do: look at the position at the broker.
 
     `halt`: Trading is halted by hand, or it is not known yet whether it is.
 

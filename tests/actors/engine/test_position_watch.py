@@ -1,0 +1,58 @@
+"""The watch of positions: carried-in units outlive a restart, and a doubt that lasts is a problem of the health (order-engine 4.11)."""
+
+import trio
+
+from onebroker.actors.engine.books.settled_positions import doubts, settled
+from onebroker.actors.health.order_problems import DOUBTED_SECONDS, positions_doubted
+from tests.actors.engine.days.changes.test_flatten import bought, held
+from tests.actors.engine.days.positions.test_late_positions import late, left_out
+
+
+def problems(day):
+    return list(positions_doubted(doubts(day.engine_context), day.clock))
+
+
+async def test_a_restart_right_after_a_fill_does_not_take_a_late_read_for_what_was_carried_in(market, autojump_clock):
+    async with market.service():
+        await market.flatten()
+        await trio.sleep(30)
+        late(market, 8)
+        share = market.equity(1)
+        answer = await market.place(market.body(share, product="MIS", quantity=20, broker="zerodha"), intent_id="b-1")
+        assert answer.status == 200
+        await trio.sleep(0.5)
+    async with market.service():
+        await trio.sleep(2)
+        assert settled(market.engine_context, "zerodha", share, "MIS") is None
+        await trio.sleep(20)
+        assert settled(market.engine_context, "zerodha", share, "MIS") == 20
+
+
+async def test_a_carried_row_that_the_first_read_after_a_restart_leaves_out_is_doubted(market, autojump_clock):
+    carried = next(one for one in market.exchange.account("zerodha").positions() if one.overnight_quantity)
+    async with market.service():
+        await trio.sleep(10)
+        future = market.snapshot.instrument(carried.instrument_id)
+    left_out(market, future)
+    async with market.service():
+        await trio.sleep(10)
+        assert settled(market.engine_context, "zerodha", future, "NRML") is None
+
+
+async def test_a_doubt_that_lasts_is_a_problem_until_rows_and_fills_agree(market, autojump_clock):
+    async with market.service():
+        share = await bought(market, "zerodha", intent_id="b-1")
+        await trio.sleep(15)
+        assert problems(market) == []
+        left_out(market, share, count=6)
+        await market.until(lambda: doubts(market.engine_context))
+        assert problems(market) == []
+        await trio.sleep(DOUBTED_SECONDS)
+        (problem,) = problems(market)
+        assert (problem.kind, problem.broker) == ("position", "zerodha")
+        assert "shows 0 units of" in problem.what
+        assert "by its orders it holds 20" in problem.what
+        assert "goes by its orders" in problem.do
+        await market.until(lambda: not doubts(market.engine_context), 120)
+        assert problems(market) == []
+        assert held(market)
