@@ -19,9 +19,10 @@ _ENDED_BY_OTHERS = frozenset({ParentState.CANCELLING, ParentState.CANCELLED, Par
 
 def is_ended_by_others(record: ParentRecord, root: Part) -> bool:
     """Whether a caller or a flatten has ended the plan. A plan whose last exit somebody cancelled at the broker is `cancelled` too, but it has
-    ended by itself: its root has ended, and what it says of unguarded units stays true."""
+    ended by itself: its root has ended, and what its last look said of unguarded units stays true."""
     own = record.parts.get(root.path)
-    return record.state in _ENDED_BY_OTHERS and (own is None or not own.state.final)
+    by_itself = record.state is ParentState.CANCELLED and own is not None and own.state.final
+    return record.state in _ENDED_BY_OTHERS and not by_itself
 
 
 def with_late_fill(record: ParentRecord, root: Part, leg: LegRecord) -> ParentRecord:
@@ -44,5 +45,7 @@ def with_late_fill(record: ParentRecord, root: Part, leg: LegRecord) -> ParentRe
 
 
 def left_unprotected(record: ParentRecord) -> Mapping[str, int]:
-    """Return the units that filled after the end and that nothing closes, by instrument id."""
+    """Return the units that filled after a plan was ended or cancelled and that nothing closes, by instrument id."""
+    if record.state not in _ENDED_BY_OTHERS:
+        return {}
     return {instrument_id: units for instrument_id, units in record.filled_after_end.items() if units > 0}
