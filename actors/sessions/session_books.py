@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import msgspec
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.sessions.acknowledged_changes import (
     Acknowledged,
@@ -36,6 +37,7 @@ from onebroker.brokers.codec.contained import OddName
 from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, TradeUpdate, corrupt
 from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow, TradeRow
 from onebroker.config.clock import Clock, latest_boundary
+from onebroker.config.events import OrderTakenBack
 
 _log = logging.getLogger("onebroker.sessions")
 
@@ -58,12 +60,14 @@ class Books:
         documents: Mapping[Resource, Address[DocumentMessage]],
         clock: Clock,
         read_soon: Callable[[tuple[Resource, ...]], None],
+        events: Events,
     ) -> None:
         self._code = code
         self._store = store
         self._documents = documents
         self._clock = clock
         self._read_soon = read_soon
+        self._events = events
         self._fold = OrderFold()
         self._taken_back = TakenBack()
         self._corrected: Mapping[str, int] = {}
@@ -192,7 +196,9 @@ class Books:
             self._corrected_day, self._corrected = self._day_start(), {}
         for row in rows:
             units = self._fold.rows[row.order_id].filled_quantity - row.filled_quantity
-            _log.warning("%s took back %s units of order %s", self._code, units, row.order_id)
+            self._events.tell(
+                OrderTakenBack(broker=self._code, order_id=row.order_id, units=units, filled=row.filled_quantity)
+            )
             self._fold = self._fold.corrected(row, at=at)
             self._corrected = {**self._corrected, row.order_id: row.filled_quantity}
         if rows:

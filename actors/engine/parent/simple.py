@@ -13,7 +13,14 @@ from onebroker.actors.engine.choice.broker_checks import Skipped
 from onebroker.actors.engine.choice.choose import Choice, by_code, none_left
 from onebroker.actors.engine.choice.leg_order import placed_order
 from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
-from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord, ParentState, encode_entry, entry_of
+from onebroker.actors.engine.orders.parent_records import (
+    LegChange,
+    LegRecord,
+    ParentRecord,
+    ParentState,
+    encode_entry,
+    entry_of,
+)
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import leg_sent, simple_parent
 from onebroker.actors.engine.parent import answers

@@ -15,7 +15,15 @@ from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
 
-def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, settling: bool = False, taken_off: int | None = None, trades: Iterable[TradeRow] | None = None) -> Leg:
+def leg_of(
+    leg: LegRecord,
+    refusals: Mapping[str, Refusals],
+    *,
+    busy: bool,
+    settling: bool = False,
+    taken_off: int | None = None,
+    trades: Iterable[TradeRow] | None = None,
+) -> Leg:
     """Return a stored leg as the machine sees it. While the result of a change is not known, the larger quantity counts. `taken_off`: the units
     that another hand took off the leg and that are not sent again; None: all of them. `trades`: its broker's trade book, where the broker has told
     no average of the leg's fills for a while."""

@@ -23,10 +23,10 @@ from onebroker.actors.engine.parent.parent_end import why_not_sent
 from onebroker.actors.engine.placing.retry_delays import change_seconds
 from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, ChangeLeg, EndLeg, Leg
+from onebroker.actors.engine.plan.parts import FromPosition
 from onebroker.actors.engine.plan_parent import own_units
 from onebroker.actors.engine.plan_parent.leg_conversion import leg_of
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
-from onebroker.actors.engine.plan.parts import FromPosition
 from onebroker.actors.sessions.messages import Origin, Sent
 from onebroker.brokers.records import OrderRow, TradeRow
 from onebroker.config.messages import order_changes as texts

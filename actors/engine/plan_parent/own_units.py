@@ -122,7 +122,9 @@ def not_held(leg: LegRecord, legs: Iterable[LegRecord], held: int | None) -> int
     The part's other exits there guard their units first."""
     if held is None:
         return leg.taken_off
-    others = [other for other in legs if other.leg_id != leg.leg_id and (other.part, other.broker) == (leg.part, leg.broker)]
+    others = [
+        other for other in legs if other.leg_id != leg.leg_id and (other.part, other.broker) == (leg.part, leg.broker)
+    ]
     whole = leg.quantity + leg.taken_off
     return min(leg.taken_off, max(0, whole - leg.filled_quantity - (held - sum(map(_unfilled, others)))))
 

@@ -8,7 +8,6 @@ import pytest
 
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.engine.plan.execution_kinds import (
-    AllAtOnce,
     FreezeLimit,
     Iceberg,
     Ladder,
@@ -17,7 +16,7 @@ from onebroker.actors.engine.plan.execution_kinds import (
 )
 from onebroker.actors.engine.plan.machine.caller_changes import changed_elsewhere
 from onebroker.actors.engine.plan.parts import FromFill
-from onebroker.actors.engine.plan.price_kinds import Discretion, Fixed, NativeStop, Peg, Trail
+from onebroker.actors.engine.plan.price_kinds import Discretion, NativeStop, Peg, Trail
 from tests.actors.engine.plan.trees import oco, order
 from tests.actors.engine.plan.world import Runner, number
 

@@ -55,7 +55,9 @@ def test_a_told_average_counts_and_a_missing_one_is_waited_for():
 
 
 def test_an_exit_that_cannot_be_priced_says_so_until_the_price_is_told():
-    exits = order("root.each_fill", "SELL", FromFill(), FromParentFill(distance=D(2), order=ExitOrder.LIMIT), is_exit=True)
+    exits = order(
+        "root.each_fill", "SELL", FromFill(), FromParentFill(distance=D(2), order=ExitOrder.LIMIT), is_exit=True
+    )
     run = Runner(order(quantity=10, each_fill=exits)).quote(100, 99.95, 100.05)
     run.book("A1", "complete")
     run.put(attrs.evolve(run.leg("A1"), average=None))

@@ -52,9 +52,7 @@ def bracket(trading):
 
 
 async def resting_bracket(trading, quantity=100):
-    answer = await trading.send(
-        synthetic=bracket(trading), quantity=quantity, order_type="LIMIT", price=trading.at(-3)
-    )
+    answer = await trading.send(synthetic=bracket(trading), quantity=quantity, order_type="LIMIT", price=trading.at(-3))
     assert answer.status == 200, answer
     code, order_id = answer.body["broker"], answer.body["order_id"]
     await trading.day.until(lambda: order_id in trading.day.sessions[code].view.value.orders)
@@ -77,7 +75,13 @@ async def test_units_that_the_holder_takes_off_an_entry_are_not_sent_again(tradi
 
 
 async def test_a_rung_that_the_holder_makes_smaller_stays_so(trading, autojump_clock):
-    settings = {"type": "ladder", "from_price": trading.at(-3), "to_price": trading.at(-4), "steps": 2, "hold_limits": False}
+    settings = {
+        "type": "ladder",
+        "from_price": trading.at(-3),
+        "to_price": trading.at(-4),
+        "steps": 2,
+        "hold_limits": False,
+    }
     answer = await trading.send(synthetic=settings, quantity=40, order_type="LIMIT", price=None)
     assert answer.status == 200, answer
     leg = answer.body["legs"][0]
@@ -201,9 +205,7 @@ GUARDS = {
 async def test_a_guard_that_the_holder_cancels_while_it_is_being_moved_is_told_as_lost(trading, kind, autojump_clock):
     entry = await trading.send()
     await trading.until(entry, "completed")
-    answer = await trading.send(
-        transaction_type="SELL", synthetic={**GUARDS[kind](trading), "closes_position": True}
-    )
+    answer = await trading.send(transaction_type="SELL", synthetic={**GUARDS[kind](trading), "closes_position": True})
     assert answer.status == 200, answer
     code, order_id = answer.body["broker"], answer.body["order_id"]
     await trading.day.until(lambda: order_id in trading.day.sessions[code].view.value.orders)

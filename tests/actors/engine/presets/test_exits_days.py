@@ -318,4 +318,6 @@ async def test_exits_measured_from_the_entry_are_placed_although_its_broker_tell
     answer = await trading.send(synthetic=settings)
     assert answer.status == 200, answer
     await trading.move(3)
-    await trading.day.until(lambda: any(m[:2] == ("place", "SELL") and m[3] == "SL" for m in trading.messages()[2:]), 15)
+    await trading.day.until(
+        lambda: any(m[:2] == ("place", "SELL") and m[3] == "SL" for m in trading.messages()[2:]), 15
+    )

@@ -20,7 +20,12 @@ def annulled(monkeypatch):
     def less(row, code):
         if isinstance(row, OrderRow) and (code, row.order_id) in orders:
             return msgspec.structs.replace(row, filled_quantity=row.filled_quantity - orders[code, row.order_id])
-        if isinstance(row, PositionRow) and row.quantity and code in positions and row.instrument_token == positions[code][0]:
+        if (
+            isinstance(row, PositionRow)
+            and row.quantity
+            and code in positions
+            and row.instrument_token == positions[code][0]
+        ):
             return msgspec.structs.replace(row, quantity=row.quantity - positions[code][1])
         return row
 
