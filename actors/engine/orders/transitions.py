@@ -235,6 +235,8 @@ def simple_parent(record: ParentRecord, leg: LegRecord, now: float) -> ParentRec
     if record.state is ParentState.CANCELLING and leg.state.final:
         event = ParentEvent.NOTHING_RESTS
     message = leg.status_message if leg.state.final or leg.given_up else record.status_message
+    if leg.taken_off and message is None:
+        message = record.status_message  # why it ended with another quantity than its caller's
     return moved_parent(
         record.with_leg(leg),
         event,
