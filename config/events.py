@@ -510,6 +510,20 @@ class OrderChangedElsewhere(Event):
 
 
 @attrs.frozen(kw_only=True)
+class OrderTakenBack(Event):
+    """A broker has taken back filled units of an order, because the exchange annulled their trade. Its books and its positions agree on that."""
+
+    name: ClassVar[str] = "order.taken_back"
+    level: ClassVar[int] = logging.WARNING
+
+    broker: str
+    order_id: str
+    units: int
+    filled: int
+    """Units that are left."""
+
+
+@attrs.frozen(kw_only=True)
 class ParentMoved(Event):
     """A parent has a new state."""
 
@@ -663,7 +677,8 @@ ALL: tuple[type[Event], ...] = (
     Started, Stopped, ClockStepped, CalendarEnds, CatalogueBuilt, ProblemBegan, ProblemOver, AlertFailed,
     AlertGivenUp, ClientRefused, SettingsUsed, RequestAsked, RequestAnswered,
     LoginDone, LoginNeeded, LoginRefused, FeedUp, FeedDown, FeedMute, ReadFailing, ReadOk, BudgetFull,
-    OrderDecided, OrderSent, OrderAnswered, OrderUnknown, OrderSettled, OrderRejected, OrderFilled, ParentMoved, ExposureUnprotected,
+    OrderDecided, OrderSent, OrderAnswered, OrderUnknown, OrderSettled, OrderRejected, OrderFilled, OrderChangedElsewhere,
+    OrderTakenBack, ParentMoved, ExposureUnprotected,
     ExposureProtected, ParentTrouble, ParentTroubleOver, LossLock, LossLevel, HaltOn, HaltOff, AuditDay, AuditTorn, AuditLost,
 )  # fmt: skip
 """Every kind of event, in the order of the page."""

@@ -150,6 +150,7 @@ class SessionActor:
             documents=context.documents,
             clock=context.clock,
             read_soon=self._read_soon,
+            events=context.events,
         )
         self._order_desk = OrderDesk(
             broker.code,

@@ -73,6 +73,12 @@ class OrderFold:
         held, gone, reported, told = dict(self.rows), dict(self._gone), dict(self._reported), dict(self._told)
         return self._merged(held, gone, reported, told, channel, [row], at, day_start)
 
+    def corrected(self, row: OrderRow, *, at: float) -> "OrderFold":
+        """Take an order as `row` shows it, although the row has a lower fill than the fold: the broker took the units back (`taken_back.py`)."""
+        told = {**self._told, **{(channel, row.order_id): row for channel in Channel}}
+        rows = {**self.rows, row.order_id: _tagged(row, self.rows[row.order_id])}
+        return OrderFold(rows, self.contradictions, self._gone, {**self._reported, row.order_id: at}, told)
+
     def fills_beyond(self, before: "OrderFold", reported: Iterable[OrderRow], *, day_start: float) -> bool:
         """Tell whether any of the orders just reported has filled further than in `before`."""
         return any(self.rows[row.order_id].filled_quantity > before._filled(row, day_start) for row in reported)

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import msgspec
 
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.sessions.acknowledged_changes import (
     Acknowledged,
@@ -28,6 +29,7 @@ from onebroker.actors.sessions.pollers import ReadDone
 from onebroker.actors.sessions.session_view import OddOrder, PartlyRead, ReadablePositions
 from onebroker.actors.sessions.slices import DocumentMessage, Rows, Slice
 from onebroker.actors.sessions.stored_rows import changes, stored_slice, with_known_objects
+from onebroker.actors.sessions.taken_back import TakenBack
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import HashSet, Store
 from onebroker.actors.store.keys import Resource
@@ -36,6 +38,7 @@ from onebroker.brokers.codec.contained import OddName
 from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, TradeUpdate, corrupt
 from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow, TradeRow
 from onebroker.config.clock import Clock, latest_boundary
+from onebroker.config.events import OrderTakenBack
 
 _log = logging.getLogger("onebroker.sessions")
 
@@ -58,13 +61,19 @@ class Books:
         documents: Mapping[Resource, Address[DocumentMessage]],
         clock: Clock,
         read_soon: Callable[[tuple[Resource, ...]], None],
+        events: Events,
     ) -> None:
         self._code = code
         self._store = store
         self._documents = documents
         self._clock = clock
         self._read_soon = read_soon
+        self._events = events
         self._fold = OrderFold()
+        self._taken_back = TakenBack()
+        self._corrected: Mapping[str, int] = {}
+        """Order id -> the filled units of an order of which the broker has taken units back, on the broking day `_corrected_day`."""
+        self._corrected_day = -math.inf
         self._acknowledged = Acknowledged()
         self._slices: dict[Resource, Slice] = {}
         """Resource -> the broker's last slice. The store holds it, and the documents got it last; to the order document, acknowledged
@@ -105,6 +114,7 @@ class Books:
             "readable_positions": self._readable_positions,
             "holdings": self._holdings,
             "trades": self._trades,
+            "corrected_fills": self._corrected,
             "positions_read_started": self._read_began.get("positions"),
             "holdings_read_started": self._read_began.get("holdings"),
             "read_errors": dict(self._errors),
@@ -135,6 +145,8 @@ class Books:
             rows = with_known_objects(self._rows_of(read.resource), read.rows)
         self._note_portfolio(read.resource, rows)
         self._read_began[read.resource] = read.began_monotonic
+        if read.resource in ("orders", "positions") and self._believe_taken_back(read.finished_epoch):
+            rows = self._order_rows() if read.resource == "orders" else rows
         self._keep(read.resource, rows, read.finished_epoch)
         self._failing_since.pop(read.resource, None)
         if self._errors.pop(read.resource, None) is not None:
@@ -195,10 +207,27 @@ class Books:
         orders = [row for row in rows if isinstance(row, OrderRow)]
         before, day_start = self._fold, self._day_start()
         self._fold = before.read(orders, began=read.began_epoch, at=read.finished_epoch, day_start=day_start)
+        self._taken_back.book(orders, self._fold.rows, read.began_monotonic)
         self._heard_of(orders, read.began_monotonic, whole_book=True)
         if self._filled_further(before, orders) and "orders" in self._read_began:
             self._read_soon(MOVED_BY_FILLS)
         return self._order_rows()
+
+    def _believe_taken_back(self, at: float) -> bool:
+        """Take over lower fills on which two whole books and the positions agree. Return whether there was one."""
+        rows = self._taken_back.agreed(self._fold.rows, self._positions, self._read_began.get("positions"))
+        if self._corrected_day != self._day_start():
+            self._corrected_day, self._corrected = self._day_start(), {}
+        for row in rows:
+            units = self._fold.rows[row.order_id].filled_quantity - row.filled_quantity
+            self._events.tell(
+                OrderTakenBack(broker=self._code, order_id=row.order_id, units=units, filled=row.filled_quantity)
+            )
+            self._fold = self._fold.corrected(row, at=at)
+            self._corrected = {**self._corrected, row.order_id: row.filled_quantity}
+        if rows:
+            self._show_orders()
+        return bool(rows)
 
     def _note_portfolio(self, resource: Resource, rows: Rows | None) -> None:
         """Keep the last readable positions, holdings and trades, by which the engine decides: an unreadable answer is not an empty portfolio."""

@@ -138,6 +138,9 @@ class SessionView:
     """Monotonic seconds at which the last readable read of `holdings` *began*."""
     fills_moved_at: float | None = None
     """Monotonic seconds at which an order was last seen to have filled further than known before. None = not since the session started."""
+    corrected_fills: Mapping[str, int] = attrs.field(factory=dict, repr=False)
+    """order_id -> the filled units of an order of today of which the broker has taken units back (`taken_back.py`). They may be lower than
+    those that were shown before."""
     positions: tuple[PositionRow, ...] = attrs.field(default=(), repr=False)
     readable_positions: ReadablePositions | None = attrs.field(default=None, repr=False)
     """Set as long as the last answer about positions has unreadable rows: its readable rows, which are newer than `positions`."""

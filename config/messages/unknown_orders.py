@@ -14,6 +14,11 @@ def appeared_after_halt(broker: str, filled: int) -> str:
     return f"an order appeared at {broker} after the flatten and is cancelled; {filled} units of it were filled"
 
 
+def took_back(broker: str, units: int) -> str:
+    """Ours. The exchange annulled a trade, or lowered its units."""
+    return f"{broker} took back {units} units"
+
+
 def not_known_after(time: str) -> str:
     """`time` in the form of `clock.local_text`."""
     return f"what filled after {time} is not known"

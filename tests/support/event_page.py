@@ -129,6 +129,8 @@ _OWN: Mapping[str, Mapping[str, Value]] = {
     "audit.day": {"day": "2026-11-24"},
     "order.unknown": {"words": "no answer within 10 s"},
     "order.settled": {"state": "open"},
+    "order.changed_elsewhere": {"words": "somebody else changed an order of this at zerodha: quantity 50 to 20"},
+    "order.taken_back": {"units": 20, "filled": 30},
     "order.rejected": {"words": "RMS: margin exceeds"},
     "parent.state": {"before": "armed", "state": "working"},
     "parent.trouble": {"words": "orders still to be cancelled at zerodha: 1"},

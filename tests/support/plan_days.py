@@ -20,6 +20,7 @@ from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import SimOrder, SimRefusal, SimStatus
 from onebroker.config.calendars import CALENDARS, Calendar
+from onebroker.config.events import OrderChangedElsewhere, OrderTakenBack
 from onebroker.config.instruments import TRADING_EXCHANGES
 from onebroker.config.refusal import Refusal
 from onebroker.config.timetables import Hours, Timetable
@@ -287,6 +288,8 @@ async def play(day: Day, lives: Sequence[Life]) -> Script:
             await trio.sleep(UNTIL_HEALED_SECONDS)
             await quiet(day)
         nursery.cancel_scope.cancel()
+    said_of_others = [event for event in day.heard if isinstance(event, OrderChangedElsewhere | OrderTakenBack)]
+    assert said_of_others == [], said_of_others
     return script
 
 

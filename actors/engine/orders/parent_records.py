@@ -123,6 +123,8 @@ class LegRecord:
     """When the leg's price was moved last."""
     taken_off: int = 0
     """Units that another hand took off the order at its broker (order-engine 2.2, row 24b). Negative: units that it added."""
+    taken_back: int = 0
+    """Filled units that the broker has taken back: the exchange annulled their trade."""
     taken_off_at: float = 0.0
     """When that was last found out."""
     unsent: bool = False

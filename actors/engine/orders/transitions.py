@@ -158,6 +158,22 @@ def _average(leg: LegRecord, row: OrderRow) -> float | None:
     return row.average_price or (None if row.filled_quantity > leg.filled_quantity else leg.average_price)
 
 
+def leg_taken_back(leg: LegRecord, row: OrderRow, now: float, *, is_exit: bool) -> LegRecord:
+    """Return the leg after its broker took back filled units; `row` shows what is left, and books and positions agree (2.3).
+
+    Units of an entry are not bought again: the trade was the market's decision. Units of an exit are open again, so the exit covers them.
+    """
+    units = leg.filled_quantity - row.filled_quantity
+    return attrs.evolve(
+        leg,
+        filled_quantity=row.filled_quantity,
+        average_price=row.average_price or (leg.average_price if row.filled_quantity else None),
+        taken_back=leg.taken_back + units,
+        taken_off=leg.taken_off + (0 if is_exit else units),
+        updated_at=now,
+    )
+
+
 def leg_never_shown(leg: LegRecord, now: float) -> LegRecord:
     """Return an unsettled leg after 60 s of fresh books that do not show it (row 13)."""
     return moved_leg(leg, LegEvent.NEVER_SHOWN, status_message=texts.NEVER_SHOWN, updated_at=now)
@@ -219,6 +235,8 @@ def simple_parent(record: ParentRecord, leg: LegRecord, now: float) -> ParentRec
     if record.state is ParentState.CANCELLING and leg.state.final:
         event = ParentEvent.NOTHING_RESTS
     message = leg.status_message if leg.state.final or leg.given_up else record.status_message
+    if leg.taken_off and message is None:
+        message = record.status_message  # why it ended with another quantity than its caller's
     return moved_parent(
         record.with_leg(leg),
         event,

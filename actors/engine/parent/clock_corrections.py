@@ -44,7 +44,7 @@ def leg_put_right(leg: LegRecord, clock: ClockPut) -> LegRecord:
     After a restart it is unknown when such a leg was sent. It counts as sent the evening before, so that today's daily order is not left
     out. If its broker still shows the order, the order is followed, and no other is sent in its place.
     """
-    if not any(clock.is_ahead(at) for at in (leg.sent_at, leg.moved_at, leg.updated_at)):
+    if not any(clock.is_ahead(at) for at in (leg.sent_at, leg.moved_at, leg.taken_off_at, leg.updated_at)):
         return leg
     sent_at, day = leg.sent_at, leg.session_day
     if clock.is_ahead(sent_at):
@@ -54,6 +54,7 @@ def leg_put_right(leg: LegRecord, clock: ClockPut) -> LegRecord:
         leg,
         sent_at=sent_at,
         moved_at=clock.right(leg.moved_at),
+        taken_off_at=clock.right(leg.taken_off_at),
         updated_at=clock.right(leg.updated_at),
         session_day=day,
     )

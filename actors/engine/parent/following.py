@@ -8,7 +8,7 @@ from onebroker.actors.engine.orders.another_hand import numbers_changed
 from onebroker.actors.engine.orders.leg_rows import is_of, row_of
 from onebroker.actors.engine.orders.parent_records import LegRecord, LegState
 from onebroker.actors.engine.orders.session_expiry import as_ended
-from onebroker.actors.engine.orders.transitions import leg_changed_elsewhere, leg_seen, turns_up
+from onebroker.actors.engine.orders.transitions import leg_changed_elsewhere, leg_seen, leg_taken_back, turns_up
 from onebroker.actors.engine.parent.clock_corrections import ClockPut
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.parent.store_recovery import as_shown
@@ -81,6 +81,10 @@ class Following:
             self._stood_at[leg.leg_id] = self._clock.epoch()
         stood = self._stood_at.get(leg.leg_id)
         standing = as_ended(leg, changing.standing(leg, row), stood, self._ended_at(leg), self._context.calendar)
+        if row.filled_quantity < leg.filled_quantity and self._is_corrected(leg, row):
+            leg = leg_taken_back(leg, row, self._clock.epoch(), is_exit=self._parent.work.is_exit(leg))
+            self._parent.work.leg_changed(leg)
+            self._parent.note_troubles()
         adopted = self._parent.work.adopts(leg)
         seen = leg_seen(leg, standing, self._clock.epoch(), confirmed=confirmed, adopted=adopted)
         if seen is not leg:
@@ -97,6 +101,11 @@ class Following:
             self._act_on_cancel(seen, row, began)
         if began is not None:
             self._heed_another_hand(leg.leg_id, row, began)
+
+    def _is_corrected(self, leg: LegRecord, row: OrderRow) -> bool:
+        """Whether the broker has taken units of the order back, so that the row's lower fill is true."""
+        handle = self._context.sessions.get(leg.broker)
+        return handle is not None and handle.view.value.corrected_fills.get(row.order_id) == row.filled_quantity
 
     def _heed_another_hand(self, leg_id: str, row: OrderRow, began: float) -> None:
         """Take over what somebody else changed of the order at its broker (row 24b)."""

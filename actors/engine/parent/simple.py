@@ -199,6 +199,10 @@ class SimpleWork:
     def newest(self) -> ParentRecord:
         return self._record
 
+    def is_exit(self, leg: LegRecord) -> bool:
+        """A simple order is never sent again, whatever it closes."""
+        return False
+
     def adopts(self, leg: LegRecord) -> bool:
         """A simple parent has ended with its only leg."""
         return False

@@ -40,6 +40,10 @@ def troubles_of(
         sentences.append(unknown_texts.WAITS_FOR_BOOKS)
     awaited = {leg.broker for leg in record.legs if leg.awaits_book}
     sentences += [unknown_texts.found_by_token(broker) for broker in sorted(awaited)]
+    annulled = Counter({leg.broker: 0 for leg in record.legs})
+    for leg in record.legs:
+        annulled[leg.broker] += leg.taken_back
+    sentences += [unknown_texts.took_back(broker, units) for broker, units in sorted(annulled.items()) if units]
     sentences += _unreadable(record, sessions)
     return found + [Found(record.instrument_id, sentence) for sentence in sentences]
 

@@ -71,6 +71,9 @@ class Work(Protocol):
     def newest(self) -> ParentRecord:
         """Return the newest record. A plan keeps newer state outside the record."""
 
+    def is_exit(self, leg: LegRecord) -> bool:
+        """Whether a leg closes what the parent, or its caller, has open."""
+
     def adopts(self, leg: LegRecord) -> bool:
         """Whether an order that counted as not sent continues when it turns up (row 13c)."""
 

@@ -20,9 +20,10 @@ _ENDED_BY_OTHERS = frozenset({ParentState.CANCELLING, ParentState.CANCELLED, Par
 
 def is_ended_by_others(record: ParentRecord, root: Part) -> bool:
     """Whether a caller or a flatten has ended the plan. A plan whose last exit somebody cancelled at the broker is `cancelled` too, but it has
-    ended by itself: its root has ended, and what it says of unguarded units stays true."""
+    ended by itself: its root has ended, and what its last look said of unguarded units stays true."""
     own = record.parts.get(root.path)
-    return record.state in _ENDED_BY_OTHERS and (own is None or not own.state.final)
+    by_itself = record.state is ParentState.CANCELLED and own is not None and own.state.final
+    return record.state in _ENDED_BY_OTHERS and not by_itself
 
 
 def with_late_fill(record: ParentRecord, root: Part, leg: LegRecord) -> ParentRecord:
@@ -47,9 +48,16 @@ def with_late_fill(record: ParentRecord, root: Part, leg: LegRecord) -> ParentRe
 def left_unprotected(record: ParentRecord) -> Mapping[str, int]:
     """Return the units that nothing closes, by instrument id, of instruments in which something filled after the end. All fills count, also
     those from before the end."""
-    late = {instrument_id for instrument_id, units in record.filled_after_end.items() if units > 0}
+    late = late_units(record)
     every = open_units(record) if late else {}
-    return {one: max(every.get(one, 0), record.filled_after_end[one]) for one in late}
+    return {one: max(every.get(one, 0), units) for one, units in late.items()}
+
+
+def late_units(record: ParentRecord) -> Mapping[str, int]:
+    """Return the units that filled after a plan was ended or cancelled and that nothing closes, by instrument id."""
+    if record.state not in _ENDED_BY_OTHERS:
+        return {}
+    return {instrument_id: units for instrument_id, units in record.filled_after_end.items() if units > 0}
 
 
 def ended_by_caller(record: ParentRecord) -> Mapping[str, int]:

@@ -123,7 +123,7 @@ class LegSteps:
         left_until = (*self._left_alone.values(), *settled, *priced)
         smaller = any(leg.taken_off > 0 and self._grows_back(leg) for leg in self._record.legs)
         again = HELD_LOOK_SECONDS if smaller and self._plan.sends else math.inf
-        return min((until - now for until in left_until if until > now), default=again)
+        return min(again, min((until - now for until in left_until if until > now), default=math.inf))
 
     @property
     def unsent_cancels(self) -> frozenset[str]:

@@ -6,6 +6,7 @@ records), `looks.py`, `new_orders.py` and `leg_placement.py` (orders), `leg_step
 """
 
 import math
+from collections import Counter
 
 import attrs
 import trio
@@ -26,6 +27,7 @@ from onebroker.actors.engine.plan_parent.first_plan_answer import FirstPlanAnswe
 from onebroker.actors.engine.plan_parent.late_fills import (
     ended_by_caller,
     is_ended_by_others,
+    late_units,
     left_unprotected,
     with_late_fill,
 )
@@ -225,7 +227,10 @@ class PlanWork:
 
     def adopts(self, leg: LegRecord) -> bool:
         """Only an exit of a plan that still sends (row 13c)."""
-        return self._plan.sends and (leg.instance == CLOSING or self._plan.is_exit(leg.part))
+        return self._plan.sends and self.is_exit(leg)
+
+    def is_exit(self, leg: LegRecord) -> bool:
+        return leg.instance == CLOSING or self._plan.is_exit(leg.part)
 
     def say(self, sentence: str) -> None:
         self._plan.say(sentence)
@@ -234,10 +239,13 @@ class PlanWork:
         """None for a plan that ended before a restart, and for a plan that was not looked at yet."""
         looked, by_others = self._looks.last, is_ended_by_others(self._record, self._plan.root)
         waits = self._parent.waits_for_books or self._plan.awaits_book
-        if looked is None and not by_others and not waits:
+        late = late_units(self._record)
+        if looked is None and not by_others and not waits and not late:
             return None
         sends = self._plan.sends
-        unprotected = left_unprotected(self._record) if by_others else {} if looked is None else looked.unprotected
+        unprotected = Counter(left_unprotected(self._record) if by_others else late)
+        if looked is not None and not by_others:
+            unprotected.update(looked.unprotected)
         by_hand = ended_by_caller(self._record) if by_others else {} if looked is None else looked.ended_by_hand
         return WorkTroubles(
             unprotected=unprotected,

@@ -216,3 +216,20 @@ async def test_a_guard_that_the_holder_cancels_while_it_is_being_moved_is_told_a
     await trio.sleep(SECONDS)
     (row,) = order_problems(trading.day.engine_context.troubles.rows)
     assert row["message"] == "10 units are open without a stop", row
+
+
+async def test_a_simple_order_is_shown_as_its_holder_has_made_it(trading, autojump_clock):
+    answer = await trading.send(synthetic={"type": "simple"}, order_type="LIMIT", price=trading.at(-3), quantity=100)
+    assert answer.status == 200, answer
+    code, order_id = answer.body["broker"], answer.body["order_id"]
+    await trading.day.until(lambda: order_id in trading.day.sessions[code].view.value.orders)
+    in_the_app(trading, code, order_id, quantity=40, price=trading.at(-2))
+    await trio.sleep(SECONDS)
+    parent = await trading.parent(answer)
+    leg = leg_of(parent, order_id)
+    assert (leg["quantity"], D(str(leg["price"]))) == (40, trading.at(-2))
+    words = f"quantity 100 to 40, price {trading.at(-3).normalize()} to {trading.at(-2).normalize()}"
+    assert parent["status_message"] == f"somebody else changed an order of this at {code}: {words}"
+    trading.day.exchange.fill(code, order_id, 40)
+    ended = await trading.until(answer, "completed")
+    assert (ended["over_filled_quantity"], ended["status_message"]) == (0, parent["status_message"])

@@ -14,6 +14,7 @@ from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.events import OrderChangedElsewhere, OrderTakenBack
 from tests.support.further import split
 
 FAULTS = (
@@ -108,6 +109,7 @@ async def test_whatever_happened_the_ledger_and_the_parents_agree_once_all_is_he
             await trio.sleep(200)
             assert day.status.value.running
             judge(day, await records(day))
+            assert not any(isinstance(event, OrderChangedElsewhere | OrderTakenBack) for event in day.heard)
             assert day.crashes.records() == () or all("Lock" in one.error for one in day.crashes.records())
 
 

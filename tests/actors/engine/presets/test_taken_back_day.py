@@ -1,0 +1,79 @@
+"""A trade that the exchange annuls: the exits shrink to what is left, and it is told (order-engine 2.3)."""
+
+import attrs
+import msgspec
+import pytest
+import trio
+
+from onebroker.actors.sessions.session_books import Books
+from onebroker.brokers.records import OrderRow, PositionRow
+from onebroker.http.health_parts import order_problems
+from tests.support.engine_orders import truth
+
+
+@pytest.fixture
+def annulled(monkeypatch):
+    """Broker and order id -> the units of the order that every book and position leave out."""
+    orders, positions = {}, {}
+    read_done = Books.read_done
+
+    def less(row, code):
+        if isinstance(row, OrderRow) and (code, row.order_id) in orders:
+            return msgspec.structs.replace(row, filled_quantity=row.filled_quantity - orders[code, row.order_id])
+        if (
+            isinstance(row, PositionRow)
+            and row.quantity
+            and code in positions
+            and row.instrument_token == positions[code][0]
+        ):
+            return msgspec.structs.replace(row, quantity=row.quantity - positions[code][1])
+        return row
+
+    def read(books, done):
+        if done.resource in ("orders", "positions") and isinstance(done.rows, tuple):
+            done = attrs.evolve(done, rows=tuple(less(row, books._code) for row in done.rows))
+        read_done(books, done)
+
+    monkeypatch.setattr(Books, "read_done", read)
+    return orders, positions
+
+
+async def filled_bracket(trading):
+    settings = {
+        "type": "bracket", "stop_price": trading.at(-5), "stop_limit_price": trading.at(-6), "target_price": trading.at(3),
+        "hold_limits": False,
+    }  # fmt: skip
+    answer = await trading.send(synthetic=settings, quantity=100, order_type="LIMIT", price=trading.at(-3))
+    code, order_id = answer.body["broker"], answer.body["order_id"]
+    trading.day.exchange.fill(code, order_id, 100)
+    await trading.until_messages(3)
+    await trio.sleep(10)
+    return answer, code, order_id
+
+
+def exits(trading, parent, code):
+    return [
+        truth(trading.day, leg["order_id"], code)["quantity"]
+        for leg in parent["legs"]
+        if leg["transaction_type"] == "SELL"
+    ]
+
+
+async def test_the_exits_shrink_when_books_and_positions_agree_and_nothing_is_bought_again(
+    trading, annulled, autojump_clock
+):
+    orders, positions = annulled
+    answer, code, order_id = await filled_bracket(trading)
+    orders[code, order_id] = 40
+    await trio.sleep(150)
+    assert exits(trading, await trading.parent(answer), code) == [100, 100]  # the positions do not agree yet
+    positions[code] = (trading.share.listings[code].broker_token, 40)
+    await trio.sleep(150)
+    parent = await trading.parent(answer)
+    assert exits(trading, parent, code) == [60, 60]
+    assert [leg["filled_quantity"] for leg in parent["legs"] if leg["order_id"] == order_id] == [60]
+    assert f"{code} took back 40 units" in parent["status_message"]
+    assert [row["message"] for row in order_problems(trading.day.engine_context.troubles.rows)] == [
+        f"{code} took back 40 units"
+    ]
+    assert [message[0] for message in trading.messages()] == ["place"] * 3 + ["modify"] * 2
