@@ -21,7 +21,7 @@ class WorkTroubles:
     unprotected: Mapping[str, int] = attrs.field(factory=dict)
     """Units that are open without a stop, by instrument id."""
     untold: Collection[str] = ()
-    """As sentences: the figures that conditions wait for and that brokers do not give."""
+    """As sentences: figures that conditions wait for and that brokers do not give; instruments that are not in the list."""
     unsent_cancels: frozenset[str] = frozenset()
     """Ids of legs whose cancel is wanted by the work and has not reached the broker."""
 

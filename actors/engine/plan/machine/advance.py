@@ -52,7 +52,8 @@ class Outcome:
     unprotected: Mapping[str, int]
     """Instrument -> units that are open without a stop."""
     untold: tuple[str, ...]
-    """Sentences on account figures that a condition waits for but a broker does not report."""
+    """Sentences for the parent's troubles: account figures that a condition waits for but a broker does not report; instruments that are not
+    listed."""
 
 
 def advance(root: Part, inputs: Inputs) -> Outcome:

@@ -78,7 +78,8 @@ class Look:
         """Part path -> units sent or on the way for the part, beyond its present target."""
         self.reasons: dict[str, Refused] = {}
         self.untold: set[str] = set()
-        """Sentences on account figures that a condition waits for but a broker does not report."""
+        """Sentences for the parent's troubles: account figures that a condition waits for but a broker does not report; instruments that are
+        not listed."""
         self.wake_at = float("inf")
         self.bookless: set[str] = set()
         """Instruments whose book was needed but is missing: there is no quote, or the quote has no book."""
