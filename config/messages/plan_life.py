@@ -83,6 +83,16 @@ def fell_through(trigger: Decimal) -> str:
     return f"the market fell through the stop's new trigger {plain(trigger)} before it stood there, so it goes at the market"
 
 
+def not_listed(name: str) -> str:
+    """Ours. `name`: the symbol or the contract."""
+    return f"{name} is not in today's list of instruments"
+
+
+def contract_over(name: str) -> str:
+    """Ours."""
+    return f"{name} has expired"
+
+
 def jumped_over(limit: Decimal) -> str:
     """Ours."""
     return f"the market is past the limit {plain(limit)} of the stop, so its order guards nothing"

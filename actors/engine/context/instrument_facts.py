@@ -1,19 +1,23 @@
 """What the looks of plans ask of an instrument, and what stays the same as long as the list of instruments does: worked out once for all plans
-and looks."""
+and looks.
+
+A list can lose an instrument: its contract has expired, its share was delisted, or a broker's file was cut. A plan in it goes on with the
+facts of the last list that had it (in this process, else in the file of unlisted instruments), and `is_listed` is false.
+"""
 
 from collections.abc import Mapping
-from datetime import datetime, time
+from datetime import date, datetime, time
 
 import attrs
 
-from onebroker.actors.catalogue.interface import Instrument, Snapshot
+from onebroker.actors.catalogue.interface import NONE_UNLISTED, Instrument, Snapshot, Unlisted
 from onebroker.actors.engine.orders.contract_size import contract_size
 from onebroker.actors.engine.orders.freeze_quantity import most_per_order
 from onebroker.actors.engine.plan.market import Terms
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.actors.quotes.usable_quotes import market_of
 from onebroker.config.clock import IST
-from onebroker.config.instruments import Identity, Shape
+from onebroker.config.instruments import Identity, Shape, strike_text
 from onebroker.config.money import exact
 
 EXPIRY_TIME = time(15, 30)
@@ -31,6 +35,12 @@ class Facts:
     option: Option | None
     """None where the instrument is no option, or its strike or expiry is not known."""
     is_future: bool
+    name: str
+    """For sentences: the symbol, or `NIFTY 2026-12-29 24000 CE`."""
+    expiry: date | None
+    """The expiry day of a contract."""
+    is_listed: bool = True
+    """Whether the present list has the instrument."""
 
 
 class InstrumentFacts:
@@ -41,17 +51,32 @@ class InstrumentFacts:
         self._list: Snapshot | None = None
         """The list whose instruments are kept. A list never changes; a newer list is another object."""
         self._kept: dict[str, Facts | None] = {}
+        self._former: dict[str, Facts] = {}
+        """The facts of earlier lists."""
 
-    def of(self, latest: Snapshot | None, instrument_id: str) -> Facts | None:
-        """Return an instrument's facts by the present list; None where it has no such instrument, or there is no list."""
+    def of(self, latest: Snapshot | None, instrument_id: str, unlisted: Unlisted = NONE_UNLISTED) -> Facts | None:
+        """Return an instrument's facts by the present list, else by the last list that had it; None where no list had it, or there is no list."""
         if latest is None:
             return None
         if latest is not self._list or len(self._kept) >= MOST_KEPT:
+            self._former = self._with_kept()
             self._list, self._kept = latest, {}
         if instrument_id not in self._kept:
             instrument = latest.instrument(instrument_id)
-            self._kept[instrument_id] = None if instrument is None else self._facts(instrument)
+            listed = None if instrument is None else self._facts(instrument)
+            self._kept[instrument_id] = listed or self._last_known(instrument_id, unlisted)
         return self._kept[instrument_id]
+
+    def _with_kept(self) -> dict[str, Facts]:
+        kept = {instrument_id: facts for instrument_id, facts in self._kept.items() if facts is not None}
+        return {**(self._former if len(self._former) < MOST_KEPT else {}), **kept}
+
+    def _last_known(self, instrument_id: str, unlisted: Unlisted) -> Facts | None:
+        former = self._former.get(instrument_id)
+        if former is None:
+            found = unlisted.find(instrument_id)
+            former = None if found is None else self._facts(found.instrument)
+        return None if former is None else attrs.evolve(former, is_listed=False)
 
     def _facts(self, instrument: Instrument) -> Facts:
         identity = instrument.identity
@@ -60,6 +85,8 @@ class InstrumentFacts:
             terms=self._terms(instrument),
             option=_option(identity),
             is_future=identity.shape is Shape.FUTURE,
+            name=_name(identity),
+            expiry=None if identity.expiry_date is None else date.fromisoformat(identity.expiry_date),
         )
 
     def _terms(self, instrument: Instrument) -> Terms:
@@ -79,3 +106,9 @@ def _option(identity: Identity) -> Option | None:
         return None
     expires = datetime.combine(datetime.fromisoformat(identity.expiry_date).date(), EXPIRY_TIME, IST)
     return Option(strike=identity.strike_price, call=identity.option_type == "CE", expires=expires)
+
+
+def _name(identity: Identity) -> str:
+    strike = None if identity.strike_price is None else strike_text(identity.strike_price)
+    words = (identity.symbol or identity.underlying_symbol, identity.expiry_date, strike, identity.option_type)
+    return " ".join(word for word in words if word)

@@ -23,7 +23,7 @@ class WorkTroubles:
     ended_by_hand: Mapping[str, int] = attrs.field(factory=dict)
     """Units that were open when a caller ended their stop, and are not closed since, by instrument id."""
     untold: Collection[str] = ()
-    """As sentences: the figures that conditions wait for and that brokers do not give."""
+    """As sentences: figures that conditions wait for and that brokers do not give; instruments that are not in the list."""
     unsent_cancels: frozenset[str] = frozenset()
     """Ids of legs whose cancel is wanted by the work and has not reached the broker."""
 

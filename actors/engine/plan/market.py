@@ -181,6 +181,18 @@ class Session:
 
 
 @attrs.frozen(kw_only=True)
+class Standing:
+    """How an instrument stands in the present list of instruments."""
+
+    name: str
+    """For sentences."""
+    is_listed: bool = True
+    """False: the terms and sessions are those of the last list that had the instrument."""
+    ends_at: float | None = None
+    """When a contract is over: the end of its expiry day, in epoch seconds. None = no contract, or not known."""
+
+
+@attrs.frozen(kw_only=True)
 class AccountFigures:
     """The account in rupees; None = not given.
 
@@ -233,6 +245,8 @@ class Market(Protocol):
         """Whether there is a live quote, but too old to be acted on."""
 
     def terms(self, instrument_id: str) -> Terms: ...
+
+    def standing(self, instrument_id: str) -> Standing: ...
 
     def session(self, instrument_id: str, after: float) -> Session | None:
         """Return the first trading day whose close lies after `after` (epoch seconds); None when no such day is known."""

@@ -127,7 +127,7 @@ class OpenPlan:
 
     def keep(self, event: ParentEvent, looked: Looked) -> None:
         """Put the result of a look into the parent's record. Where the look asks for a new order, the order's write-ahead writes it."""
-        message = looked.parts[self.root.path].status_message or self.record.status_message
+        message = looked.parts[self.root.path].status_message or self._own_message()
         self._kept_at = self._clock.monotonic()
         asks = any(isinstance(action, NewLeg) for action in looked.actions)
         take = self._recorder.change_ahead if asks else self._recorder.change
@@ -141,6 +141,11 @@ class OpenPlan:
                 updated_at=self._clock.epoch(),
             )
         )
+
+    def _own_message(self) -> str | None:
+        """Return the parent's sentence, unless it is what its root said and says no more."""
+        said = self.record.parts.get(self.root.path, PartRecord()).status_message
+        return None if said == self.record.status_message else self.record.status_message
 
     def keep_in_seconds(self) -> float:
         """Return the seconds until the parts must be written to the record; 0 or less when they are due, infinite when nothing is unkept."""

@@ -2,6 +2,7 @@
 other actors publish, and awaits nothing."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, time
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -14,7 +15,7 @@ from onebroker.actors.engine.context.engine_context import Counts, EngineContext
 from onebroker.actors.engine.context.instrument_facts import Facts
 from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.orders.parent_records import LegRecord
-from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms
+from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Standing, Terms
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.actors.engine.plan_parent.leg_conversion import fill_price
 from onebroker.actors.engine.plan_parent.position_rows import tokens_of
@@ -23,7 +24,7 @@ from onebroker.actors.portfolio.position_view import known_sum, position_product
 from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.brokers.records import FundsRow, OrderRow, PositionRow
-from onebroker.config.clock import from_epoch, latest_boundary
+from onebroker.config.clock import IST, from_epoch, latest_boundary
 from onebroker.config.money import exact, paise
 from onebroker.config.vocabulary import Side
 
@@ -91,6 +92,16 @@ class PlanMarket:
     def terms(self, instrument_id: str) -> Terms:
         facts = self._facts(instrument_id)
         return Terms(tick=None) if facts is None else facts.terms
+
+    def standing(self, instrument_id: str) -> Standing:
+        facts = self._facts(instrument_id)
+        if facts is None:
+            return Standing(name=instrument_id, is_listed=self._context.catalogue.value.latest is None)
+        return Standing(
+            name=facts.name,
+            is_listed=facts.is_listed,
+            ends_at=None if facts.expiry is None else datetime.combine(facts.expiry, time.max, IST).timestamp(),
+        )
 
     def session(self, instrument_id: str, after: float) -> Session | None:
         facts = self._facts(instrument_id)
@@ -283,7 +294,8 @@ class PlanMarket:
         return facts is not None and facts.is_future
 
     def _facts(self, instrument_id: str) -> Facts | None:
-        return self._context.facts.of(self._context.catalogue.value.latest, instrument_id)
+        state = self._context.catalogue.value
+        return self._context.facts.of(state.latest, instrument_id, state.unlisted)
 
     def _instrument_of(self, broker: str, row: OrderRow | PositionRow) -> str | None:
         latest = self._context.catalogue.value.latest

@@ -136,8 +136,9 @@ class PlanWork:
     async def _hear_catalogue(self) -> None:
         catalogue = self._context.catalogue
         while True:
+            known = catalogue.value.latest
             await catalogue.wait_newer(catalogue.version)
-            if self._plan.has_renames:
+            if self._plan.has_renames or catalogue.value.latest is not known:
                 self._plan.news.tell()
 
     def _start(self, action: Action) -> None:

@@ -56,7 +56,8 @@ class Outcome:
     ended_by_hand: Mapping[str, int]
     """Instrument -> units that are open and whose stop a caller has ended."""
     untold: tuple[str, ...]
-    """Sentences on what waits, or does not hold, and why: figures that no broker reports, exits that are overdue, orders that cannot be cancelled."""
+    """Sentences on what waits, or does not hold, and why: figures that no broker reports, exits that are overdue, orders that cannot be cancelled,
+    instruments that are not listed."""
     blind: frozenset[str]
     """Instruments without whose quote a part that guards cannot act."""
 

@@ -1,4 +1,9 @@
-"""When the lifetime of a part ends, and what happens to the part then (order-engine 1.8)."""
+"""When the lifetime of a part ends, and what happens to the part then (order-engine 1.8).
+
+Ends are closes of sessions. Where no session is known (no list of instruments ever had the part's instrument, or the calendar knows no
+further day), a part must still end: then days are counted by the calendar, and a part of one day ends UNKNOWN_DAYS later. That is longer than
+any market is closed, so no part ends for want of a fact that is only late.
+"""
 
 from datetime import datetime, time, timedelta
 
@@ -16,6 +21,10 @@ from onebroker.config.clock import IST, from_epoch
 
 IN_LIFETIME = "lifetime."
 """The prefix under which a record keeps the conditions of a lifetime, next to those of `when`."""
+
+
+UNKNOWN_DAYS = 7
+"""Days after which a part of one day is over when no session is known."""
 
 
 def over(look: Look, part: Part) -> bool:
@@ -56,13 +65,16 @@ def _instants(look: Look, part: Part, lifetime: Lifetime, due_at: float) -> tupl
 
 
 def _close_after(look: Look, part: Part, due_at: float, days: int) -> float | None:
-    """Return the close of the trading day `days` calendar days later, or of the last trading day before it; None when not known."""
+    """Return the close of the trading day `days` calendar days later, or of the last trading day before it.
+
+    If no session is known, return the end of that calendar day. None for a group without orders.
+    """
     order = next(own_orders_of(part), None)
     if order is None:
         return None
     first = look.session(order, due_at)
     if first is None:
-        return None
+        return _day_after(due_at, days)
     # Searched backwards: a plan may live a year, and each of its looks asks.
     day, first_day = from_epoch(due_at).date() + timedelta(days=days), from_epoch(first.opens).date()
     last_day = day
@@ -103,8 +115,12 @@ def lives_on(look: Look, part: OrderPart, context: Context) -> bool:
 def days_are_over(look: Look, part: OrderPart, execution: Daily) -> bool:
     """Whether the days of a daily part have passed: the next session is on a day after the part's last day (3.13)."""
     due_at, session = look.record(part).due_at, look.session(part, look.now)
-    if due_at is None or session is None:
+    if due_at is None:
         return False
+    if session is None:
+        end = _day_after(due_at, execution.valid_days)
+        look.wake(end)
+        return look.now >= end
     look.wake(session.closes)
     return (from_epoch(session.opens).date() - from_epoch(due_at).date()).days > execution.valid_days
 
@@ -144,7 +160,12 @@ def day_is_over(look: Look, part: OrderPart, context: Context) -> bool:
 def session_closed(look: Look, part: OrderPart, since: float) -> bool:
     """Whether the session that was open at `since` (epoch seconds), or came next after it, has closed."""
     session = look.session(part, since)
-    if session is None:
-        return False
-    look.wake(session.closes)
-    return look.now >= session.closes
+    closes = _day_after(since, UNKNOWN_DAYS) if session is None else session.closes
+    look.wake(closes)
+    return look.now >= closes
+
+
+def _day_after(since: float, days: int) -> float:
+    """Return the end of the day (India) that is `days` days after the day of `since`; epoch seconds."""
+    last_day = from_epoch(since).date() + timedelta(days=days)
+    return datetime.combine(last_day + timedelta(days=1), time(), IST).timestamp()

@@ -83,7 +83,7 @@ class Look:
         """Part path -> units sent or on the way for the part, beyond its present target."""
         self.reasons: dict[str, Refused] = {}
         self.untold: set[str] = set()
-        """Sentences on account figures that a condition waits for but a broker does not report."""
+        """Sentences for the parent's troubles: what `Outcome.untold` has."""
         self.blocked: dict[str, str] = {}
         """Part path -> why a part that is due and guards something cannot act now (`overdue.py`)."""
         self.still_waits: set[str] = set()

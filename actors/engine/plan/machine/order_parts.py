@@ -23,6 +23,7 @@ from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.position_closes import work_positions
+from onebroker.actors.engine.plan.machine.standing import judge_standing
 from onebroker.actors.engine.plan.machine.swaps import lacks
 from onebroker.actors.engine.plan.machine.target_quantities import final_target, target
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stopped, taken_off
@@ -37,6 +38,8 @@ def work_order(look: Look, part: OrderPart, context: Context) -> None:
     record = look.record(part)
     if record.state.final and record.own is None:
         return
+    judge_standing(look, part)
+    record = look.record(part)
     if context.ending is not None and record.ending is None and record.own is None:
         record = look.note(part, ending=context.ending)
     if context.base_closes and record.ending is None and record.own is None and takes_away(look, part):

@@ -67,7 +67,9 @@ def ends(market, due_at, days):
 def test_the_end_is_what_a_walk_over_the_days_finds(closed, minutes, days):
     market, due_at = Market(WEEKDAYS - closed), datetime.combine(FIRST, time(), IST).timestamp() + 60 * minutes
     expected = walked(market, due_at, days)
-    assert ends(market, due_at, days) == ([] if expected is None else [expected])
+    last_day = FIRST + timedelta(days=minutes // 1440 + days + 1)
+    midnight = datetime.combine(last_day, time(), IST).timestamp()
+    assert ends(market, due_at, days) == [midnight if expected is None else expected]
 
 
 def test_a_year_asks_for_few_days():
@@ -76,5 +78,6 @@ def test_a_year_asks_for_few_days():
     assert market.asked < 10
 
 
-def test_a_market_that_does_not_open_again_has_no_end():
-    assert ends(Market([FIRST]), datetime(2026, 1, 5, 10, tzinfo=IST).timestamp(), 30) == []
+def test_in_a_market_that_does_not_open_again_the_days_are_counted_by_the_calendar():
+    midnight = datetime(2026, 2, 5, tzinfo=IST).timestamp()
+    assert ends(Market([FIRST]), datetime(2026, 1, 5, 10, tzinfo=IST).timestamp(), 30) == [midnight]

@@ -19,7 +19,7 @@ from onebroker.actors.engine.plan.machine.caller_changes import (
 )
 from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg, Leg, NewLeg, ReadRows, Reason
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
-from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Level, Seen, Session, Terms
+from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Level, Seen, Session, Standing, Terms
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.config.money import plain
@@ -50,6 +50,7 @@ class World:
     futures: set[str]
     stale: set[str]
     sessions: list[Session]
+    standings: dict[str, Standing]
     fill_prices: Mapping[str, D | None]
     """Set by a test whose plan asks for it."""
 
@@ -64,6 +65,7 @@ class World:
         self.holdings = {}
         self.options, self.futures = {}, set()
         self.stale = set()
+        self.standings = {}
         self.sessions = [Session(opens=DAY.opens + 86_400 * n, closes=DAY.closes + 86_400 * n) for n in range(30)]
 
     def seen(self, instrument_id: str) -> Seen | None:
@@ -74,6 +76,9 @@ class World:
 
     def terms(self, instrument_id: str) -> Terms:
         return Terms(tick=D("0.05"), lot=self.lots.get(instrument_id, 1), freeze=self.freezes.get(instrument_id))
+
+    def standing(self, instrument_id: str) -> Standing:
+        return self.standings.get(instrument_id, Standing(name=instrument_id))
 
     def opening(self, instrument_id: str, at: float, within: float) -> float | None:
         openings = [session.opens for session in self.sessions]
