@@ -10,7 +10,7 @@ from functools import partial
 
 import attrs
 
-from onebroker.actors.engine.books.settled_positions import settled, settled_units
+from onebroker.actors.engine.books.settled_positions import judged, settled, settled_units
 from onebroker.actors.engine.choice import fund_checks, holders
 from onebroker.actors.engine.choice.broker_checks import Candidate, Deliverable, Skipped, Why, first_failure
 from onebroker.actors.engine.choice.costs import Cost, Levies, cost_of, levies_of, lot_of
@@ -191,6 +191,7 @@ def _candidates(facts: _Facts, context: EngineContext) -> Iterator[Candidate]:
                 alternatives=order.alternatives(),
                 deliverable=_deliverable(order, code, context),
                 is_settled=partial(_is_settled, order, code, context),
+                held=_held(order, code, context),
                 freeze=freeze_of(order.instrument, code, context.settings.freeze_quantities),
             )
 
@@ -263,8 +264,16 @@ def still_passes(candidate: Candidate, leg_id: str, context: EngineContext) -> b
         in_flight=in_flight(candidate.order, code, context, leg_id),
         alternatives=candidate.order.alternatives(),
         is_settled=partial(_is_settled, candidate.order, code, context),
+        held=_held(candidate.order, code, context),
     )
     return passes_lock(now, leg_id)
+
+
+def _held(order: LegOrder, code: str, context: EngineContext) -> int:
+    """Return the units held at a broker: a row that it leaves out for one read does not send the sale of these units to another broker."""
+    found = judged(context, code)
+    rows = None if found is None or not found.doubts else found.rows
+    return net_held(order, order.instrument.listings.get(code), context.sessions[code].view.value, rows)
 
 
 def _is_settled(order: LegOrder, code: str, context: EngineContext) -> bool:

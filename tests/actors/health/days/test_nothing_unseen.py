@@ -18,7 +18,7 @@ from tests.actors.health.days.test_faults import CODES, FAULTS, Fault, _moving, 
 from tests.support.audited import audited
 
 LEAST_ORDERS = 20
-UNREAD = (FaultKind.HTTP_500, FaultKind.REFUSAL_IN_200, FaultKind.LATENCY)
+UNREAD = (FaultKind.HTTP_500, FaultKind.REFUSAL_IN_200, FaultKind.LATENCY, FaultKind.EXPIRE_SESSION)
 
 
 def intent_of(fault: Fault) -> str:
@@ -97,7 +97,8 @@ async def test_each_order_under_each_fault_is_told_and_kept_once(day, watch, aut
         event.token for event in sent if event.intent in {intent_of(fault) for fault in FAULTS if fault.kind in UNREAD}
     }
     assert {token for _, _, token in told - ledger} <= unread
-    assert len(told - ledger) == 3
+    # Whether an order or a read is the first to meet the expired session is a matter of the dice.
+    assert len(told - ledger) in (3, 4)
     assert len(script.answers) >= LEAST_ORDERS
     assert {answer.status for answer in script.answers} >= {200, 422, 504}
     assert verify(folder, running=False).fault is None

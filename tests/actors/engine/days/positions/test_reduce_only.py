@@ -45,3 +45,17 @@ async def test_what_is_held_can_be_sold_although_one_read_leaves_it_out(zerodha,
         assert sold.status == 200, sold
         await trio.sleep(10)
         assert net(zerodha, trading.share) == 0
+
+
+@pytest.mark.parametrize("holder", ["zerodha", "upstox"])
+async def test_a_sale_goes_to_the_broker_that_holds_the_units_although_one_read_leaves_them_out(
+    market, autojump_clock, holder
+):
+    async with traded(market) as trading:
+        await market.flatten()
+        assert (await trading.send(quantity=100, broker=holder)).status == 200
+        await trio.sleep(8)
+        left_out(market, trading.share, broker=holder)
+        await trio.sleep(8)
+        sold = await trading.send(transaction_type="SELL", quantity=100, wait=10)
+        assert (sold.status, sold.body["broker"]) == (200, holder)
