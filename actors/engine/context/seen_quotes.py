@@ -12,6 +12,8 @@ from one broker to another.
 Whatever moves more waits for the second tick, which most feeds send within a second.
 """
 
+from collections.abc import Callable
+
 import attrs
 
 from onebroker.actors.engine.context.second_figures import SecondFigures
@@ -56,16 +58,22 @@ class SeenQuotes:
         name = (quote.broker, tick.broker_token) if instrument_id is None else instrument_id
         found = seen(tick, at, last_price_acts=last_price_acts(quote))
         day = int(at + _IST_SECONDS) // _DAY_SECONDS
-        changed: dict[str, object] = {}
-        for field, told, allowed in (
-            ("volume", tick.volume, _volume),
-            ("average_price", tick.average_price, _average),
-            ("oi", tick.oi, _interest),
-        ):
+
+        def counts(field: str, told: float | None, allowed: Callable[[float, Quote, Quote], float]) -> float | None:
             judged = None if told is None else self._figures.judge((name, field, day), told, at, quote, allowed)
-            if judged is not None and judged.value != told:
-                changed[field] = judged.value if isinstance(judged.value, int) else exact(judged.value)
-        return attrs.evolve(found, **changed) if changed else found
+            return None if judged is None else judged.value
+
+        volume = counts("volume", tick.volume, _volume)
+        average = counts("average", tick.average_price, _average)
+        interest = counts("oi", tick.oi, _interest)
+        if (volume, average, interest) == (tick.volume, tick.average_price, tick.oi):
+            return found
+        return attrs.evolve(
+            found,
+            volume=None if volume is None else int(volume),
+            average_price=None if average is None else exact(average),
+            oi=None if interest is None else int(interest),
+        )
 
 
 def _volume(before: float, _: Quote, now: Quote) -> float:

@@ -4,7 +4,7 @@ A broker's book may not show an accepted change yet. Several brokers receive the
 built from such an old row would undo the first one.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from decimal import Decimal
 from typing import Any
 
@@ -201,12 +201,12 @@ def _in_ticks(instrument: Instrument | None, change: LegChange) -> LegChange:
     if instrument is None or not instrument.tick_size:
         return change
     tick = exact(instrument.tick_size)
-    given: Mapping[str, Decimal | None] = {"price": change.price, "trigger_price": change.trigger_price}
-    prices: dict[str, Decimal] = {}
-    for name, value in given.items():
+
+    def exactly(name: str, value: Decimal | None) -> Decimal | None:
         found = None if value is None else on_tick(value, tick)
         if value is not None and found is None:
             raise Refusal(400, place_texts.whole_ticks(name, plain(tick)))
-        if found is not None:
-            prices[name] = found
-    return attrs.evolve(change, **prices)
+        return found
+
+    price, trigger_price = exactly("price", change.price), exactly("trigger_price", change.trigger_price)
+    return attrs.evolve(change, price=price, trigger_price=trigger_price)

@@ -143,19 +143,19 @@ class PlanCallers:
         part = next((part for part in walk(self._plan.root) if part.path == path), None)
         instrument_id = part.instrument_id if isinstance(part, OrderPart) else self._plan.record.instrument_id
         terms = PlanMarket(self._context, ()).terms(instrument_id)
-        prices: dict[str, Decimal] = {}
-        for name in ("price", "trigger_price"):
-            value: Decimal | None = getattr(message.change, name)
-            if value is None or terms.tick is None:
-                continue
-            found = on_tick(value, terms.tick)
-            if found is None:
+
+        def exactly(name: str, value: Decimal | None) -> Decimal | None:
+            found = value if value is None or terms.tick is None else on_tick(value, terms.tick)
+            if found is None and value is not None and terms.tick is not None:
                 raise Refusal(400, order_texts.whole_ticks(name, plain(terms.tick)))
-            prices[name] = found
+            return found
+
+        price = exactly("price", message.change.price)
+        trigger_price = exactly("trigger_price", message.change.trigger_price)
         quantity = message.change.quantity
         if quantity is not None and quantity % terms.lot:
             raise Refusal(400, order_texts.whole_lots("quantity", terms.lot))
-        return attrs.evolve(message.change, **prices)
+        return attrs.evolve(message.change, price=price, trigger_price=trigger_price)
 
     def _changes(self, part: OrderPart, before: PartRecord, change: LegChange) -> dict[str, dict[str, object]]:
         """Return the given values that differ from the part's current numbers."""

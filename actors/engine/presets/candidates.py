@@ -70,12 +70,13 @@ def order_body(given: Mapping[str, object], body: Body, where: str, name: str, *
 
 def _in_whole_ticks(fields: Fields, own: Body) -> Body:
     """Return the body with its prices in whole ticks of the instrument that it trades, also those taken from the outer body."""
-    prices: dict[str, Decimal] = {}
-    for field in ("price", "trigger_price"):
-        value: Decimal | None = getattr(own.defaults, field)
-        if value is not None:
-            prices[field] = fields.judge(_whole_ticks(value, own.tick), value, field)
-    return attrs.evolve(own, defaults=attrs.evolve(own.defaults, **prices))
+
+    def exactly(field: str, value: Decimal | None) -> Decimal | None:
+        return None if value is None else fields.judge(_whole_ticks(value, own.tick), value, field)
+
+    price = exactly("price", own.defaults.price)
+    trigger_price = exactly("trigger_price", own.defaults.trigger_price)
+    return attrs.evolve(own, defaults=attrs.evolve(own.defaults, price=price, trigger_price=trigger_price))
 
 
 def _whole_ticks(value: Decimal, tick: Decimal | None) -> Rule[Decimal]:

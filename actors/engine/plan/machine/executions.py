@@ -64,6 +64,8 @@ STRIKE_SECONDS = 2.0
 """The least time between two strikes of book_depth, and how long a strike may rest at a broker without IOC."""
 VOLUME_SECONDS = 5.0
 """The seconds between two looks of participation at the market's volume."""
+SMALL_VOLUME = 1_000
+"""Units. At the opening a volume of a few units is no odd figure."""
 
 
 def send(sending: Sending) -> None:
@@ -209,7 +211,7 @@ def _traded_since(look: Look, part: OrderPart, volume: int, at: float) -> int | 
     elif seen is None and at == record.volume_base_at:
         return None
     elif seen is None:
-        base = base if base <= volume <= 2 * base else volume
+        base = base if base <= volume <= max(2 * base, base + SMALL_VOLUME) else volume
         seen = volume
     else:
         seen = max(seen, volume)
