@@ -37,6 +37,7 @@ from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EndExits, EngineMessage, EngineStatus, Place
 from onebroker.actors.engine.context.past_volumes import StoredVolumes
+from onebroker.actors.engine.context.share_actions import StoredShareActions
 from onebroker.actors.engine.context.trading_gate import TradingGate
 from onebroker.actors.engine.context.troubles import Troubles
 from onebroker.actors.engine.desk.actor import DeskActor
@@ -306,6 +307,7 @@ class _Planting:
                 sessions=self._sessions, catalogue=self._catalogue, quotes=self._quotes, clock=inputs.clock
             ),
             volumes=StoredVolumes(inputs.history),
+            actions=StoredShareActions(inputs.history, inputs.durable, self._quotes, inputs.calendar, inputs.clock),
             durable=inputs.durable,
             events=inputs.events,
             gate=TradingGate(known=False),

@@ -83,6 +83,16 @@ def contract_over(name: str) -> str:
     return f"{name} has expired"
 
 
+def corporate_action(name: str) -> str:
+    """Why a part that waited over days was cancelled."""
+    return f"{name} has a corporate action today"
+
+
+def scaled(name: str) -> str:
+    """Ours."""
+    return f"{name} has a corporate action today: prices and units are scaled by its factor"
+
+
 def without_stop(units: int) -> str:
     return f"{units} units are open without a stop"
 
