@@ -39,6 +39,7 @@ from onebroker.actors.engine.context.engine_context import EngineContext, Sessio
 from onebroker.actors.engine.context.messages import EndExits, EngineMessage, EngineStatus, Place
 from onebroker.actors.engine.context.past_volumes import StoredVolumes
 from onebroker.actors.engine.context.position_days import PositionDay
+from onebroker.actors.engine.context.share_actions import StoredShareActions
 from onebroker.actors.engine.context.trading_gate import TradingGate
 from onebroker.actors.engine.context.troubles import Troubles
 from onebroker.actors.engine.desk.actor import DeskActor
@@ -316,6 +317,7 @@ class _Planting:
                 position_days=position_days,
             ),
             volumes=StoredVolumes(inputs.history),
+            actions=StoredShareActions(inputs.history, inputs.durable, self._quotes, inputs.calendar, inputs.clock),
             durable=inputs.durable,
             events=inputs.events,
             gate=TradingGate(known=False),

@@ -93,6 +93,16 @@ def contract_over(name: str) -> str:
     return f"{name} has expired"
 
 
+def corporate_action(name: str) -> str:
+    """Why a part that waited over days was cancelled."""
+    return f"{name} has a corporate action today"
+
+
+def scaled(name: str) -> str:
+    """Ours."""
+    return f"{name} has a corporate action today: prices and units are scaled by its factor"
+
+
 def jumped_over(limit: Decimal) -> str:
     """Ours."""
     return f"the market is past the limit {plain(limit)} of the stop, so its order guards nothing"

@@ -24,6 +24,7 @@ from onebroker.actors.engine.books.day_results import DayResults
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage, EngineStatus, Place, PlaceBody
 from onebroker.actors.engine.context.position_days import PositionDay
+from onebroker.actors.engine.context.share_actions import NoShareActions, ShareActions, StoredShareActions
 from onebroker.actors.engine.context.trading_gate import TradingGate
 from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import (
@@ -39,6 +40,7 @@ from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.engine.position_watch import PositionWatch
+from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -160,6 +162,8 @@ class Day:
         )
         self.funds: Published[DocumentState | None] = Published(None)
         """The funds document, once `service(funds=True)` keeps one."""
+        self.history: HistoryStore | None = None
+        """Where a test keeps closes; the engine then looks for corporate actions."""
         self.day_limits = False
         self.heard: list[Event] = []
         """Every event that the service has told, oldest first, over all its lives of this day."""
@@ -293,7 +297,11 @@ class Day:
             calendar=self.calendar,
             position_days=position_days,
         )
+        actions: ShareActions = NoShareActions()
+        if self.history is not None:
+            actions = StoredShareActions(self.history, self.durable, self.quotes, self.calendar, self.clock)
         context = EngineContext(
+            actions=actions,
             store=self.store,
             clock=self.clock,
             settings=settings.engine,

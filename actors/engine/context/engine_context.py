@@ -16,6 +16,7 @@ from onebroker.actors.engine.context.position_days import Judged, PositionDay
 from onebroker.actors.engine.context.quote_bounds import QuoteBounds
 from onebroker.actors.engine.context.second_figures import SecondFigures
 from onebroker.actors.engine.context.seen_quotes import SeenQuotes
+from onebroker.actors.engine.context.share_actions import NoShareActions, ShareActions
 from onebroker.actors.engine.context.trading_gate import Passage, TradingGate
 from onebroker.actors.engine.context.troubles import Troubles
 from onebroker.actors.engine.context.write_count import WriteCount
@@ -126,6 +127,8 @@ class EngineContext:
     """Id -> state of each parent whose actor runs, for `/metrics`. The parents' records write it (engine only)."""
     volumes: PastVolumes = attrs.field(factory=NoVolumes)
     """The past volumes that shape slices which follow the market's volume."""
+    actions: ShareActions = attrs.field(factory=NoShareActions)
+    """Which shares have a corporate action today."""
     gate: TradingGate = attrs.field(factory=TradingGate)
     """The halt of trading by hand."""
     moved: dict[tuple[str, str], float] = attrs.field(factory=dict)

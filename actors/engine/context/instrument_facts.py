@@ -17,7 +17,7 @@ from onebroker.actors.engine.plan.market import Terms
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.actors.quotes.usable_quotes import market_of
 from onebroker.config.clock import IST
-from onebroker.config.instruments import Identity, Shape, strike_text
+from onebroker.config.instruments import ADJUSTABLE_SEGMENTS, Identity, Shape, bare_segment, strike_text
 from onebroker.config.money import exact
 
 EXPIRY_TIME = time(15, 30)
@@ -39,6 +39,8 @@ class Facts:
     """For sentences: the symbol, or `NIFTY 2026-12-29 24000 CE`."""
     expiry: date | None
     """The expiry day of a contract."""
+    is_share: bool
+    """Whether corporate actions change its price: a share, a fund or a trust that is traded as one (rules 1.3.2)."""
     is_listed: bool = True
     """Whether the present list has the instrument."""
 
@@ -85,6 +87,7 @@ class InstrumentFacts:
             terms=self._terms(instrument),
             option=_option(identity),
             is_future=identity.shape is Shape.FUTURE,
+            is_share=bare_segment(identity.segment) in ADJUSTABLE_SEGMENTS,
             name=_name(identity),
             expiry=None if identity.expiry_date is None else date.fromisoformat(identity.expiry_date),
         )

@@ -104,6 +104,8 @@ class Ending:
     """A caller ended the part, not the plan."""
     unfilled: bool = False
     """The part that this part hangs on ended without a fill."""
+    lost: bool = False
+    """Neither the plan nor its caller wanted this ending: an exit that ends so leaves its units open."""
 
 
 class Holding(NamedTuple):
@@ -210,6 +212,8 @@ class PartRecord:
     marketable: bool = False
     """Either its lifetime ended with `marketable`, or the market fell through the trigger to which its stop was to be moved. From then
     on, the unfilled quantity goes as marketable with follow."""
+    action_day: str | None = None
+    """The day (YYYY-MM-DD) on which the part was scaled for a corporate action of its share."""
     own: PartState | None = None
     """How the part's own legs ended, while the parts that hang on it continue."""
     rows: tuple[RowToClose, ...] | None = None

@@ -193,6 +193,22 @@ class Standing:
 
 
 @attrs.frozen(kw_only=True)
+class ShareAction:
+    """Whether a share has a corporate action today."""
+
+    is_known: bool = True
+    asked_at: float = 0.0
+    """Since when (epoch seconds) the fact is looked for, while it is not known."""
+    happened: bool = False
+    price_factor: Decimal | None = None
+    """What prices of before are multiplied by; None = no action, or its factor is not known."""
+    units_factor: Decimal | None = None
+
+
+NO_ACTION = ShareAction()
+
+
+@attrs.frozen(kw_only=True)
 class AccountFigures:
     """The account in rupees; None = not given.
 
@@ -247,6 +263,9 @@ class Market(Protocol):
     def terms(self, instrument_id: str) -> Terms: ...
 
     def standing(self, instrument_id: str) -> Standing: ...
+
+    def action(self, instrument_id: str) -> ShareAction:
+        """Return whether the instrument, if it is a share, has a corporate action today."""
 
     def session(self, instrument_id: str, after: float) -> Session | None:
         """Return the first trading day whose close lies after `after` (epoch seconds); None when no such day is known."""

@@ -107,7 +107,9 @@ class Looks:
         record = plan.record
         event = event_of(record, looked.state)
         state = parent_state(record.state, event)
-        loud = bool(actions) or state is not record.state or looked.over_filled != record.over_filled_quantity
+        scaled = looked.root is not plan.root
+        plan.root = looked.root
+        loud = scaled or bool(actions) or state is not record.state or looked.over_filled != record.over_filled_quantity
         loud = loud or is_louder(looked.parts, plan.parts)
         plan.parts = looked.parts
         self._waiting.keep_wanted(plan.parts)

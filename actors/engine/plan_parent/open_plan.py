@@ -18,7 +18,7 @@ from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
 from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
 from onebroker.actors.engine.plan.machine.position_closes import not_fresh
 from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
-from onebroker.actors.engine.plan.stored_tree import decode_plan
+from onebroker.actors.engine.plan.stored_tree import decode_plan, encode_plan
 from onebroker.actors.store.durable_history import Rename
 
 SENDS = frozenset(ACTS)
@@ -68,6 +68,8 @@ class OpenPlan:
         self._catalogue = parent.context.catalogue
         self.news = News()
         self.root: Part = decode_plan(record.plan)
+        self._kept_root = self.root
+        """The tree as it is in the record."""
         self.parts: Mapping[str, PartRecord] = record.parts if parent.is_new else not_fresh(record.parts)
         """The parts' current records. They are in the parent's record at most a second later, and before a message that follows from them leaves."""
         self._followed: Sequence[Rename] = ()
@@ -130,11 +132,14 @@ class OpenPlan:
         message = looked.parts[self.root.path].status_message or self._own_message()
         self._kept_at = self._clock.monotonic()
         asks = any(isinstance(action, NewLeg) for action in looked.actions)
+        plan = self.record.plan if self.root is self._kept_root else encode_plan(self.root)
+        self._kept_root = self.root
         take = self._recorder.change_ahead if asks else self._recorder.change
         take(
             moved_parent(
                 self.record,
                 event,
+                plan=plan,
                 parts=looked.parts,
                 status_message=message,
                 over_filled_quantity=looked.over_filled,
@@ -176,6 +181,7 @@ class OpenPlan:
             return
         assert record.plan is not None
         self.root, self.parts = decode_plan(record.plan), record.parts
+        self._kept_root = self.root
         self._recorder.change(attrs.evolve(record, updated_at=self._clock.epoch()))
 
 

@@ -15,7 +15,16 @@ from onebroker.actors.engine.context.engine_context import Counts, EngineContext
 from onebroker.actors.engine.context.instrument_facts import Facts
 from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.orders.parent_records import LegRecord
-from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Standing, Terms
+from onebroker.actors.engine.plan.market import (
+    NO_ACTION,
+    AccountFigures,
+    JointFigure,
+    Seen,
+    Session,
+    ShareAction,
+    Standing,
+    Terms,
+)
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.actors.engine.plan_parent.leg_conversion import fill_price
 from onebroker.actors.engine.plan_parent.position_rows import tokens_of
@@ -102,6 +111,10 @@ class PlanMarket:
             is_listed=facts.is_listed,
             ends_at=None if facts.expiry is None else datetime.combine(facts.expiry, time.max, IST).timestamp(),
         )
+
+    def action(self, instrument_id: str) -> ShareAction:
+        facts = self._facts(instrument_id)
+        return NO_ACTION if facts is None or not facts.is_share else self._context.actions.of(instrument_id)
 
     def session(self, instrument_id: str, after: float) -> Session | None:
         facts = self._facts(instrument_id)

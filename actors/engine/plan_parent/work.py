@@ -7,12 +7,14 @@ records), `looks.py`, `new_orders.py` and `leg_placement.py` (orders), `leg_step
 
 import math
 from collections import Counter
+from collections.abc import Collection, Mapping
 
 import attrs
 import trio
 
 from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
 from onebroker.actors.engine.context.quote_bounds import PlanQuotes
+from onebroker.actors.engine.context.share_actions import AGAIN_SECONDS
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.orders.states import moved_parent, parent_state
@@ -21,6 +23,7 @@ from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.parent.work import WorkTroubles
 from onebroker.actors.engine.plan.machine.advance import advance
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
+from onebroker.actors.engine.plan.machine.share_actions import shares_over_days
 from onebroker.actors.engine.plan_parent.asked_quotes import AskedQuotes
 from onebroker.actors.engine.plan_parent.callers import PlanCallers
 from onebroker.actors.engine.plan_parent.first_plan_answer import FirstPlanAnswer
@@ -85,6 +88,7 @@ class PlanWork:
         if not self._parent.is_new:
             await self._parent.taken_up.wait()
         self._parent.tasks.nursery.start_soon(self._hear_catalogue)
+        self._parent.tasks.nursery.start_soon(self._learn_share_actions)
         quotes = PlanQuotes(
             self._context.bounds,
             is_exit=self._plan.has_exits,
@@ -140,6 +144,21 @@ class PlanWork:
             await catalogue.wait_newer(catalogue.version)
             if self._plan.has_renames or catalogue.value.latest is not known:
                 self._plan.news.tell()
+
+    async def _learn_share_actions(self) -> None:
+        """Let it be known whether shares in which the plan waits over days have a corporate action today."""
+        while concerned := shares_over_days(self._plan.root):
+            await self._context.actions.learn(self._markets_of_shares(concerned))
+            self._plan.news.tell()
+            await trio.sleep(AGAIN_SECONDS)
+
+    def _markets_of_shares(self, instrument_ids: Collection[str]) -> Mapping[str, tuple[str, str]]:
+        state = self._context.catalogue.value
+        facts = {
+            instrument_id: self._context.facts.of(state.latest, instrument_id, state.unlisted)
+            for instrument_id in instrument_ids
+        }
+        return {instrument_id: found.market for instrument_id, found in facts.items() if found and found.is_share}
 
     def _start(self, action: Action) -> None:
         """Start what a look asks for."""

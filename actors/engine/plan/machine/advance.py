@@ -17,6 +17,7 @@ from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.over_fills import over_filled
 from onebroker.actors.engine.plan.machine.overdue import note_waiting
 from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.share_actions import with_known_actions
 from onebroker.actors.engine.plan.machine.unprotected_units import ended_by_hand, unprotected
 from onebroker.actors.engine.plan.market import Calm, Seen
 from onebroker.actors.engine.plan.parts import Part, walk
@@ -30,6 +31,8 @@ MOST_ROUNDS = 200
 class Outcome:
     """The result of a look."""
 
+    root: Part
+    """The tree: another one where figures were scaled for a corporate action."""
     parts: Mapping[str, PartRecord]
     actions: tuple[Action, ...]
     """Reductions and cancels come first."""
@@ -64,6 +67,9 @@ class Outcome:
 
 def advance(root: Part, inputs: Inputs) -> Outcome:
     """Look at the plan again and again, until nothing more follows from the inputs."""
+    root, parts = with_known_actions(root, inputs)
+    if parts is not inputs.parts:
+        inputs = attrs.evolve(inputs, parts=parts)
     look = Look(root, inputs)
     for _ in range(MOST_ROUNDS):
         before = look.parts.copy()
@@ -92,6 +98,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
     if excess:
         look.note(root, status_message=texts.over_filled(excess))
     return Outcome(
+        root=root,
         parts=look.parts,
         actions=tuple(sorted(look.actions, key=_urgency)),
         state=look.record(root).state,

@@ -16,6 +16,7 @@ from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.order_parts import fires, is_to_close, state_now, waits_to_close, work_order
 from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, has_no_price, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.share_actions import judge_action, outlives_day, waits_for_action
 from onebroker.actors.engine.plan.machine.swaps import (
     is_pair,
     left_behind,
@@ -87,6 +88,7 @@ def _order(look: Look, part: OrderPart, context: Context) -> None:
             ending=UNFILLED if dropped else DROPPED if closing and not by_group else None,
             over=context.over,
             lives_on=context.lives_on or context.waits_on or counts_days(part),
+            outlives=outlives_day(part, context.outlives),
         )
         if look.filled(part):
             _take_up(look, link, part)
@@ -178,6 +180,8 @@ def _group(look: Look, part: Part, context: Context) -> None:
     closes = record.ending is None and any(_is_to_close(look, part, context, lifetime) for lifetime in context.over)
     if record.state.final and not closes and not look.came_back(part) and not _fills_late(look, part):
         return
+    judge_action(look, part, above=context.outlives)
+    record = look.record(part)
     if context.ending is not None and record.ending is None:
         record = look.note(part, ending=context.ending)
     if context.turn and record.due_at is None and record.ending is None:
@@ -232,11 +236,14 @@ def _starts(look: Look, part: Part, context: Context) -> bool:
     record = look.record(part)
     if record.due_at is None:
         return False
-    return record.ending is None and fires(look, part) and not context.held_back
+    if record.ending is not None or waits_for_action(look, part, above=context.outlives):
+        return False
+    return fires(look, part) and not context.held_back
 
 
 def _with_lifetime(look: Look, part: Part, context: Context) -> Context:
     lifetime = part.lifetime
+    context = attrs.evolve(context, outlives=outlives_day(part, context.outlives))
     if lifetime is None:
         return context
     if waits_days(part):
@@ -244,7 +251,7 @@ def _with_lifetime(look: Look, part: Part, context: Context) -> Context:
     elif counts_days(part):
         context = attrs.evolve(context, lives_on=True)
     if not look.record(part).over:
-        if not over(look, part):
+        if waits_for_action(look, part, above=context.outlives) or not over(look, part):
             return context
         if _has_begun(look, part) or applies(lifetime, has_sent=False):
             look.note(part, over=True)

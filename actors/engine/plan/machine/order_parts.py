@@ -23,6 +23,7 @@ from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.position_closes import work_positions
+from onebroker.actors.engine.plan.machine.share_actions import judge_action, waits_for_action
 from onebroker.actors.engine.plan.machine.standing import judge_standing
 from onebroker.actors.engine.plan.machine.swaps import lacks
 from onebroker.actors.engine.plan.machine.target_quantities import final_target, target
@@ -39,6 +40,7 @@ def work_order(look: Look, part: OrderPart, context: Context) -> None:
     if record.state.final and record.own is None:
         return
     judge_standing(look, part)
+    judge_action(look, part, above=context.outlives)
     record = look.record(part)
     if context.ending is not None and record.ending is None and record.own is None:
         record = look.note(part, ending=context.ending)
@@ -80,7 +82,8 @@ def _missed_its_turn(look: Look, part: OrderPart, context: Context) -> bool:
 def _lifetimes(look: Look, part: OrderPart, context: Context) -> None:
     """Apply the end of the part's own lifetime, or of a lifetime above."""
     own = part.lifetime
-    ended = (*context.over, own) if own is not None and over(look, part) else context.over
+    waits = waits_for_action(look, part, above=context.outlives)
+    ended = (*context.over, own) if own is not None and not waits and over(look, part) else context.over
     for lifetime in ended:
         record = look.record(part)
         if is_to_close(look, part, context, lifetime):
@@ -140,6 +143,8 @@ def _begins_armed(part: OrderPart) -> bool:
 
 
 def _work(look: Look, part: OrderPart, context: Context) -> None:
+    if waits_for_action(look, part, above=context.outlives):
+        return
     observe(look, part, context)
     if not part.is_exit and too_late(look, part):
         look.note(part, ending=Ending(state=PartState.EXPIRED))

@@ -36,6 +36,8 @@ class Context:
     """A lifetime above counts in days, so the part outlives its session."""
     waits_on: bool = False
     """A lifetime above counts only days of waiting: the part outlives its session until it fires."""
+    outlives: bool = False
+    """A part above counts days."""
     waiting_since: float | None = None
     """Since when (epoch seconds) a group above waits, with which the part has its turn; None = no such group waits."""
     late: bool = False

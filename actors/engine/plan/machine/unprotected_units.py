@@ -107,7 +107,7 @@ def is_lost(look: Look, order: OrderPart) -> bool:
     if record.own in (PartState.REJECTED, PartState.FAILED):
         return True
     if record.ending is not None or record.own not in (PartState.CANCELLED, PartState.EXPIRED):
-        return False
+        return record.ending is not None and record.ending.lost
     ended = [
         leg for leg in look.legs(order) if leg.unfilled > 0 and leg.state in (LegState.CANCELLED, LegState.EXPIRED)
     ]

@@ -19,7 +19,17 @@ from onebroker.actors.engine.plan.machine.caller_changes import (
 )
 from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg, Leg, NewLeg, ReadRows, Reason
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
-from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Level, Seen, Session, Standing, Terms
+from onebroker.actors.engine.plan.market import (
+    NO_ACTION,
+    AccountFigures,
+    JointFigure,
+    Level,
+    Seen,
+    Session,
+    ShareAction,
+    Standing,
+    Terms,
+)
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.config.money import plain
@@ -51,6 +61,7 @@ class World:
     stale: set[str]
     sessions: list[Session]
     standings: dict[str, Standing]
+    actions: dict[str, ShareAction]
     fill_prices: Mapping[str, D | None]
     """Set by a test whose plan asks for it."""
 
@@ -66,6 +77,7 @@ class World:
         self.options, self.futures = {}, set()
         self.stale = set()
         self.standings = {}
+        self.actions = {}
         self.sessions = [Session(opens=DAY.opens + 86_400 * n, closes=DAY.closes + 86_400 * n) for n in range(30)]
 
     def seen(self, instrument_id: str) -> Seen | None:
@@ -79,6 +91,9 @@ class World:
 
     def standing(self, instrument_id: str) -> Standing:
         return self.standings.get(instrument_id, Standing(name=instrument_id))
+
+    def action(self, instrument_id: str) -> ShareAction:
+        return self.actions.get(instrument_id, NO_ACTION)
 
     def opening(self, instrument_id: str, at: float, within: float) -> float | None:
         openings = [session.opens for session in self.sessions]
@@ -202,7 +217,7 @@ class Runner:
     def look(self) -> Self:
         for _ in range(50):
             self.outcome = advance(self.root, self.inputs)
-            self.parts = dict(self.outcome.parts)
+            self.root, self.parts = self.outcome.root, dict(self.outcome.parts)
             if not self.outcome.actions:
                 return self
             again = advance(self.root, self.inputs)

@@ -1,0 +1,122 @@
+"""Mornings of a corporate action over the whole way: what waits over days in the share is scaled or ends; nothing is sold on the gap."""
+
+from datetime import datetime
+from decimal import Decimal as D
+
+import pytest
+import trio
+
+from onebroker.actors.history.interface import MICROSECONDS
+from onebroker.actors.history.memory import MemoryHistory
+from onebroker.actors.store.durable_history import Factor
+from onebroker.config.calendars import calendar_from_documents
+from onebroker.config.clock import IST
+from onebroker.config.exchange_documents import exchange_documents
+from onebroker.config.intervals import DAY_MINUTES
+from onebroker.config.late_modules import pl
+from tests.support.trading import Trading
+
+NSE = calendar_from_documents(exchange_documents())
+WEDNESDAY = datetime(2026, 11, 25, 15, 20, tzinfo=IST)
+THURSDAY = datetime(2026, 11, 26, 9, 15, 30, tzinfo=IST)
+SETTINGS = {
+    "gtt": lambda trading: {"trigger_price": trading.at(-4), "limit_price": trading.at(-5), "valid_days": 30},
+    "daily_stop": lambda trading: {"stop_price": trading.at(-4), "stop_limit_price": trading.at(-5)},
+}
+
+
+@pytest.fixture
+async def day(day_kind):
+    made = day_kind(start=WEDNESDAY, calendar=NSE, number=60)
+    made.history = MemoryHistory()
+    return made
+
+
+async def keep_close(day, instrument_id, price, folder):
+    """Put Wednesday's close into the store."""
+    midnight = int(datetime(2026, 11, 25, tzinfo=IST).timestamp()) * MICROSECONDS
+    row = {"instrument_id": instrument_id, "minutes": DAY_MINUTES, "time": midnight, "volume": 1, "oi": None}
+    frame = pl.DataFrame([row | dict.fromkeys(("open", "high", "low", "close"), float(price))])
+    frame = frame.with_columns(pl.col("minutes").cast(pl.Int32), pl.col("oi").cast(pl.Int64))
+    order = ("instrument_id", "minutes", "time", "open", "high", "low", "close", "volume", "oi")
+    frame.select(order).write_parquet(folder / "candles")
+    await day.history.put_candles(folder / "candles")
+
+
+async def keep_factor(day, instrument_id, price, units):
+    factor = Factor(
+        instrument_id=instrument_id, ex_date=THURSDAY.date(), kind="split", price_factor=D(price), volume_factor=D(units),
+        source="test",
+    )  # fmt: skip
+    await day.durable.put_factors([factor])
+
+
+async def over_night(day):
+    await trio.sleep((THURSDAY - day.clock.now()).total_seconds())
+
+
+@pytest.mark.parametrize("kind", list(SETTINGS))
+async def test_a_gap_without_a_factor_ends_what_waits_before_anything_is_sold(kind, day, autojump_clock, tmp_path):
+    with trio.fail_after(3 * 86_400):
+        async with day.market(), day.service(quotes=True):
+            trading = Trading(day)
+            await trading.move(0)
+            settings = {"type": kind, **SETTINGS[kind](trading)}
+            answer = await trading.send(transaction_type="SELL", product="CNC", synthetic=settings)
+            assert answer.status == 202, answer
+            await trio.sleep(60)
+            before = len(trading.messages())
+            # The feed's previous close of tomorrow is Wednesday's close of the simulator; the store knows ten times of it.
+            await keep_close(day, trading.share.instrument_id, trading.at(0) * 10, tmp_path)
+        await over_night(day)
+        async with day.market(), day.service(quotes=True):
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            trading.moved(-8)
+            parent = await trading.until(answer, "cancelled", seconds=600)
+            await trio.sleep(60)
+    assert parent["status_message"] == f"{trading.share.identity.symbol} has a corporate action today"
+    assert [message for message in trading.messages()[before:] if message[0] == "place"] == []
+
+
+async def test_a_known_factor_scales_what_waits_and_it_guards_at_the_new_prices(day, autojump_clock, tmp_path):
+    with trio.fail_after(3 * 86_400):
+        async with day.market(), day.service(quotes=True):
+            trading = Trading(day)
+            await trading.move(0)
+            settings = {"type": "gtt", **SETTINGS["gtt"](trading)}
+            answer = await trading.send(transaction_type="SELL", product="CNC", quantity=10, synthetic=settings)
+            await trio.sleep(60)
+            await keep_close(day, trading.share.instrument_id, trading.at(0), tmp_path)
+            await keep_factor(day, trading.share.instrument_id, "0.9", "1.1")
+        await over_night(day)
+        async with day.market(), day.service(quotes=True):
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            trading.moved(-10)
+            await trio.sleep(120)
+            assert trading.messages() == []
+            parent = await trading.parent(answer)
+            assert "are scaled by its factor" in parent["status_message"]
+        async with day.market(), day.service(quotes=True):  # the scaled plan is what a restart reads
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            trading.moved(-10.5)
+            await trio.sleep(120)
+            assert trading.messages() == []
+            trading.moved(-14)
+            (message,) = await trading.until_messages(1)
+    assert message == ("place", "SELL", 11, "LIMIT")
+
+
+async def test_without_an_action_a_fall_at_the_opening_is_acted_on(day, autojump_clock, tmp_path):
+    with trio.fail_after(3 * 86_400):
+        async with day.market(), day.service(quotes=True):
+            trading = Trading(day)
+            await trading.move(0)
+            settings = {"type": "gtt", **SETTINGS["gtt"](trading)}
+            await trading.send(transaction_type="SELL", product="CNC", quantity=10, synthetic=settings)
+            await trio.sleep(60)
+        await over_night(day)
+        async with day.market(), day.service(quotes=True):
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            trading.moved(-4.5)
+            (message,) = await trading.until_messages(1)
+    assert message == ("place", "SELL", 10, "LIMIT")
