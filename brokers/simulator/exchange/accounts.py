@@ -262,6 +262,25 @@ class Account:
             )
         self.put_position(held)
 
+    def unbook_fill(self, fill: SimFill) -> None:
+        """Take a fill out of the fills and the positions."""
+        self._fills.remove(fill)
+        held = self.position(fill.instrument_id, fill.product)
+        value = fill.price * fill.quantity
+        if fill.side is Side.BUY:
+            held = attrs.evolve(
+                held,
+                day_buy_quantity=held.day_buy_quantity - fill.quantity,
+                day_buy_value=held.day_buy_value - value,
+            )
+        else:
+            held = attrs.evolve(
+                held,
+                day_sell_quantity=held.day_sell_quantity - fill.quantity,
+                day_sell_value=held.day_sell_value - value,
+            )
+        self.put_position(held)
+
     def put_position(self, position: SimPosition) -> None:
         """Store a position's present state. Open orders that close it block less."""
         key = (position.instrument_id, position.product)

@@ -22,6 +22,7 @@ from onebroker.brokers.simulator.exchange.hours import Phase
 from onebroker.brokers.simulator.exchange.journal import Journal, Row
 from onebroker.brokers.simulator.exchange.ledger import Action, Ledger
 from onebroker.brokers.simulator.exchange.market_board import MarketBoard
+from onebroker.brokers.simulator.exchange.other_hands import OtherHands
 from onebroker.brokers.simulator.exchange.person import Person
 from onebroker.brokers.simulator.exchange.seeding import seed_account
 from onebroker.brokers.simulator.exchange.settlement import ACCOUNT_FILL, ORDER, STATE
@@ -110,6 +111,8 @@ class Exchange:
         self._day_turn = DayTurn(self._world, self._accounts, self._trading, self._calendar, clock, self._changes)
         self.person = Person(self._world, self._accounts, self._trading, clock, self._changes, self.ledger)
         """A person at the brokers' own apps."""
+        self.hands = OtherHands(self._world, self._accounts, self._trading, clock, self._changes, self.ledger)
+        """The brokers and the exchange themselves."""
         self._archive: dict[tuple[str, str], SimOrder] = {}
         self._actions: list[Action] | None = None
         self._open_groups: tuple[object, frozenset[str]] = (None, frozenset())
@@ -154,6 +157,7 @@ class Exchange:
             self._day_turn.square_off_at_close()
             self._turn_day()
             self._trading.step()
+            self.hands.step()
         return self._trading_now()
 
     def set_price(

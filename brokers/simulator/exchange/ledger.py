@@ -146,6 +146,12 @@ class Ledger:
         self._fills.append(fill)
         return Row(_FILL, f"{fill.trade_id}|{fill.broker}|{fill.order_id}|{fill.side}", msgspec.json.encode(fill))
 
+    def remove_fill(self, trade_id: str, broker: str, order_id: str, side: Side) -> Row:
+        """Take one side of an annulled trade out and return its row."""
+        key = (trade_id, broker, order_id, side)
+        self._fills = [each for each in self._fills if (each.trade_id, each.broker, each.order_id, each.side) != key]
+        return Row(_FILL, f"{trade_id}|{broker}|{order_id}|{side}", None)
+
     def acts(self) -> list[Act]:
         """Return the acts of other hands, oldest first."""
         return self._acts

@@ -53,8 +53,8 @@ class Trading:
 
     # messages of accounts ---------------------------------------------------------------------------------------------
 
-    def place(self, account: Account, new: NewOrder) -> SimOrder:
-        """Take a new order; see `AccountView.place`."""
+    def place(self, account: Account, new: NewOrder, why: str | None = None) -> SimOrder:
+        """Take a new order; see `AccountView.place`. `why` is the message of an order that the risk check accepts."""
         contract = account.contract(new.instrument_id)
         if contract is None:
             raise SimRefusal(RefusalReason.UNKNOWN_INSTRUMENT, "the instrument is not listed")
@@ -71,13 +71,13 @@ class Trading:
         if no is not None:
             self._settlement.put(account, entry, status=SimStatus.REJECTED, message=no.message)
         elif phase is Phase.CLOSED:
-            self._settlement.put(account, entry, status=SimStatus.AFTER_MARKET)
+            self._settlement.put(account, entry, status=SimStatus.AFTER_MARKET, message=why)
             self._queue.add((account.code, entry.order.order_id))
         elif phase is Phase.PRE_OPEN:
-            self._settlement.put(account, entry, status=SimStatus.OPEN)
+            self._settlement.put(account, entry, status=SimStatus.OPEN, message=why)
             self._queue.add((account.code, entry.order.order_id))
         else:
-            self._settlement.put(account, entry, status=_working_status(entry))
+            self._settlement.put(account, entry, status=_working_status(entry), message=why)
             self._work(account, contract, entry)
         heapq.heappush(self._expiries, (entry.expires_at, (account.code, entry.order.order_id)))
         return entry.order
@@ -218,6 +218,11 @@ class Trading:
         entry = self._new_entry(account, contract, new, self._clock.epoch())
         self._settlement.put(account, entry, status=SimStatus.OPEN, message=why)
         self._settlement.settle(account, entry, quantity, price, self._settlement.next_trade(), MARKET)
+
+    def end(self, account: Account, order_id: str, status: SimStatus, why: str) -> None:
+        """Give an order a final status, and take it out of book and queue. An order that has ended gets the new status too."""
+        entry = account.entry(order_id)
+        self._end(account, self._world.universe.by_id[entry.order.new.instrument_id], entry, status, why)
 
     def cancel_all(self, account: Account, instrument_id: str, why: str) -> None:
         """Cancel the working orders of an account in a contract."""

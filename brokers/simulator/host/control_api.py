@@ -8,6 +8,7 @@ can find the port by trying. The page must neither move the market nor read the 
 """
 
 from collections.abc import Callable, Mapping
+from datetime import time
 from decimal import Decimal
 from typing import TypeVar
 
@@ -46,6 +47,16 @@ class _Fill(msgspec.Struct, forbid_unknown_fields=True):
     broker: str
     order_id: str
     quantity: int
+
+
+class _SquareOff(msgspec.Struct, forbid_unknown_fields=True):
+    broker: str
+    at: time | None
+
+
+class _Annul(msgspec.Struct, forbid_unknown_fields=True):
+    broker: str
+    trade_id: str
 
 
 class _Available(msgspec.Struct, forbid_unknown_fields=True):
@@ -96,6 +107,8 @@ class Control:
             ("POST", "/price"): self._price,
             ("POST", "/fill"): self._fill,
             ("POST", "/funds"): self._set_funds,
+            ("POST", "/square-off"): self._square_off,
+            ("POST", "/annul"): self._annul,
             ("POST", "/fault"): self._fault,
             ("POST", "/heal"): self._heal,
             ("POST", "/person"): self._person,
@@ -148,8 +161,7 @@ class Control:
 
     def _fill(self, request: DialectRequest) -> object:
         wanted = msgspec.json.decode(request.body, type=_Fill)
-        if wanted.broker not in self._simulator.gateways:
-            raise BadInput(f"no broker {wanted.broker} is simulated")
+        self._one_broker(wanted.broker)
         try:
             self._simulator.exchange.fill(wanted.broker, wanted.order_id, wanted.quantity)
         except ValueError as error:
@@ -158,10 +170,24 @@ class Control:
 
     def _set_funds(self, request: DialectRequest) -> object:
         wanted = msgspec.json.decode(request.body, type=_Available)
-        if wanted.broker not in self._simulator.gateways:
-            raise BadInput(f"no broker {wanted.broker} is simulated")
+        self._one_broker(wanted.broker)
         self._simulator.exchange.set_available(wanted.broker, wanted.available)
         return {"broker": wanted.broker, "available": wanted.available}
+
+    def _square_off(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_SquareOff)
+        self._one_broker(wanted.broker)
+        self._simulator.exchange.hands.square_off_at(wanted.broker, wanted.at)
+        return {"broker": wanted.broker, "at": wanted.at}
+
+    def _annul(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Annul)
+        self._one_broker(wanted.broker)
+        try:
+            self._simulator.exchange.hands.annul(wanted.broker, wanted.trade_id)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        return {"broker": wanted.broker, "trade_id": wanted.trade_id}
 
     def _find(self, named: str | dict[str, str | float | None]) -> Contract:
         if isinstance(named, str):
@@ -220,8 +246,7 @@ class Control:
 
     def _person(self, request: DialectRequest) -> object:
         wanted = msgspec.json.decode(request.body, type=_Person)
-        if wanted.broker not in self._simulator.gateways:
-            raise BadInput(f"no broker {wanted.broker} is simulated")
+        self._one_broker(wanted.broker)
         act = self._acts.get(wanted.verb)
         if act is None:
             raise BadInput(f"there is no verb {wanted.verb}; the verbs are {', '.join(PERSON_VERBS)}")
@@ -271,9 +296,13 @@ class Control:
     def _listed(self, _request: DialectRequest) -> object:
         return control_words()
 
-    def _known_broker(self, broker: str) -> None:
-        if broker != ALL_BROKERS and broker not in self._simulator.gateways:
+    def _one_broker(self, broker: str) -> None:
+        if broker not in self._simulator.gateways:
             raise BadInput(f"no broker {broker} is simulated")
+
+    def _known_broker(self, broker: str) -> None:
+        if broker != ALL_BROKERS:
+            self._one_broker(broker)
 
     def _ledger(self, request: DialectRequest) -> object:
         return ledger_document(self._simulator, _number(request, "since", 0))

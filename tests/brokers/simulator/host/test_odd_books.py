@@ -23,7 +23,7 @@ def catalogue():
 
 
 @pytest.fixture
-async def ten(catalogue, autojump_clock):
+async def ten(catalogue):
     ten = Ten()
     await ten.log_in()
     return ten
@@ -68,7 +68,7 @@ def units(ten, catalogue, share, rows):
     return found
 
 
-async def test_late_positions_come_after_the_order_book_at_every_broker(ten, catalogue):
+async def test_late_positions_come_after_the_order_book_at_every_broker(autojump_clock, ten, catalogue):
     share = share_of(ten)
     for place, code in enumerate(TEN):
         ten.simulator.fault(code, FaultKind.LATE_POSITIONS, delay_seconds=0.5 + place)
@@ -87,7 +87,7 @@ async def test_late_positions_come_after_the_order_book_at_every_broker(ten, cat
 
 
 @pytest.mark.parametrize("resource", BOOKS)
-async def test_one_answer_lacks_a_row_and_the_next_is_whole_at_every_broker(ten, catalogue, resource):
+async def test_one_answer_lacks_a_row_and_the_next_is_whole_at_every_broker(autojump_clock, ten, catalogue, resource):
     share = share_of(ten)
     buy(ten, share)
     whole = await ten.rows(catalogue, resource)
@@ -113,7 +113,7 @@ def keys(rows):
     }
 
 
-async def test_a_row_of_one_instrument_is_left_out_as_often_as_it_was_told(ten, catalogue):
+async def test_a_row_of_one_instrument_is_left_out_as_often_as_it_was_told(autojump_clock, ten, catalogue):
     share = share_of(ten)
     buy(ten, share)
     ten.simulator.fault("all", FaultKind.PARTIAL_POSITIONS, instrument_id="nothing")

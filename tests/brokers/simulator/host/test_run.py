@@ -167,6 +167,10 @@ async def test_the_market_trades_as_much_of_a_resting_order_as_it_is_told(runnin
         ("POST", "/fill", {"broker": "zerodha", "order_id": "1", "quantity": 1}),
         ("POST", "/heal", {"broker": "nobody"}),
         ("POST", "/heal", {"kind": "http_501"}),
+        ("POST", "/funds", {"broker": "nobody", "available": 1}),
+        ("POST", "/square-off", {"broker": "nobody", "at": None}),
+        ("POST", "/square-off", {"broker": "zerodha", "at": "at three"}),
+        ("POST", "/annul", {"broker": "zerodha", "trade_id": "1"}),
         ("POST", "/fault", {"broker": "zerodha", "kind": "late_positions", "instrument": "SHARE"}),
         ("POST", "/person", {"broker": "nobody", "verb": "cancel", "order_id": "1"}),
         ("POST", "/person", {"broker": "zerodha", "verb": "cancel", "order_id": "1"}),
@@ -258,6 +262,21 @@ async def test_a_person_acts_over_http(running):
     assert held == {"MIS": 4, "CNC": 2}
     assert [each["verb"] for each in ledger["acts"]] == ["place", "reduce", "convert", "place", "modify", "cancel"]
     assert ledger["messages"] == []
+
+
+async def test_money_square_off_and_annulment_over_http(running):
+    assert (await running.command("POST", "/funds", {"broker": "zerodha", "available": 1000}))[0] == 200
+    assert (await running.command("POST", "/square-off", {"broker": "upstox", "at": "15:20:00"}))[0] == 200
+    share = (await running.share())["instrument_id"]
+    bought = {"broker": "upstox", "verb": "place", "instrument": share, "product": "CNC", "side": "BUY", "quantity": 1}
+    assert (await running.command("POST", "/person", bought))[0] == 200
+    _, ledger = await running.command("GET", "/ledger")
+    assert ledger["funds"]["zerodha"]["available"] == pytest.approx(1000)
+    trade = next(each for each in ledger["fills"] if each["instrument_id"] == share and each["broker"] == "upstox")
+    annulled = {"broker": "upstox", "trade_id": trade["trade_id"]}
+    assert (await running.command("POST", "/annul", annulled))[0] == 200
+    _, ledger = await running.command("GET", "/ledger")
+    assert trade["trade_id"] not in {each["trade_id"] for each in ledger["fills"]}
 
 
 async def test_control_knows_no_other_paths(running):
