@@ -101,22 +101,18 @@ def choose(order: LegOrder, context: EngineContext) -> Choice:
         candidates=tuple(candidate for candidate in in_order if candidate.broker.code not in capped),
         skipped=by_code(skipped),
         cost_order=tuple(candidate.broker.code for candidate in in_order),
-        held=_held(order, candidates, context),
+        held=_held_everywhere(order, candidates, context),
         deliverable=_deliverable_everywhere(order, context) if lacks else {},
     )
 
 
-def _held(order: LegOrder, candidates: Iterable[Candidate], context: EngineContext) -> Mapping[str, int]:
+def _held_everywhere(order: LegOrder, candidates: Iterable[Candidate], context: EngineContext) -> Mapping[str, int]:
     """Return what each broker holds; of an order pinned to one broker, the others are looked at here. An exit warns of nothing."""
     held = {candidate.broker.code: candidate.held for candidate in candidates}
     if order.broker is None or order.exit:
         return held
-    others = ((code, context.sessions[code]) for code in order.instrument.listings if code in context.sessions)
-    everywhere = {
-        code: net_held(order, order.instrument.listings[code], handle.view.value)
-        for code, handle in others
-        if code != order.broker
-    }
+    others = (code for code in order.instrument.listings if code in context.sessions and code != order.broker)
+    everywhere = {code: _held(order, code, context) for code in others}
     return {**everywhere, **held}
 
 

@@ -157,14 +157,9 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
     if isinstance(part.quantity, FromPosition | FromExposure):
         _work_holdings(look, part, context, verdict)
         return
-    wanted_units = target(look, part, context)
+    wanted_units = _wanted_units(look, part, context)
     if wanted_units is None:
         return
-    limit = limit_of(look, part)
-    if limit == 0 and wanted_units > look.filled(part):
-        look.note(part, status_message=texts.nothing_to_exit(part.broker))
-    if limit is not None:
-        wanted_units = min(wanted_units, look.filled(part) + limit)
     units = wanted_units - forgone(part, look.legs(part))
     if context.lent:
         units = max(look.filled(part), units - context.lent)
@@ -179,6 +174,16 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
         note_jumped(look, part)
         _fill_in_time(look, part)
     _conclude(look, part, context, verdict, wanted_units)
+
+
+def _wanted_units(look: Look, part: OrderPart, context: Context) -> int | None:
+    """Return the part's target; of an exit no more than there is left to exit (1.13)."""
+    wanted_units, limit = target(look, part, context), limit_of(look, part)
+    if wanted_units is None or limit is None:
+        return wanted_units
+    if limit == 0 and wanted_units > look.filled(part):
+        look.note(part, status_message=texts.nothing_to_exit(part.broker))
+    return min(wanted_units, look.filled(part) + limit)
 
 
 def fires(look: Look, part: Part) -> bool:
