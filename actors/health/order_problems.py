@@ -51,13 +51,14 @@ def stranger_orders(strangers: Mapping[tuple[str, str], OrderRow]) -> Iterator[P
 
 
 DOUBTED_SECONDS = 10.0
-"""A doubt that is over sooner is no problem: brokers show a fill some seconds late."""
+"""A doubt that is over sooner is no problem: brokers show a fill some seconds late. It is counted over reads that show the same figures. A position that
+is traded all the time, or is not read again yet, is no problem either."""
 
 
 def positions_doubted(rows: Iterable[Named], clock: Clock) -> Iterator[Problem]:
-    """Yield the positions that have not agreed with their fills for `DOUBTED_SECONDS` (order-engine 4.11)."""
+    """Yield the positions that do not agree with their fills in all reads of `DOUBTED_SECONDS` (order-engine 4.11)."""
     for row in rows:
-        if clock.monotonic() - row.doubt.since >= DOUBTED_SECONDS:
+        if row.doubt.as_of - max(row.doubt.since, row.doubt.same_since) >= DOUBTED_SECONDS:
             yield Problem(
                 kind=ProblemKind.POSITION,
                 broker=row.broker,

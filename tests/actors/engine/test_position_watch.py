@@ -1,9 +1,11 @@
 """The watch of positions: carried-in units outlive a restart, and a doubt that lasts is a problem of the health (order-engine 4.11)."""
 
+import pytest
 import trio
 
 from onebroker.actors.engine.books.settled_positions import doubts, settled
 from onebroker.actors.health.order_problems import DOUBTED_SECONDS, positions_doubted
+from onebroker.brokers.registry import CODES
 from tests.actors.engine.days.changes.test_flatten import bought, held
 from tests.actors.engine.days.positions.test_late_positions import late, left_out
 
@@ -47,7 +49,7 @@ async def test_a_doubt_that_lasts_is_a_problem_until_rows_and_fills_agree(market
         left_out(market, share, count=6)
         await market.until(lambda: doubts(market.engine_context))
         assert problems(market) == []
-        await trio.sleep(DOUBTED_SECONDS)
+        await market.until(lambda: problems(market), DOUBTED_SECONDS + 8)
         (problem,) = problems(market)
         assert (problem.kind, problem.broker) == ("position", "zerodha")
         assert "shows 0 units of" in problem.what
@@ -56,3 +58,23 @@ async def test_a_doubt_that_lasts_is_a_problem_until_rows_and_fills_agree(market
         await market.until(lambda: not doubts(market.engine_context), 120)
         assert problems(market) == []
         assert held(market)
+
+
+@pytest.mark.parametrize("code", CODES)
+async def test_an_ordinary_day_leaves_no_position_doubted_at_any_broker(day, autojump_clock, code):
+    """Bought and sold in two products, sold out of the holdings, and a service that starts in the middle of the day."""
+    day.__init__(brokers=(code,))
+    async with day.market():
+        for turn in range(2):
+            async with day.service():
+                shares = [day.equity(number) for number in range(3)]
+                for number, share in enumerate(shares):
+                    for product, side in (("MIS", "BUY"), ("CNC", "BUY"), ("MIS", "SELL"), ("CNC", "SELL")):
+                        body = day.body(share, quantity=10 + number, product=product, transaction_type=side)
+                        await day.place(body, intent_id=f"{turn}-{number}-{product}-{side}")
+                        await trio.sleep(1)
+                        assert problems(day) == []
+                for _ in range(30):
+                    await trio.sleep(2)
+                    assert problems(day) == []
+                assert doubts(day.engine_context) == ()
