@@ -37,8 +37,8 @@ from onebroker.actors.engine.desk.messages import (
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.engine.placing.write_ahead import session_day
-from onebroker.actors.kernel.events import Events
 from onebroker.actors.history.interface import HistoryStore
+from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, Supervisor, open_supervisor
