@@ -2,18 +2,18 @@
 and looks.
 
 A list can lose an instrument: its contract has expired, its share was delisted, or a broker's file was cut. A plan in it goes on with the
-facts of the last list that had it (in this process, else in the file of unlisted instruments), and `is_listed` is false.
+facts of the last list that had it (in this process, else in the file of unlisted instruments), and `standing` says that it is not listed.
 """
 
 from collections.abc import Mapping
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 
 import attrs
 
 from onebroker.actors.catalogue.interface import NONE_UNLISTED, Instrument, Snapshot, Unlisted
 from onebroker.actors.engine.orders.contract_size import contract_size
 from onebroker.actors.engine.orders.freeze_quantity import most_per_order
-from onebroker.actors.engine.plan.market import Terms
+from onebroker.actors.engine.plan.market import Standing, Terms
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.actors.quotes.usable_quotes import market_of
 from onebroker.config.clock import IST
@@ -35,14 +35,9 @@ class Facts:
     option: Option | None
     """None where the instrument is no option, or its strike or expiry is not known."""
     is_future: bool
-    name: str
-    """For sentences: the symbol, or `NIFTY 2026-12-29 24000 CE`."""
-    expiry: date | None
-    """The expiry day of a contract."""
+    standing: Standing
     is_share: bool
     """Whether corporate actions change its price: a share, a fund or a trust that is traded as one (rules 1.3.2)."""
-    is_listed: bool = True
-    """Whether the present list has the instrument."""
 
 
 class InstrumentFacts:
@@ -78,7 +73,7 @@ class InstrumentFacts:
         if former is None:
             found = unlisted.find(instrument_id)
             former = None if found is None else self._facts(found.instrument)
-        return None if former is None else attrs.evolve(former, is_listed=False)
+        return None if former is None else attrs.evolve(former, standing=attrs.evolve(former.standing, is_listed=False))
 
     def _facts(self, instrument: Instrument) -> Facts:
         identity = instrument.identity
@@ -88,8 +83,7 @@ class InstrumentFacts:
             option=_option(identity),
             is_future=identity.shape is Shape.FUTURE,
             is_share=bare_segment(identity.segment) in ADJUSTABLE_SEGMENTS,
-            name=_name(identity),
-            expiry=None if identity.expiry_date is None else date.fromisoformat(identity.expiry_date),
+            standing=Standing(name=_name(identity), ends_at=_end_of(identity.expiry_date)),
         )
 
     def _terms(self, instrument: Instrument) -> Terms:
@@ -111,7 +105,15 @@ def _option(identity: Identity) -> Option | None:
     return Option(strike=identity.strike_price, call=identity.option_type == "CE", expires=expires)
 
 
+def _end_of(expiry_date: str | None) -> float | None:
+    """Return the end of a contract's expiry day, in epoch seconds."""
+    if expiry_date is None:
+        return None
+    return datetime.combine(date.fromisoformat(expiry_date) + timedelta(days=1), time(), IST).timestamp()
+
+
 def _name(identity: Identity) -> str:
+    """Return the symbol, or `NIFTY 2026-12-29 24000 CE`."""
     strike = None if identity.strike_price is None else strike_text(identity.strike_price)
     words = (identity.symbol or identity.underlying_symbol, identity.expiry_date, strike, identity.option_type)
     return " ".join(word for word in words if word)

@@ -134,7 +134,7 @@ class StoredShareActions:
             rows = list(candles.select("time", "close").iter_rows())
         is_last = bool(rows) and last_day is not None and rows[-1][0] >= day_start(last_day)
         return Learnt(
-            factors=[factor for factor in factors if (factor.price_factor, factor.volume_factor) != (1, 1)],
+            factors=[factor for factor in factors if factor.price_factor != 1 or factor.volume_factor != 1],
             close=rows[-1][1] if is_last else None,
             at=self._clock.monotonic(),
         )

@@ -2,7 +2,6 @@
 other actors publish, and awaits nothing."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, time
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -33,7 +32,7 @@ from onebroker.actors.portfolio.position_view import known_sum, position_product
 from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.brokers.records import FundsRow, OrderRow, PositionRow
-from onebroker.config.clock import IST, from_epoch, latest_boundary
+from onebroker.config.clock import from_epoch, latest_boundary
 from onebroker.config.money import exact, paise
 from onebroker.config.vocabulary import Side
 
@@ -106,11 +105,7 @@ class PlanMarket:
         facts = self._facts(instrument_id)
         if facts is None:
             return Standing(name=instrument_id, is_listed=self._context.catalogue.value.latest is None)
-        return Standing(
-            name=facts.name,
-            is_listed=facts.is_listed,
-            ends_at=None if facts.expiry is None else datetime.combine(facts.expiry, time.max, IST).timestamp(),
-        )
+        return facts.standing
 
     def action(self, instrument_id: str) -> ShareAction:
         facts = self._facts(instrument_id)

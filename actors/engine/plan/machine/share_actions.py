@@ -59,6 +59,8 @@ from onebroker.config.vocabulary import Side
 WAIT_SECONDS = 30.0
 """How long after the opening a part waits at most for the fact. Feeds send a previous close with their first quotes."""
 
+INDIA_AHEAD_SECONDS, DAY_SECONDS = 19_800, 86_400
+
 _PRICES = (QuoteField.LAST_PRICE, QuoteField.BID, QuoteField.OFFER, QuoteField.MID, QuoteField.AVERAGE_PRICE)
 _UNITS = (QuoteField.VOLUME, QuoteField.BUY_QUANTITY, QuoteField.SELL_QUANTITY, QuoteField.LAST_QUANTITY)
 
@@ -77,13 +79,19 @@ def outlives_day(part: Part, above: bool) -> bool:
 
 def _is_undecided(root: PartRecord, part: Part, record: PartRecord, now: float) -> bool:
     """Whether an open part of an earlier day has its action of today still to be decided. `root`: the record of the plan's root."""
-    today = from_epoch(now).date()
-    if root.due_at is None or from_epoch(root.due_at).date() >= today or record.action_day == today.isoformat():
+    if root.due_at is None or _india_day(root.due_at) >= _india_day(now):
         return False
     if record.ending is not None or record.own is not None or record.state.final:
         return False
+    if record.action_day is not None and record.action_day == from_epoch(now).date().isoformat():
+        return False
     # Days of waiting end once a part has fired: its order is one of that day, and ends with it.
     return not (waits_days(part) and record.fired_at is not None)
+
+
+def _india_day(moment: float) -> int:
+    """Return the number of the day in India; `moment` in epoch seconds. Every look asks, so no date is made."""
+    return int((moment + INDIA_AHEAD_SECONDS) // DAY_SECONDS)
 
 
 def _watched(condition: Condition | None) -> Iterator[str]:
@@ -148,8 +156,7 @@ def waits_for_action(look: Look, part: Part, *, above: bool) -> bool:
 
 
 def _concerns(look: Look, part: Part, *, above: bool) -> bool:
-    undecided = _is_undecided(look.record(look.root), part, look.record(part), look.now)
-    return undecided and outlives_day(part, above)
+    return outlives_day(part, above) and _is_undecided(look.record(look.root), part, look.record(part), look.now)
 
 
 # --- scaling ---------------------------------------------------------------------------------------------------------------
@@ -161,7 +168,7 @@ def with_known_actions(root: Part, inputs: Inputs) -> tuple[Part, Mapping[str, P
     Parts whose figures cannot be scaled stay as they are; the look ends them (`judge_action`).
     """
     first = inputs.parts.get(root.path, PartRecord())
-    if first.due_at is None or from_epoch(first.due_at).date() >= from_epoch(inputs.market.now).date():
+    if first.due_at is None or _india_day(first.due_at) >= _india_day(inputs.market.now):
         return root, inputs.parts
     scaling = _Scaling(root, inputs)
     scaled = scaling.visited(root, above=False)

@@ -21,13 +21,15 @@ def judge_standing(look: Look, part: OrderPart) -> None:
     if record.ending is not None or record.own is not None or _is_of_several(part):
         return
     standing = look.market.standing(part.instrument_id)
-    missing = texts.not_listed(standing.name)
     if standing.ends_at is not None:
         look.wake(standing.ends_at)
         if look.now >= standing.ends_at:
             message = texts.contract_over(standing.name)
             look.note(part, ending=Ending(state=PartState.EXPIRED, message=message))
             return
+    if standing.is_listed and record.status_message is None:
+        return
+    missing = texts.not_listed(standing.name)
     if not standing.is_listed:
         look.untold.add(missing)
         if record.status_message is None:

@@ -52,15 +52,15 @@ class Empty:
 def test_an_instrument_that_the_list_has_lost_keeps_its_last_known_facts():
     facts, before = InstrumentFacts({}), Snapshot(tick_size=0.1, freeze_quantity=500)
     known = facts.of(before, "i")
-    assert known.is_listed
+    assert known.standing.is_listed
     for _ in range(2):  # the second list without it too
         lost = facts.of(Empty(), "i", Unlisted(attrs.evolve(before.held, tick_size=0.05)))
-        assert (lost.terms, lost.market, lost.is_listed) == (known.terms, known.market, False)
-    assert facts.of(before, "i").is_listed
+        assert (lost.terms, lost.market, lost.standing.is_listed) == (known.terms, known.market, False)
+    assert facts.of(before, "i").standing.is_listed
 
 
 def test_after_a_restart_the_last_known_facts_are_those_of_the_file_of_unlisted_instruments():
     held = attrs.evolve(Snapshot(tick_size=0.1).held, listings={})
     lost = InstrumentFacts({}).of(Empty(), "i", Unlisted(held))
-    assert (lost.terms.tick, lost.is_listed) == (Decimal("0.1"), False)
+    assert (lost.terms.tick, lost.standing.is_listed) == (Decimal("0.1"), False)
     assert InstrumentFacts({}).of(Empty(), "i", Unlisted()) is None

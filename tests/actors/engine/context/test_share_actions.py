@@ -20,6 +20,7 @@ from onebroker.config.intervals import DAY_MINUTES
 from onebroker.config.late_modules import pl
 
 MONDAY = datetime(2026, 11, 23, 9, 0, tzinfo=IST)
+TODAY = MONDAY.date()
 NSE = ("nse", "equity")
 
 
@@ -61,7 +62,7 @@ class House:
         frame.select(order).write_parquet(self.folder / "candles")
         await self.history.put_candles(self.folder / "candles")
 
-    async def factor(self, price, units, *, day=MONDAY.date(), instrument_id="i", kind="split"):
+    async def factor(self, price, units, *, day=TODAY, instrument_id="i", kind="split"):
         await self.durable.put_factors(
             [
                 Factor(
