@@ -44,6 +44,7 @@ from onebroker.brokers.simulator.world.walks import Hold, Prices
 from onebroker.config.calendars import Calendar, JoinedCalendar
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import TRADING_EXCHANGES
+from onebroker.config.vocabulary import Side
 
 DEFAULT_HOLD_SECONDS = 60.0
 _META, _HOLD, _TOKEN, _ACCOUNT = "meta", "hold", "token", "account"
@@ -185,6 +186,24 @@ class Exchange:
             for other in sorted(followers & self._trading.working_contracts()):
                 self._trading.refresh(self._world.universe.by_id[other], epoch)
         return followers
+
+    def empty_side(self, instrument_id: str, side: Side, seconds: float = DEFAULT_HOLD_SECONDS) -> None:
+        """Let nobody of the market bid (BUY) or offer (SELL) in an instrument for a time. A restart forgets it. Raises KeyError for an unknown
+        instrument."""
+        contract = self._world.universe.by_id[instrument_id]
+        epoch = self._clock.epoch()
+        with self._changes.transaction():
+            self._trading.empty_side(instrument_id, side, epoch + seconds)
+            self._trading.refresh(contract, epoch)
+
+    def circuit(self, instrument_id: str, empty: Side, seconds: float = DEFAULT_HOLD_SECONDS) -> frozenset[str]:
+        """Move a market to its circuit limit and hold it there: the lower limit, where nobody bids (BUY), or the upper limit, where nobody offers
+        (SELL). Return the instruments that moved."""
+        contract = self._world.universe.by_id[instrument_id]
+        lower, upper = self._world.board.circuits(contract, self._clock.epoch())
+        self.empty_side(instrument_id, empty, seconds)
+        limit = lower if empty is Side.BUY else upper
+        return self.set_price(instrument_id, limit * contract.tick_size, seconds)
 
     def fill(self, broker: str, order_id: str, quantity: int) -> None:
         """Trade `quantity` units of a resting order at its price. Raises KeyError for an unknown broker, and ValueError if no such order rests with
@@ -401,7 +420,7 @@ class Exchange:
         account.begin_day(seeded.state)
         price = self.last_price(seeded.traded)
         self._trading.trade_at(account, seeded.traded, seeded.side, seeded.product, seeded.quantity, price, None)
-        account.state.cash += Decimal(10_000_000) - account.funds().available
+        account.state.cash += Decimal(10_000_000) - account.true_funds().available
 
     def _adopt_orders(self) -> None:
         states: dict[str, list[SimOrder]] = {}

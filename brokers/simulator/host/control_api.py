@@ -49,6 +49,13 @@ class _Fill(msgspec.Struct, forbid_unknown_fields=True):
     quantity: int
 
 
+class _EmptySide(msgspec.Struct, forbid_unknown_fields=True):
+    instrument: str | dict[str, str | float | None]
+    side: Side
+    seconds: float = DEFAULT_HOLD_SECONDS
+    at_circuit: bool = False
+
+
 class _SquareOff(msgspec.Struct, forbid_unknown_fields=True):
     broker: str
     at: time | None
@@ -107,6 +114,7 @@ class Control:
             ("POST", "/price"): self._price,
             ("POST", "/fill"): self._fill,
             ("POST", "/funds"): self._set_funds,
+            ("POST", "/empty-side"): self._empty_side,
             ("POST", "/square-off"): self._square_off,
             ("POST", "/annul"): self._annul,
             ("POST", "/fault"): self._fault,
@@ -173,6 +181,14 @@ class Control:
         self._one_broker(wanted.broker)
         self._simulator.exchange.set_available(wanted.broker, wanted.available)
         return {"broker": wanted.broker, "available": wanted.available}
+
+    def _empty_side(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_EmptySide)
+        contract = self._find(wanted.instrument)
+        if not 0 < wanted.seconds < float("inf"):
+            raise BadInput("seconds must be above zero")
+        self._simulator.empty_side(contract.instrument_id, wanted.side, wanted.seconds, at_circuit=wanted.at_circuit)
+        return {"instrument_id": contract.instrument_id, "side": wanted.side}
 
     def _square_off(self, request: DialectRequest) -> object:
         wanted = msgspec.json.decode(request.body, type=_SquareOff)
@@ -384,7 +400,7 @@ def ledger_document(simulator: Simulator, since: int) -> dict[str, object]:
             account.code: [_position(position) for position in account.held_positions()] for account in accounts
         },
         "holdings": {account.code: account.holdings() for account in accounts},
-        "funds": {account.code: _funds(account.funds()) for account in accounts},
+        "funds": {account.code: _funds(account.true_funds()) for account in accounts},
     }
 
 

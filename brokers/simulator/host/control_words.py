@@ -11,6 +11,7 @@ REQUESTS: Mapping[str, str] = {
     "POST /price {instrument, last_price, hold_seconds?}": "moves the market of an instrument",
     "POST /fill {broker, order_id, quantity}": "lets the market trade this quantity with a resting order",
     "POST /funds {broker, available}": "makes this the money that new orders of the broker may use, in ₹",
+    "POST /empty-side {instrument, side, seconds?, at_circuit?}": "lets nobody bid (BUY) or offer (SELL), also with the price at its circuit limit",
     "POST /square-off {broker, at}": "lets the broker square off intraday positions at this time of each day (15:20:00), or never (null)",
     "POST /annul {broker, trade_id}": "annuls a trade: it disappears, its order's filled quantity and the position follow",
     "POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?, order_type?}": "switches a fault on",

@@ -171,6 +171,8 @@ async def test_the_market_trades_as_much_of_a_resting_order_as_it_is_told(runnin
         ("POST", "/square-off", {"broker": "nobody", "at": None}),
         ("POST", "/square-off", {"broker": "zerodha", "at": "at three"}),
         ("POST", "/annul", {"broker": "zerodha", "trade_id": "1"}),
+        ("POST", "/empty-side", {"instrument": "SHARE", "side": "BUY", "seconds": 0}),
+        ("POST", "/empty-side", {"instrument": "nothing", "side": "BUY"}),
         ("POST", "/fault", {"broker": "zerodha", "kind": "late_positions", "instrument": "SHARE"}),
         ("POST", "/person", {"broker": "nobody", "verb": "cancel", "order_id": "1"}),
         ("POST", "/person", {"broker": "zerodha", "verb": "cancel", "order_id": "1"}),
