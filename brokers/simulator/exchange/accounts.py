@@ -4,7 +4,7 @@
 positions, holdings and cash, and reports them. All rupees are Decimal and exact.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Protocol
@@ -278,6 +278,24 @@ class Account:
                 day_sell_value=held.day_sell_value + value,
             )
         self.put_position(held)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give instruments other ids: in positions, orders and fills of today. `names` maps old ids to new ids. Their orders must have ended."""
+        renamed = [position for (key, _), position in self._positions.items() if key in names]
+        for position in renamed:
+            del self._positions[position.instrument_id, position.product]
+            self.put_position(attrs.evolve(position, instrument_id=names[position.instrument_id]))
+        self._position_log.clear()
+        self._fills = [
+            attrs.evolve(fill, instrument_id=names.get(fill.instrument_id, fill.instrument_id)) for fill in self._fills
+        ]
+        for entry in self._entries.values():
+            new = entry.order.new
+            if new.instrument_id in names:
+                new = attrs.evolve(new, instrument_id=names[new.instrument_id])
+                entry.order = attrs.evolve(entry.order, new=new)
+                history = self._history[entry.order.order_id]
+                history[:] = [attrs.evolve(state, new=new) for state in history]
 
     def unbook_fill(self, fill: SimFill) -> None:
         """Take a fill out of the fills and the positions."""

@@ -5,6 +5,7 @@ runs inside a transaction that `exchange.py` opened.
 """
 
 import heapq
+from collections.abc import Mapping
 from decimal import Decimal
 
 import attrs
@@ -236,6 +237,13 @@ class Trading:
         for entry in account.entries():
             if entry.order.new.instrument_id == instrument_id and not entry.order.status.finished:
                 self._end(account, contract, entry, SimStatus.CANCELLED, why)
+
+    def rename(self, account: Account, names: Mapping[str, str], why: str) -> None:
+        """End an account's working orders in contracts that get other ids (old id -> new id), and rename what it has in them."""
+        for instrument_id in names:
+            self.cancel_all(account, instrument_id, why)
+        account.rename(names)
+        self._settlement.keep_again(account, frozenset(names.values()))
 
     def close_contract(self, instrument_id: str) -> None:
         """Forget the book of a contract that is no longer listed."""

@@ -8,7 +8,7 @@ can find the port by trying. The page must neither move the market nor read the 
 """
 
 from collections.abc import Callable, Mapping
-from datetime import time
+from datetime import date, time
 from decimal import Decimal
 from typing import TypeVar
 
@@ -54,6 +54,19 @@ class _EmptySide(msgspec.Struct, forbid_unknown_fields=True):
     side: Side
     seconds: float = DEFAULT_HOLD_SECONDS
     at_circuit: bool = False
+
+
+class _Bonus(msgspec.Struct, forbid_unknown_fields=True):
+    instrument: str | dict[str, str | float | None]
+    had: int
+    has: int
+
+
+class _MoveExpiry(msgspec.Struct, forbid_unknown_fields=True):
+    exchange: str
+    underlying: str
+    old: date
+    new: date
 
 
 class _SquareOff(msgspec.Struct, forbid_unknown_fields=True):
@@ -113,6 +126,8 @@ class Control:
         self._routes: Mapping[tuple[str, str], Callable[[DialectRequest], object]] = {
             ("POST", "/price"): self._price,
             ("POST", "/fill"): self._fill,
+            ("POST", "/bonus"): self._bonus,
+            ("POST", "/move-expiry"): self._move_expiry,
             ("POST", "/funds"): self._set_funds,
             ("POST", "/empty-side"): self._empty_side,
             ("POST", "/square-off"): self._square_off,
@@ -189,6 +204,23 @@ class Control:
             raise BadInput("seconds must be above zero")
         self._simulator.empty_side(contract.instrument_id, wanted.side, wanted.seconds, at_circuit=wanted.at_circuit)
         return {"instrument_id": contract.instrument_id, "side": wanted.side}
+
+    def _bonus(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Bonus)
+        contract = self._find(wanted.instrument)
+        try:
+            action = self._simulator.exchange.bonus(contract.instrument_id, wanted.had, wanted.has)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        return {"instrument_id": contract.instrument_id, "ex_date": action.ex_date}
+
+    def _move_expiry(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_MoveExpiry)
+        try:
+            names = self._simulator.exchange.move_expiry(wanted.exchange, wanted.underlying, wanted.old, wanted.new)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        return {"renamed": names}
 
     def _square_off(self, request: DialectRequest) -> object:
         wanted = msgspec.json.decode(request.body, type=_SquareOff)

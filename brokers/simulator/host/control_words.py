@@ -14,6 +14,8 @@ REQUESTS: Mapping[str, str] = {
     "POST /empty-side {instrument, side, seconds?, at_circuit?}": "lets nobody bid (BUY) or offer (SELL), also with the price at its circuit limit",
     "POST /square-off {broker, at}": "lets the broker square off intraday positions at this time of each day (15:20:00), or never (null)",
     "POST /annul {broker, trade_id}": "annuls a trade: it disappears, its order's filled quantity and the position follow",
+    "POST /bonus {instrument, had, has}": "lets had units of a share become has units with the next trading day: price, previous close, holdings",
+    "POST /move-expiry {exchange, underlying, old, new}": "gives contracts another expiry under the same exchange numbers",
     "POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?, order_type?}": "switches a fault on",
     "POST /heal {broker?, kind?, instrument?}": "switches faults off",
     "POST /person {broker, verb, ...}": "acts as a person at the broker's own app",

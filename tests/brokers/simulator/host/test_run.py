@@ -167,6 +167,8 @@ async def test_the_market_trades_as_much_of_a_resting_order_as_it_is_told(runnin
         ("POST", "/fill", {"broker": "zerodha", "order_id": "1", "quantity": 1}),
         ("POST", "/heal", {"broker": "nobody"}),
         ("POST", "/heal", {"kind": "http_501"}),
+        ("POST", "/bonus", {"instrument": "SHARE", "had": 1, "has": 1}),
+        ("POST", "/move-expiry", {"exchange": "nse", "underlying": "NO", "old": "2026-01-01", "new": "2026-01-02"}),
         ("POST", "/funds", {"broker": "nobody", "available": 1}),
         ("POST", "/square-off", {"broker": "nobody", "at": None}),
         ("POST", "/square-off", {"broker": "zerodha", "at": "at three"}),
