@@ -3,16 +3,19 @@
 import hashlib
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import time
 from functools import cached_property
 from typing import ClassVar, Generic, Protocol, TypeVar
+
+import attrs
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, TokenStore
 from onebroker.brokers.simulator.dialects.listed import Listed, Named
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Refused, Route, answer
 from onebroker.brokers.simulator.dialects.tokens import Tokens
+from onebroker.brokers.simulator.exchange.accounts import ODD_FACTOR
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import (
     Market,
@@ -62,6 +65,30 @@ class OpenSockets(Generic[_Session]):
         """Close every socket with a websocket code."""
         for session in self.take_all():
             session.socket.close(code, reason)
+
+
+def _odd_quantity(position: SimPosition) -> SimPosition:
+    return attrs.evolve(
+        position,
+        overnight_quantity=position.overnight_quantity * ODD_FACTOR,
+        day_buy_quantity=position.day_buy_quantity * ODD_FACTOR,
+        day_sell_quantity=position.day_sell_quantity * ODD_FACTOR,
+    )
+
+
+def _odd_value(position: SimPosition) -> SimPosition:
+    return attrs.evolve(
+        position,
+        overnight_price=position.overnight_price * ODD_FACTOR,
+        day_buy_value=position.day_buy_value * ODD_FACTOR,
+        day_sell_value=position.day_sell_value * ODD_FACTOR,
+    )
+
+
+_ODD: Mapping[FaultKind, Callable[[SimPosition], SimPosition]] = {
+    FaultKind.ODD_QUANTITY: _odd_quantity,
+    FaultKind.ODD_VALUE: _odd_value,
+}
 
 
 def _every(_row: object) -> bool:
@@ -173,6 +200,10 @@ class RestDialect(ABC, Generic[_Name]):
             for position in self._account.positions()
             if position.instrument_id in names and wanted(names[position.instrument_id])
         ]
+        for kind, spoilt in _ODD.items():
+            struck = self._account.struck_row(kind, [position.instrument_id for position, _, _ in book])
+            if struck is not None:
+                book[struck] = (spoilt(book[struck][0]), *book[struck][1:])
         return self._shown(FaultKind.PARTIAL_POSITIONS, book, [position.instrument_id for position, _, _ in book])
 
     def _holding_book(self) -> Sequence[tuple[SimHolding, _Name, Market]]:
@@ -184,7 +215,7 @@ class RestDialect(ABC, Generic[_Name]):
 
     def _shown(self, kind: FaultKind, rows: Sequence[_Row], instrument_ids: Sequence[str]) -> Sequence[_Row]:
         """Return the rows of one answer, without the row that a fault leaves out. `instrument_ids` are the rows' instruments."""
-        missing = self._account.left_out(kind, instrument_ids)
+        missing = self._account.struck_row(kind, instrument_ids)
         return rows if missing is None else [*rows[:missing], *rows[missing + 1 :]]
 
 

@@ -5,7 +5,7 @@ messages, and carries back its answers. Some faults of the control API can strik
 corrupt streams. The host makes those. The dialect makes the faults that need its broker's words (`refusal_in_200`, `expire_session`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from typing import Protocol
 
@@ -122,8 +122,11 @@ class AccountView(Protocol):
 
     def holdings(self) -> Sequence[SimHolding]: ...
 
-    def left_out(self, kind: FaultKind, instrument_ids: Sequence[str]) -> int | None:
-        """Return the place of the row that a fault leaves out of an answer with rows of these instruments, and count the answer; None = no row."""
+    def unlisted(self) -> Collection[str | None]:
+        """Return the instruments that are missing in the broker's instrument files."""
+
+    def struck_row(self, kind: FaultKind, instrument_ids: Sequence[str]) -> int | None:
+        """Return the place of the row that a fault strikes in an answer with rows of these instruments, and count the answer; None = no row."""
 
     def funds(self) -> SimFunds: ...
 

@@ -1,7 +1,7 @@
 """A broker's names for the contracts listed today, made again when the exchange's list changes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from onebroker.brokers.simulator.dialects.dialect import AccountView
@@ -33,6 +33,12 @@ class Listed(ABC, Generic[_Name]):
         """By instrument_id, in the order of listing."""
         self._refresh()
         return self._by_id
+
+    def in_files(self) -> Collection[_Name]:
+        """Return the names that the broker's instrument files hold, in the order of listing."""
+        missing = self._account.unlisted()
+        names = self.by_id
+        return names.values() if not missing else [name for key, name in names.items() if key not in missing]
 
     def _refresh(self) -> None:
         """Name the listed contracts again when the list has changed (a new day)."""

@@ -4,7 +4,7 @@
 positions, holdings and cash, and reports them. All rupees are Decimal and exact.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Protocol
@@ -41,7 +41,9 @@ from onebroker.config.clock import Clock
 from onebroker.config.instruments import Shape
 from onebroker.config.vocabulary import Product, Side
 
-_ZERO = Decimal(0)
+ODD_FACTOR = 100
+"""How far off an absurd figure is."""
+_ZERO, _PAISA = Decimal(0), Decimal("0.01")
 PositionKey = tuple[str, Product]
 """(instrument_id, product)."""
 
@@ -105,6 +107,8 @@ class Account:
         self.client_id = traits.client_id
         self.client_name = traits.client_name
         self.traits = traits
+        self.ticking = False
+        """Whether sockets are being told of the market now. Set by the gateway: faults of ticks strike nothing else."""
         self.state = AccountState(day=date.min, cash=_ZERO)
         self._desk, self._clock, self._faults = desk, clock, faults
         self._entries: dict[str, OrderEntry] = {}
@@ -131,7 +135,10 @@ class Account:
         return contract if contract is not None and self.traits.lists(contract) else None
 
     def market(self, instrument_id: str) -> Market:
-        return self._desk.market(instrument_id)
+        market = self._desk.market(instrument_id)
+        if self.ticking and self._faults.strike(self.code, FaultKind.ODD_VOLUME, (instrument_id,)) is not None:
+            return attrs.evolve(market, volume=0)
+        return market
 
     def candles(self, instrument_id: str, interval: str, first: date, last: date) -> Sequence[CandleRow]:
         contract = self.contract(instrument_id)
@@ -175,25 +182,20 @@ class Account:
     def holdings(self) -> Sequence[SimHolding]:
         return tuple(self.state.holdings)
 
-    def left_out(self, kind: FaultKind, instrument_ids: Sequence[str]) -> int | None:
+    def unlisted(self) -> Collection[str | None]:
+        return self._faults.instruments(self.code, FaultKind.UNLISTED)
+
+    def struck_row(self, kind: FaultKind, instrument_ids: Sequence[str]) -> int | None:
         for place in range(len(instrument_ids) - 1, -1, -1):
             if self._faults.strike(self.code, kind, (instrument_ids[place],)) is not None:
                 return place
         return None
 
     def funds(self) -> SimFunds:
-        blocked, gained = position_blocks(list(self._positions.values()), self._desk.contract)
-        blocked += self._blocked
-        return SimFunds(
-            opening_cash=self.state.cash,
-            collateral=self._collateral(),
-            span=blocked.span,
-            exposure=blocked.exposure,
-            option_premium=blocked.option_premium,
-            delivery=blocked.delivery,
-            realized=gained,
-            unrealized=self._unrealized(),
-        )
+        true = self.true_funds()
+        if self._faults.strike(self.code, FaultKind.ODD_FUNDS) is None:
+            return true
+        return attrs.evolve(true, opening_cash=(true.opening_cash / ODD_FACTOR).quantize(_PAISA))
 
     def margin(self, new: NewOrder) -> Blocked:
         contract = self._desk.contract(new.instrument_id)
@@ -219,6 +221,21 @@ class Account:
     def entries(self) -> Sequence[OrderEntry]:
         """Return today's orders, oldest first."""
         return tuple(self._entries.values())
+
+    def true_funds(self) -> SimFunds:
+        """Return the funds as they are, whatever the broker's answers show."""
+        blocked, gained = position_blocks(list(self._positions.values()), self._desk.contract)
+        blocked += self._blocked
+        return SimFunds(
+            opening_cash=self.state.cash,
+            collateral=self._collateral(),
+            span=blocked.span,
+            exposure=blocked.exposure,
+            option_premium=blocked.option_premium,
+            delivery=blocked.delivery,
+            realized=gained,
+            unrealized=self._unrealized(),
+        )
 
     def held_positions(self) -> Sequence[SimPosition]:
         """Return the positions as they are, whatever the broker's answers show."""
@@ -261,6 +278,24 @@ class Account:
                 day_sell_value=held.day_sell_value + value,
             )
         self.put_position(held)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give instruments other ids: in positions, orders and fills of today. `names` maps old ids to new ids. Their orders must have ended."""
+        renamed = [position for (key, _), position in self._positions.items() if key in names]
+        for position in renamed:
+            del self._positions[position.instrument_id, position.product]
+            self.put_position(attrs.evolve(position, instrument_id=names[position.instrument_id]))
+        self._position_log.clear()
+        self._fills = [
+            attrs.evolve(fill, instrument_id=names.get(fill.instrument_id, fill.instrument_id)) for fill in self._fills
+        ]
+        for entry in self._entries.values():
+            new = entry.order.new
+            if new.instrument_id in names:
+                new = attrs.evolve(new, instrument_id=names[new.instrument_id])
+                entry.order = attrs.evolve(entry.order, new=new)
+                history = self._history[entry.order.order_id]
+                history[:] = [attrs.evolve(state, new=new) for state in history]
 
     def unbook_fill(self, fill: SimFill) -> None:
         """Take a fill out of the fills and the positions."""
@@ -329,7 +364,7 @@ class Account:
 
     def set_available(self, rupees: Decimal) -> None:
         """Make the money that new orders may use `rupees`, as if cash had been paid in or out."""
-        self.state.cash += rupees - self.funds().available
+        self.state.cash += rupees - self.true_funds().available
 
     def begin_day(self, state: AccountState) -> None:
         """Start a day with settled cash, carried positions and no orders."""

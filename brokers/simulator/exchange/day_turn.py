@@ -15,6 +15,11 @@ from onebroker.brokers.simulator.exchange.changes import Changes
 from onebroker.brokers.simulator.exchange.day_end import Closing, next_day
 from onebroker.brokers.simulator.exchange.hours import Phase
 from onebroker.brokers.simulator.exchange.journal import Row
+from onebroker.brokers.simulator.exchange.listing_changes import (
+    CORPORATE_ACTION,
+    CorporateAction,
+    scaled_holding,
+)
 from onebroker.brokers.simulator.exchange.settlement import ACCOUNT_FILL, ORDER, STATE
 from onebroker.brokers.simulator.exchange.trading import Trading, World
 from onebroker.brokers.simulator.world.model import Contract
@@ -24,7 +29,7 @@ from onebroker.config.instruments import TRADING_EXCHANGES
 from onebroker.config.vocabulary import Product, Side
 
 CALENDARS = ("equity", "currency", "commodity")
-_EXPIRY_TIME = time_of_day(15, 30)
+_EXPIRY_TIME, _TURN_TIME = time_of_day(15, 30), time_of_day(7)
 
 
 class DayTurn:
@@ -36,6 +41,7 @@ class DayTurn:
     ) -> None:  # fmt: skip
         self._world, self._accounts, self._trading = world, accounts, trading
         self._calendar, self._clock, self._changes = calendar, clock, changes
+        self.actions: list[CorporateAction] = []
         self._closings: dict[tuple[str, str], float] = {}
 
     def square_off_at_close(self) -> None:
@@ -71,6 +77,15 @@ class DayTurn:
             day -= timedelta(days=1)
         return day
 
+    def next_ex_at(self, contract: Contract) -> float:
+        """Return 07:00 of the contract's next trading day, epoch seconds."""
+        day = self.account_day() + timedelta(days=1)
+        for _ in range(10):
+            if self._calendar.is_session_day(contract.identity.exchange, contract.calendar, day):
+                break
+            day += timedelta(days=1)
+        return datetime.combine(day, _TURN_TIME, IST).timestamp()
+
     def _square_off(self, group: tuple[str, str] | None) -> None:
         """Close the intraday positions of one (exchange, calendar), or of all, at the closing price, as brokers do."""
         for account in self._accounts.values():
@@ -90,6 +105,10 @@ class DayTurn:
             expiry = self._expiry_of(entry.order.new.instrument_id)
             if expiry is not None and expiry < day:
                 self._trading.cancel_all(account, entry.order.new.instrument_id, "the contract has expired")
+        due = [action for action in self.actions if account.state.day < action.ex_date <= day]
+        for action in due:
+            for instrument_id in self._world.universe.followers(action.instrument_id):
+                self._trading.cancel_all(account, instrument_id, CORPORATE_ACTION)
         staying = [entry for entry in account.entries() if not entry.order.status.finished]
         closing = Closing(
             contract=self._contract,
@@ -97,6 +116,12 @@ class DayTurn:
             settlement=lambda contract: self._settlement(contract, day),
         )
         state = next_day(account.state, account.held_positions(), day, closing)
+        for action in due:
+            listings = self._world.universe.followers(action.instrument_id)
+            state.holdings = [
+                scaled_holding(holding, action) if holding.instrument_id in listings else holding
+                for holding in state.holdings
+            ]
         for entry in account.entries():
             self._drop_states(account, entry)
         for fill in account.all_fills():

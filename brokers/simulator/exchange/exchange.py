@@ -19,8 +19,16 @@ from onebroker.brokers.simulator.exchange.changes import Changes
 from onebroker.brokers.simulator.exchange.day_turn import CALENDARS, DayTurn
 from onebroker.brokers.simulator.exchange.faults import FaultKind, Faults
 from onebroker.brokers.simulator.exchange.hours import Phase
-from onebroker.brokers.simulator.exchange.journal import Journal, Row
+from onebroker.brokers.simulator.exchange.journal import Journal, JournalTokens, Row
 from onebroker.brokers.simulator.exchange.ledger import Action, Ledger
+from onebroker.brokers.simulator.exchange.listing_changes import (
+    EXPIRY_MOVED,
+    CorporateAction,
+    MovedExpiry,
+    moved_ids,
+    refuse_move,
+    with_moved_expiries,
+)
 from onebroker.brokers.simulator.exchange.market_board import MarketBoard
 from onebroker.brokers.simulator.exchange.other_hands import OtherHands
 from onebroker.brokers.simulator.exchange.person import Person
@@ -44,9 +52,10 @@ from onebroker.brokers.simulator.world.walks import Hold, Prices
 from onebroker.config.calendars import Calendar, JoinedCalendar
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import TRADING_EXCHANGES
+from onebroker.config.vocabulary import Side
 
 DEFAULT_HOLD_SECONDS = 60.0
-_META, _HOLD, _TOKEN, _ACCOUNT = "meta", "hold", "token", "account"
+_META, _HOLD, _ACCOUNT, _ACTION, _MOVE = "meta", "hold", "account", "action", "move"
 
 
 @attrs.frozen(kw_only=True)
@@ -102,6 +111,8 @@ class Exchange:
         self._changes = Changes(journal)
         self.ledger = Ledger(journal)
         self._holds = [msgspec.json.decode(value, type=_StoredHold) for _, value in journal.load(_HOLD)]
+        self._corporate = [msgspec.json.decode(value, type=CorporateAction) for _, value in journal.load(_ACTION)]
+        self._moves = [msgspec.json.decode(value, type=MovedExpiry) for _, value in journal.load(_MOVE)]
         self._world = self._build_world(self._meta.listed_on)
         self._brokers = tuple(brokers)
         # Brokers that are not started this time still have accounts: their orders expire and their days turn.
@@ -109,6 +120,7 @@ class Exchange:
         self._accounts = {code: Account(code, traits[code], self, clock, faults) for code in codes}
         self._trading = Trading(self._world, self._accounts, clock, self._changes, self.ledger)
         self._day_turn = DayTurn(self._world, self._accounts, self._trading, self._calendar, clock, self._changes)
+        self._day_turn.actions = self._corporate
         self.person = Person(self._world, self._accounts, self._trading, clock, self._changes, self.ledger)
         """A person at the brokers' own apps."""
         self.hands = OtherHands(self._world, self._accounts, self._trading, clock, self._changes, self.ledger)
@@ -142,7 +154,7 @@ class Exchange:
         """Return a broker's account; raise KeyError for a broker that was not started."""
         return self._accounts[code]
 
-    def tokens(self, code: str) -> "JournalTokens":
+    def tokens(self, code: str) -> JournalTokens:
         """Return the durable values of a broker's dialect."""
         return JournalTokens(self._journal, code)
 
@@ -185,6 +197,55 @@ class Exchange:
             for other in sorted(followers & self._trading.working_contracts()):
                 self._trading.refresh(self._world.universe.by_id[other], epoch)
         return followers
+
+    def empty_side(self, instrument_id: str, side: Side, seconds: float = DEFAULT_HOLD_SECONDS) -> None:
+        """Let nobody of the market bid (BUY) or offer (SELL) in an instrument for a time. A restart forgets it. Raises KeyError for an unknown
+        instrument."""
+        contract = self._world.universe.by_id[instrument_id]
+        epoch = self._clock.epoch()
+        with self._changes.transaction():
+            self._trading.empty_side(instrument_id, side, epoch + seconds)
+            self._trading.refresh(contract, epoch)
+
+    def circuit(self, instrument_id: str, empty: Side, seconds: float = DEFAULT_HOLD_SECONDS) -> frozenset[str]:
+        """Move a market to its circuit limit and hold it there: the lower limit, where nobody bids (BUY), or the upper limit, where nobody offers
+        (SELL). Return the instruments that moved."""
+        contract = self._world.universe.by_id[instrument_id]
+        lower, upper = self._world.board.circuits(contract, self._clock.epoch())
+        self.empty_side(instrument_id, empty, seconds)
+        limit = lower if empty is Side.BUY else upper
+        return self.set_price(instrument_id, limit * contract.tick_size, seconds)
+
+    def bonus(self, instrument_id: str, had: int, has: int) -> CorporateAction:
+        """Let `had` units of a share become `has` units with the next trading day: a bonus or split. Raises KeyError for an unknown instrument, and
+        ValueError for an instrument that takes none."""
+        contract = self._world.universe.by_id[instrument_id]
+        followers = [self._world.universe.by_id[key] for key in self._world.universe.followers(instrument_id)]
+        if any(follower.bare != "equities" for follower in followers) or not 0 < had != has > 0:
+            raise ValueError("a corporate action needs a share without derivatives, and two numbers of units")
+        ex_at = self._day_turn.next_ex_at(contract)
+        action = CorporateAction(instrument_id=instrument_id, ex_at=ex_at, had=had, has=has)
+        with self._changes.transaction():
+            self._corporate.append(action)
+            self._changes.keep(Row(_ACTION, str(len(self._corporate)), msgspec.json.encode(action)))
+        self._world.prices.scale(contract, action.ex_at, action.factor)
+        return action
+
+    def move_expiry(self, exchange: str, underlying: str, old: date, new: date) -> dict[str, str]:
+        """Give the contracts of an underlying that expire on one day another expiry, under the same exchange numbers. Best between two days: working
+        orders end. Return old id -> new id. Raises ValueError for a move that `refuse_move` refuses."""
+        move = MovedExpiry(exchange=exchange, underlying=underlying, old=old.isoformat(), new=new.isoformat())
+        refuse_move(self._world.universe, move)
+        names = dict(moved_ids(self._world.universe, move))
+        with self._changes.transaction():
+            for account in self._accounts.values():
+                self._trading.rename(account, names, EXPIRY_MOVED)
+            for instrument_id in names:
+                self._trading.close_contract(instrument_id)
+            self._moves.append(move)
+            self._changes.keep(Row(_MOVE, str(len(self._moves)), msgspec.json.encode(move)))
+            self._rebuild(self._meta.listed_on)
+        return names
 
     def fill(self, broker: str, order_id: str, quantity: int) -> None:
         """Trade `quantity` units of a resting order at its price. Raises KeyError for an unknown broker, and ValueError if no such order rests with
@@ -350,10 +411,13 @@ class Exchange:
         old = self._world.universe.by_id
         self._meta.listed_on = day
         self._changes.keep(Row(_META, "made", msgspec.json.encode(self._meta)))
+        self._rebuild(day)
+        for instrument_id in old.keys() - self._world.universe.by_id.keys():
+            self._trading.close_contract(instrument_id)
+
+    def _rebuild(self, day: date) -> None:
         fresh = self._build_world(day)
         self._world.universe, self._world.prices, self._world.board = fresh.universe, fresh.prices, fresh.board
-        for instrument_id in old.keys() - fresh.universe.by_id.keys():
-            self._trading.close_contract(instrument_id)
 
     # beginning --------------------------------------------------------------------------------------------------------
 
@@ -369,13 +433,16 @@ class Exchange:
         return meta
 
     def _build_world(self, day: date) -> World:
-        universe = build_universe(self._meta.number, self._meta.seed, day, self._calendar.is_session_day)
+        built = build_universe(self._meta.number, self._meta.seed, day, self._calendar.is_session_day)
+        universe = with_moved_expiries(built, self._moves)
         past = past_of(universe, self._meta.first_day, self._calendar.is_session_day)
         prices = Prices(universe, self._meta.seed, past)
         for hold in self._holds:
             contract = universe.by_id.get(hold.instrument_id)
             if contract is not None:
                 prices.hold(contract, Hold(hold.start, hold.end, hold.price))
+        for action in self._corporate:
+            prices.scale(universe.by_id[action.instrument_id], action.ex_at, action.factor)
         return World(universe, prices, MarketBoard(prices, self._calendar, past))
 
     def _open_accounts(self) -> None:
@@ -401,7 +468,7 @@ class Exchange:
         account.begin_day(seeded.state)
         price = self.last_price(seeded.traded)
         self._trading.trade_at(account, seeded.traded, seeded.side, seeded.product, seeded.quantity, price, None)
-        account.state.cash += Decimal(10_000_000) - account.funds().available
+        account.state.cash += Decimal(10_000_000) - account.true_funds().available
 
     def _adopt_orders(self) -> None:
         states: dict[str, list[SimOrder]] = {}
@@ -418,24 +485,6 @@ class Exchange:
 
     def _remember(self, order: SimOrder, _fill: SimFill | None) -> None:
         self._archive[order.broker, order.order_id] = order
-
-
-class JournalTokens:
-    """A dialect's small durable values (`TokenStore`)."""
-
-    def __init__(self, journal: Journal, code: str) -> None:
-        self._journal, self._code = journal, code
-        prefix = f"{code}|"
-        self._values = {
-            key.removeprefix(prefix): value.decode() for key, value in journal.load(_TOKEN) if key.startswith(prefix)
-        }
-
-    def get(self, name: str) -> str | None:
-        return self._values.get(name)
-
-    def set(self, name: str, value: str) -> None:
-        self._values[name] = value
-        self._journal.write([Row(_TOKEN, f"{self._code}|{name}", value.encode())])
 
 
 def _no_check(_broker: str) -> None:

@@ -37,6 +37,13 @@ class FaultKind(StrEnum):
     PARTIAL_ORDERS = "partial_orders"
     PARTIAL_TRADES = "partial_trades"
     SECOND_SALE_MARGIN = "second_sale_margin"
+    NO_AVERAGE = "no_average"
+    ODD_QUANTITY = "odd_quantity"
+    ODD_VALUE = "odd_value"
+    ODD_FUNDS = "odd_funds"
+    ODD_VOLUME = "odd_volume"
+    STALLED_QUOTES = "stalled_quotes"
+    UNLISTED = "unlisted"
 
 
 FAULTS: Mapping[FaultKind, str] = {
@@ -62,6 +69,13 @@ FAULTS: Mapping[FaultKind, str] = {
     FaultKind.PARTIAL_ORDERS: "answers with the whole order book lack a row, as partial_positions",
     FaultKind.PARTIAL_TRADES: "answers with the whole trade book lack a row, as partial_positions",
     FaultKind.SECOND_SALE_MARGIN: "a second sale of the same long option needs the margin of a short one; for orders placed from then on",
+    FaultKind.NO_AVERAGE: "answers with orders and positions have null for average prices; count counts such answers",
+    FaultKind.ODD_QUANTITY: "answers with positions show a hundred times the units of one row; count counts such answers",
+    FaultKind.ODD_VALUE: "answers with positions show a hundred times the cost of one row, so its average and gain are far off",
+    FaultKind.ODD_FUNDS: "answers with funds show a hundredth of the cash; count counts such answers",
+    FaultKind.ODD_VOLUME: "ticks show a volume of zero; count counts such ticks",
+    FaultKind.STALLED_QUOTES: "sockets send no more ticks of the instrument, other ticks go on and quotes over REST are right",
+    FaultKind.UNLISTED: "the instrument is missing in the broker's instrument files, everything else knows it",
 }
 """Each kind in one sentence, as the control API lists it."""
 
@@ -79,7 +93,9 @@ OF_ORDERS = frozenset(
     {FaultKind.REJECT_ORDERS, FaultKind.REJECT_CANCELS, FaultKind.DROP_AFTER_ACCEPT, FaultKind.ANOTHER_ORDER}
 )
 """The faults that strike a message about an order. They may be limited to the orders of one instrument."""
-OF_ONE_INSTRUMENT = OF_ORDERS | OF_BOOKS
+OF_QUOTES = frozenset({FaultKind.ODD_VOLUME, FaultKind.STALLED_QUOTES})
+"""The faults of ticks. They may be limited to one instrument."""
+OF_ONE_INSTRUMENT = OF_ORDERS | OF_BOOKS | OF_QUOTES | {FaultKind.ODD_QUANTITY, FaultKind.ODD_VALUE, FaultKind.UNLISTED}
 """The faults that may be limited to one instrument."""
 ALL_BROKERS = "all"
 DEFAULT_DELAY_SECONDS = 2.0
@@ -163,6 +179,16 @@ class Faults:
             return None
         known = (None, *instruments), (None, order_type)
         return next((fault for fault in self._live() if fault.kind is kind and _covers(fault, broker, *known)), None)
+
+    def instruments(self, broker: str, kind: FaultKind) -> frozenset[str | None]:
+        """Return the instruments to which the active faults of a kind are limited. None among them: some fault is not limited."""
+        if not self._active:
+            return frozenset()
+        return frozenset(
+            fault.instrument_id
+            for fault in self._live()
+            if fault.kind is kind and fault.broker in (ALL_BROKERS, broker)
+        )
 
     def strike(
         self,

@@ -89,3 +89,24 @@ class SqliteJournal:
             "ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value",
             (row.kind, row.key, row.value),
         )
+
+
+_TOKEN = "token"
+
+
+class JournalTokens:
+    """A dialect's small durable values (`TokenStore` of dialect.py)."""
+
+    def __init__(self, journal: Journal, code: str) -> None:
+        self._journal, self._code = journal, code
+        prefix = f"{code}|"
+        self._values = {
+            key.removeprefix(prefix): value.decode() for key, value in journal.load(_TOKEN) if key.startswith(prefix)
+        }
+
+    def get(self, name: str) -> str | None:
+        return self._values.get(name)
+
+    def set(self, name: str, value: str) -> None:
+        self._values[name] = value
+        self._journal.write([Row(_TOKEN, f"{self._code}|{name}", value.encode())])

@@ -210,7 +210,8 @@ class MarketBoard:
         if known is not None and known.reading.day == reading.day and known.reading.opens == reading.opens:
             known.reading = reading
             return known
-        previous = self._prices.ticks(contract, reading.previous_close)
+        scale = self._prices.scaled_between(contract, reading.previous_close, epoch)
+        previous = max(1, round(self._prices.ticks(contract, reading.previous_close) * scale))
         width = max(_narrowest_band(contract), int(previous * contract.band_percent / 100))
         day = _DayFigures(reading, max(1, previous - width), previous + width, previous)
         self._figures[contract.instrument_id] = day
@@ -220,7 +221,7 @@ class MarketBoard:
         return min(max(self._prices.ticks(contract, at), day.lower), day.upper)
 
     def _sample(self, day: _DayFigures, contract: Contract, at: float, last: int) -> None:
-        opens = day.reading.opens
+        opens = max(day.reading.opens, self._prices.last_action(contract, at))
         if at < opens:  # the pre-open shows the last close
             day.begin(last, 0.0)
             return

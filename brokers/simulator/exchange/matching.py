@@ -5,7 +5,7 @@ maker's quotes. At the same price they come after the orders that already rested
 """
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import attrs
 
@@ -113,10 +113,11 @@ class Book:
                 self._reduce(side.opposite, level, units)
         return matches
 
-    def flow(self, last_ticks: int, quantity: int) -> list[Match]:
-        """Trade up to `quantity` units a side of the market's own flow, with orders whose price the last price has reached."""
+    def flow(self, last_ticks: int, quantity: int, empty: Collection[Side] = ()) -> list[Match]:
+        """Trade up to `quantity` units a side of the market's own flow, with orders whose price the last price has reached. Nobody of the market is on
+        the sides that are `empty`."""
         matches: list[Match] = []
-        for side in Side:
+        for side in (side for side in Side if side.opposite not in empty):
             left = quantity
             while left > 0 and self._resting[side] and side.sign * (self._resting[side][0].ticks - last_ticks) >= 0:
                 resting = self._resting[side][0]

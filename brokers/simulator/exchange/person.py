@@ -108,7 +108,7 @@ class Person:
         with self._changes.transaction():
             account.put_position(left)
             account.put_position(_joined(taken, moved))
-            if account.funds().available < 0:
+            if account.true_funds().available < 0:
                 account.put_position(held)
                 account.put_position(taken)
                 raise SimRefusal(RefusalReason.NO_MARGIN, "insufficient funds to convert the position")

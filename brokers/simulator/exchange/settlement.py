@@ -3,6 +3,7 @@
 Everything here runs inside a transaction that `exchange.py` opened. `trading.py` decides what happens to which order.
 """
 
+import functools
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 
@@ -115,6 +116,23 @@ class Settlement:
         """Write an order and its account with the transaction."""
         self._changes.keep(Row(ORDER, f"{account.code}|{entry.order.order_id}", msgspec.json.encode(entry)))
         self._changes.keep_account(account)
+
+    def keep_again(self, account: Account, instrument_ids: frozenset[str]) -> None:
+        """Write everything of an account that names one of the instruments, because it names them in another way now."""
+        self._changes.keep_account(account)
+        for entry in account.entries():
+            order = entry.order
+            if order.new.instrument_id not in instrument_ids:
+                continue
+            self.keep(account, entry)
+            for number, state in enumerate(account.order_history(order.order_id)):
+                key = f"{account.code}|{order.order_id}|{number}"
+                self._changes.keep(Row(STATE, key, msgspec.json.encode(state)))
+            self._changes.announce(functools.partial(self._tell, account.code, order, None))
+        for fill in account.all_fills():
+            if fill.instrument_id in instrument_ids:
+                key = f"{fill.broker}|{fill.order_id}|{fill.trade_id}|{fill.side}"
+                self._changes.keep(Row(ACCOUNT_FILL, key, msgspec.json.encode(fill)))
 
     def _tell(self, code: str, order: SimOrder, fill: SimFill | None) -> None:
         for listener in tuple(self.listeners.get(code, ())):

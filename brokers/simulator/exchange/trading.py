@@ -5,6 +5,7 @@ runs inside a transaction that `exchange.py` opened.
 """
 
 import heapq
+from collections.abc import Mapping
 from decimal import Decimal
 
 import attrs
@@ -45,6 +46,7 @@ class Trading:
         self._clock, self._changes, self._ledger = clock, changes, ledger
         self._books: dict[str, Book] = {}
         self._refreshed: dict[str, int] = {}
+        self._emptied: dict[str, dict[Side, float]] = {}
         self._stops: dict[str, list[OrderRef]] = {}
         self._queue: set[OrderRef] = set()
         self._expiries: list[tuple[float, OrderRef]] = []
@@ -166,6 +168,11 @@ class Trading:
         for instrument_id in instrument_ids:
             self._refreshed.pop(instrument_id, None)
 
+    def empty_side(self, instrument_id: str, side: Side, until: float) -> None:
+        """Let nobody of the market be on a side of a book until a moment (epoch seconds). Orders of accounts stay."""
+        self._emptied.setdefault(instrument_id, {})[side] = until
+        self._refreshed.pop(instrument_id, None)
+
     def refresh(self, contract: Contract, epoch: float) -> Book | None:
         """Bring a contract's book to the present step and return it. Return None while the contract does not trade continuously."""
         board = self._world.board
@@ -177,11 +184,13 @@ class Trading:
         if self._refreshed.get(instrument_id) == step:
             return book
         self._refreshed[instrument_id] = step
-        book.quote(*board.maker_quotes(contract, epoch, self._settlement.next_priority()))
+        empty = [side for side, until in self._emptied.get(instrument_id, {}).items() if epoch < until]
+        buy, sell = board.maker_quotes(contract, epoch, self._settlement.next_priority())
+        book.quote([] if Side.BUY in empty else buy, [] if Side.SELL in empty else sell)
         if book.has_orders:
             last = board.last_ticks(contract, epoch)
             self._settlement.settle_all(contract, book.meet_maker())
-            self._settlement.settle_all(contract, book.flow(last, board.flow_units(contract, epoch)))
+            self._settlement.settle_all(contract, book.flow(last, board.flow_units(contract, epoch), empty))
         self._trigger(contract, epoch)
         return book
 
@@ -231,6 +240,13 @@ class Trading:
             if entry.order.new.instrument_id == instrument_id and not entry.order.status.finished:
                 self._end(account, contract, entry, SimStatus.CANCELLED, why)
 
+    def rename(self, account: Account, names: Mapping[str, str], why: str) -> None:
+        """End an account's working orders in contracts that get other ids (old id -> new id), and rename what it has in them."""
+        for instrument_id in names:
+            self.cancel_all(account, instrument_id, why)
+        account.rename(names)
+        self._settlement.keep_again(account, frozenset(names.values()))
+
     def close_contract(self, instrument_id: str) -> None:
         """Forget the book of a contract that is no longer listed."""
         for kept in (self._books, self._refreshed, self._stops):
@@ -276,7 +292,7 @@ class Trading:
             return no
         price = order.price or order.trigger_price or self._world.board.last_price(contract, epoch)
         needed = account.required(contract, order, price) - already
-        return shortfall(needed, account.funds().available)
+        return shortfall(needed, account.true_funds().available)
 
     def _refuse_change(self, account: Account, contract: Contract, before: SimOrder, after: SimOrder) -> None:
         if after.quantity <= before.filled_quantity:

@@ -8,7 +8,7 @@ can find the port by trying. The page must neither move the market nor read the 
 """
 
 from collections.abc import Callable, Mapping
-from datetime import time
+from datetime import date, time
 from decimal import Decimal
 from typing import TypeVar
 
@@ -47,6 +47,26 @@ class _Fill(msgspec.Struct, forbid_unknown_fields=True):
     broker: str
     order_id: str
     quantity: int
+
+
+class _EmptySide(msgspec.Struct, forbid_unknown_fields=True):
+    instrument: str | dict[str, str | float | None]
+    side: Side
+    seconds: float = DEFAULT_HOLD_SECONDS
+    at_circuit: bool = False
+
+
+class _Bonus(msgspec.Struct, forbid_unknown_fields=True):
+    instrument: str | dict[str, str | float | None]
+    had: int
+    has: int
+
+
+class _MoveExpiry(msgspec.Struct, forbid_unknown_fields=True):
+    exchange: str
+    underlying: str
+    old: date
+    new: date
 
 
 class _SquareOff(msgspec.Struct, forbid_unknown_fields=True):
@@ -106,7 +126,10 @@ class Control:
         self._routes: Mapping[tuple[str, str], Callable[[DialectRequest], object]] = {
             ("POST", "/price"): self._price,
             ("POST", "/fill"): self._fill,
+            ("POST", "/bonus"): self._bonus,
+            ("POST", "/move-expiry"): self._move_expiry,
             ("POST", "/funds"): self._set_funds,
+            ("POST", "/empty-side"): self._empty_side,
             ("POST", "/square-off"): self._square_off,
             ("POST", "/annul"): self._annul,
             ("POST", "/fault"): self._fault,
@@ -173,6 +196,31 @@ class Control:
         self._one_broker(wanted.broker)
         self._simulator.exchange.set_available(wanted.broker, wanted.available)
         return {"broker": wanted.broker, "available": wanted.available}
+
+    def _empty_side(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_EmptySide)
+        contract = self._find(wanted.instrument)
+        if not 0 < wanted.seconds < float("inf"):
+            raise BadInput("seconds must be above zero")
+        self._simulator.empty_side(contract.instrument_id, wanted.side, wanted.seconds, at_circuit=wanted.at_circuit)
+        return {"instrument_id": contract.instrument_id, "side": wanted.side}
+
+    def _bonus(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Bonus)
+        contract = self._find(wanted.instrument)
+        try:
+            action = self._simulator.exchange.bonus(contract.instrument_id, wanted.had, wanted.has)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        return {"instrument_id": contract.instrument_id, "ex_date": action.ex_date}
+
+    def _move_expiry(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_MoveExpiry)
+        try:
+            names = self._simulator.exchange.move_expiry(wanted.exchange, wanted.underlying, wanted.old, wanted.new)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        return {"renamed": names}
 
     def _square_off(self, request: DialectRequest) -> object:
         wanted = msgspec.json.decode(request.body, type=_SquareOff)
@@ -384,7 +432,7 @@ def ledger_document(simulator: Simulator, since: int) -> dict[str, object]:
             account.code: [_position(position) for position in account.held_positions()] for account in accounts
         },
         "holdings": {account.code: account.holdings() for account in accounts},
-        "funds": {account.code: _funds(account.funds()) for account in accounts},
+        "funds": {account.code: _funds(account.true_funds()) for account in accounts},
     }
 
 

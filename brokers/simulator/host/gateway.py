@@ -16,6 +16,7 @@ from onebroker.brokers.simulator.exchange.call_limits import CallLimits, TooMany
 from onebroker.brokers.simulator.exchange.exchange import Exchange
 from onebroker.brokers.simulator.exchange.faults import FaultKind, Faults
 from onebroker.brokers.simulator.exchange.ledger import Action
+from onebroker.brokers.simulator.host.odd_rows import without_averages
 from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 
 log = logging.getLogger(__name__)
@@ -151,8 +152,16 @@ class Gateway:
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
         """Tell every open socket which markets moved."""
-        for session in tuple(self._outboxes.values()):
-            session.markets_moved(instrument_ids)
+        stalled = self._faults.instruments(self.code, FaultKind.STALLED_QUOTES)
+        if None in stalled:
+            return
+        account = self._exchange.account(self.code)
+        account.ticking = True
+        try:
+            for session in tuple(self._outboxes.values()):
+                session.markets_moved(instrument_ids - stalled if stalled else instrument_ids)
+        finally:
+            account.ticking = False
 
     def beat(self) -> None:
         """Let every open socket send its heartbeat."""
@@ -184,7 +193,7 @@ class Gateway:
         if self._faults.strike(self.code, FaultKind.REFUSAL_IN_200):
             return Answer(self.dialect.refusal_in_200())
         with self._exchange.request() as actions:
-            response = self._work(request)
+            response = self._without_averages(self._work(request))
             return self._record(request, response, actions)
 
     def _work(self, request: DialectRequest) -> WireResponse:
@@ -198,6 +207,15 @@ class Gateway:
         except Exception:
             log.exception("%s could not answer %s %s", self.code, request.method, request.path)
             return _SERVER_ERROR
+
+    def _without_averages(self, response: WireResponse) -> WireResponse:
+        if self._faults.find(self.code, FaultKind.NO_AVERAGE) is None:
+            return response
+        body = without_averages(self.code, response.body)
+        if body == response.body:
+            return response
+        self._faults.strike(self.code, FaultKind.NO_AVERAGE)
+        return attrs.evolve(response, body=body)
 
     def _record(self, request: DialectRequest, response: WireResponse, actions: list[Action]) -> Answer:
         garbled = self._faults.strike(self.code, FaultKind.GARBAGE_BODY) is not None

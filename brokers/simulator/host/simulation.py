@@ -15,7 +15,7 @@ from onebroker.brokers.simulator.host.gateway import Gateway
 from onebroker.brokers.simulator.world.broker_traits import BROKERS, BrokerTraits
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
-from onebroker.config.vocabulary import OrderType
+from onebroker.config.vocabulary import OrderType, Side
 
 STEP_SECONDS = 0.5
 DEFAULT_INSTRUMENTS = 2000
@@ -84,6 +84,18 @@ class Simulator:
     def set_price(self, instrument_id: str, price: Decimal, hold_seconds: float = DEFAULT_HOLD_SECONDS) -> None:
         """Move a market (see `Exchange.set_price`) and tell every open socket at once."""
         moved = self.exchange.set_price(instrument_id, price, hold_seconds)
+        for gateway in self.gateways.values():
+            gateway.markets_moved(moved)
+
+    def empty_side(
+        self, instrument_id: str, side: Side, seconds: float = DEFAULT_HOLD_SECONDS, *, at_circuit: bool = False
+    ) -> None:
+        """Empty a side of a book (see `Exchange.empty_side`), at the circuit limit if `at_circuit`, and tell every open socket at once."""
+        moved = frozenset({instrument_id})
+        if at_circuit:
+            moved = self.exchange.circuit(instrument_id, side, seconds)
+        else:
+            self.exchange.empty_side(instrument_id, side, seconds)
         for gateway in self.gateways.values():
             gateway.markets_moved(moved)
 

@@ -134,6 +134,8 @@ class Prices:
             self._noises[key], self._slow[key] = noise(layers), noise(slow)
         self._holds: dict[str, list[Hold]] = {}
         self._expiry_epochs: dict[str, float] = {}
+        self._scales: dict[str, list[tuple[float, float]]] = {}
+        """Walk key -> (moment, factor) of the corporate actions since the first day."""
         self._latest: dict[str, tuple[float, int]] = {}
         """Instrument id -> (moment, ticks). Quotes, books and feeds ask for the same moment's price several times."""
 
@@ -145,6 +147,20 @@ class Prices:
         """Enter a price set by hand. A security's price moves everything that follows the same walk; a derivative's price moves only itself."""
         self._holds.setdefault(self._owner(contract), []).append(hold)
         self._latest.clear()
+
+    def scale(self, contract: Contract, ex_at: float, factor: float) -> None:
+        """Multiply the prices of everything that follows the contract's walk by `factor` from a moment on, as a corporate action does."""
+        self._scales.setdefault(self.walk_key(contract), []).append((ex_at, factor))
+        self._latest.clear()
+
+    def scaled_between(self, contract: Contract, after: float, until: float) -> float:
+        """Return the factor of the corporate actions after one moment and not after another."""
+        return self._factor(self.walk_key(contract), after, until)
+
+    def last_action(self, contract: Contract, epoch: float) -> float:
+        """Return the moment of the latest corporate action up to `epoch`; minus infinity if there is none."""
+        moments = [ex_at for ex_at, _ in self._scales.get(self.walk_key(contract), ()) if ex_at <= epoch]
+        return max(moments, default=-math.inf)
 
     def ticks(self, contract: Contract, epoch: float) -> int:
         """Return the price in whole ticks, at least one. The circuit band is not applied."""
@@ -204,17 +220,28 @@ class Prices:
         hold = _last(self._holds.get(walk.key, []), epoch)
         if hold is None:
             return value
-        return hold.price if epoch < hold.end else value * hold.price / self._raw_spot(walk, hold.end)
+        price = hold.price * self._factor(walk.key, hold.start, min(epoch, hold.end))
+        return price if epoch < hold.end else value * price / self._raw_spot(walk, hold.end)
 
     def _raw_spot(self, walk: Walk, epoch: float) -> float:
         if epoch < self._past_ends:
             return self._raw_spots(walk, (epoch,))[0]
-        return float(walk.base_price) * math.exp(self._noises[walk.key].at(step_of(epoch)))
+        price = float(walk.base_price) * math.exp(self._noises[walk.key].at(step_of(epoch)))
+        return price * self._factor(walk.key, -math.inf, epoch)
+
+    def _factor(self, key: str, after: float, until: float) -> float:
+        scales = self._scales.get(key)
+        return 1.0 if scales is None else math.prod(factor for ex_at, factor in scales if after < ex_at <= until)
 
     def _raw_spots(self, walk: Walk, epochs: Sequence[float]) -> list[float]:
         steps = [math.floor(epoch * STEPS_PER_SECOND) for epoch in epochs]
         logs = self._noises[walk.key].many(steps)
         base = float(walk.base_price)
+        if walk.key in self._scales:
+            logs = [
+                log + math.log(self._factor(walk.key, -math.inf, epoch))
+                for log, epoch in zip(logs, epochs, strict=True)
+            ]
         if epochs[0] >= self._past_ends:
             return [base * math.exp(log) for log in logs]
         slow = self._slow[walk.key]

@@ -208,7 +208,7 @@ class AngelOneDialect(RestDialect[Name]):
     # market data ----------------------------------------------------------------------------------------------------
 
     def _instruments(self, request: DialectRequest) -> WireResponse:
-        body = instrument_file(self._names.by_id.values())
+        body = instrument_file(self._names.in_files())
         return WireResponse(status=200, headers={"content-type": "application/json"}, body=body)
 
     def _quote(self, request: DialectRequest) -> WireResponse:

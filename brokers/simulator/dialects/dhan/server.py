@@ -267,10 +267,10 @@ class DhanDialect(RestDialect[Name]):
     # market data ----------------------------------------------------------------------------------------------------
 
     def _instruments(self, request: DialectRequest, detailed: str | None) -> WireResponse:
-        return self._file(list(self._names.by_id.values()), detailed is not None)
+        return self._file(list(self._names.in_files()), detailed is not None)
 
     def _segment_instruments(self, request: DialectRequest, segment: str) -> WireResponse:
-        names = [name for name in self._names.by_id.values() if name.segment == segment]
+        names = [name for name in self._names.in_files() if name.segment == segment]
         if not names:
             raise bad_input("exchangeSegment is invalid")
         return self._file(names, detailed=True)

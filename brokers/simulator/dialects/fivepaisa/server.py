@@ -291,7 +291,7 @@ class FivepaisaDialect(RestDialect[Name]):
         if word.lower() not in SEGMENTS:
             return request_error(404)
         where = SEGMENTS[word.lower()]
-        names = [name for name in self._names.by_id.values() if where in (None, (name.exchange, name.kind))]
+        names = [name for name in self._names.in_files() if where in (None, (name.exchange, name.kind))]
         body, headers = instrument_file(names), {"content-type": "text/csv", "content-encoding": "gzip"}
         if "gzip" not in request.headers.get("accept-encoding", ""):
             return as_csv(body)

@@ -241,13 +241,13 @@ class FyersDialect(RestDialect[Name]):
         return WireResponse(status=200, headers={"content-type": "application/json"}, body=body)
 
     def _index_names(self, request: DialectRequest) -> WireResponse:
-        body = index_names(self._names.by_id.values())
+        body = index_names(self._names.in_files())
         return WireResponse(status=200, headers={"content-type": "application/json"}, body=body)
 
     def _of_master(self, master: str) -> list[Name]:
         if master not in MASTERS:
             raise refused(BAD_INPUT, "Not found", 404)
-        return [name for name in self._names.by_id.values() if master_of(name) == master]
+        return [name for name in self._names.in_files() if master_of(name) == master]
 
     def _quotes(self, request: DialectRequest) -> WireResponse:
         """Answer quotes. A bad symbol is refused inside the answer."""

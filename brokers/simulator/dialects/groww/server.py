@@ -145,7 +145,7 @@ class GrowwDialect(RestDialect[Name]):
         return as_json(200, {"info": [], "warning": []})
 
     def _instruments(self, request: DialectRequest) -> WireResponse:
-        return as_csv(instrument_file(self._names.by_id.values()))
+        return as_csv(instrument_file(self._names.in_files()))
 
     # account --------------------------------------------------------------------------------------------------------
 

@@ -228,7 +228,7 @@ class IciciDirectDialect(RestDialect[Name]):
     # market data ----------------------------------------------------------------------------------------------------
 
     def _master(self, request: DialectRequest) -> WireResponse:
-        body = security_master(self._names.by_id.values())
+        body = security_master(self._names.in_files())
         return WireResponse(status=200, headers={"content-type": "application/x-zip-compressed"}, body=body)
 
     def _quotes(self, request: DialectRequest) -> WireResponse:

@@ -279,7 +279,7 @@ class KotakNeoDialect(RestDialect[Name]):
             wanted = date.max
         if segment not in SEGMENTS or wanted > self._clock.today():
             return fault("No such file", 404)
-        return as_csv(scrip_file(segment, self._names.by_id.values()))
+        return as_csv(scrip_file(segment, self._names.in_files()))
 
     def _quotes(self, request: DialectRequest, symbols: str, wanted: str) -> WireResponse:
         """Answer quotes. Unknown symbols are left out; if all are unknown, the call is refused."""

@@ -216,7 +216,7 @@ class ShoonyaDialect(RestDialect[Name]):
     def _file(self, request: DialectRequest, file: str) -> WireResponse:
         if file not in FILES:
             raise NotOk("Invalid Input : no such file", 404)
-        names = [name for name in self._names.by_id.values() if name.exchange == file]
+        names = [name for name in self._names.in_files() if name.exchange == file]
         return WireResponse(status=200, headers={"content-type": "application/zip"}, body=archive(file, names))
 
     def _quote(self, request: DialectRequest) -> WireResponse:

@@ -251,7 +251,7 @@ class UpstoxDialect(RestDialect[Name]):
 
     def _instruments(self, request: DialectRequest, file: str) -> WireResponse:
         exchange = None if file == "complete" else file.lower()
-        names = [name for name in self._names.by_id.values() if exchange in (None, name.contract.identity.exchange)]
+        names = [name for name in self._names.in_files() if exchange in (None, name.contract.identity.exchange)]
         if not names:
             raise refused(404, "UDAPI10000", "This request is not supported by Upstox API")
         return WireResponse(status=200, headers={"content-type": "application/gzip"}, body=instrument_file(names))

@@ -238,7 +238,7 @@ class ZerodhaDialect(RestDialect[Name]):
     # market data ----------------------------------------------------------------------------------------------------
 
     def _instruments(self, request: DialectRequest, exchange: str | None) -> WireResponse:
-        names = [name for name in self._names.by_id.values() if exchange in (None, name.exchange)]
+        names = [name for name in self._names.in_files() if exchange in (None, name.exchange)]
         return as_csv(instrument_file(names))
 
     def _quote(self, request: DialectRequest, kind: str) -> WireResponse:

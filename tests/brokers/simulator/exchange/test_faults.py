@@ -175,9 +175,9 @@ async def test_late_positions_do_not_touch_the_days_end(floor):
 async def test_the_newest_row_of_one_instrument_or_of_any_is_left_out_of_an_answer(floor):
     account, kind = floor.account(), FaultKind.PARTIAL_POSITIONS
     floor.faults.add("zerodha", kind, count=1, instrument_id="b")
-    assert account.left_out(kind, ["a", "c"]) is None
-    assert account.left_out(FaultKind.PARTIAL_ORDERS, ["a", "b"]) is None
-    assert account.left_out(kind, ["b", "b", "c"]) == 1
-    assert account.left_out(kind, ["b", "b", "c"]) is None
+    assert account.struck_row(kind, ["a", "c"]) is None
+    assert account.struck_row(FaultKind.PARTIAL_ORDERS, ["a", "b"]) is None
+    assert account.struck_row(kind, ["b", "b", "c"]) == 1
+    assert account.struck_row(kind, ["b", "b", "c"]) is None
     floor.faults.add("zerodha", kind, count=2)
-    assert [account.left_out(kind, rows) for rows in (["a", "b"], [], ["a"], ["a"])] == [1, None, 0, None]
+    assert [account.struck_row(kind, rows) for rows in (["a", "b"], [], ["a"], ["a"])] == [1, None, 0, None]

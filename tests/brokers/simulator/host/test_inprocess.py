@@ -280,3 +280,31 @@ async def test_the_rest_of_a_trading_day_passes_in_a_moment(autojump_clock, benc
     await trio.sleep(3 * 3600 + 1)
     order = await bench.call("GET", f"/order?order_id={resting.json()['order_id']}")
     assert order.json()["status"] == "expired"
+
+
+async def test_ticks_of_one_instrument_stop_while_others_go_on_and_reads_are_right(autojump_clock, bench):
+    other = [each for each in bench.simulator.exchange.contracts() if each.bare == "equities"][1]
+    stream = await bench.stream()
+    for share in (bench.share, other):
+        await stream.send(f"watch {share.instrument_id}")
+    bench.simulator.fault("zerodha", FaultKind.STALLED_QUOTES, instrument_id=bench.share.instrument_id)
+    price = bench.simulator.exchange.last_price(bench.share) + bench.share.tick_size
+    bench.simulator.set_price(bench.share.instrument_id, price)
+    seen = [await next_but_beats(stream) for _ in range(4)]
+    assert f"price {price}" not in seen
+    bench.simulator.fault("zerodha", FaultKind.STALLED_QUOTES, seconds=20)
+    await trio.sleep(0.1)
+    with trio.move_on_after(15):
+        assert not [await next_but_beats(stream) for _ in range(1)]
+    bench.simulator.faults.heal()
+    assert f"price {price}" in [await next_but_beats(stream) for _ in range(2)]
+    assert bench.simulator.exchange.market(bench.share.instrument_id).last_price == price
+
+
+async def test_the_volume_is_zero_in_one_tick_and_in_no_other_read(autojump_clock, bench):
+    account, seen = bench.simulator.exchange.account("zerodha"), []
+    bench.simulator.fault("zerodha", FaultKind.ODD_VOLUME, count=1, instrument_id=bench.share.instrument_id)
+    assert account.market(bench.share.instrument_id).volume > 0
+    account.ticking = True
+    seen = [account.market(bench.share.instrument_id).volume for _ in range(2)]
+    assert seen[0] == 0 < seen[1]

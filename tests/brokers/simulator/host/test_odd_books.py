@@ -3,11 +3,13 @@
 import pytest
 import trio
 
+from onebroker.actors.sessions.pollers import codec_calls
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.host.odd_rows import without_averages
 from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from tests.support.ledger_judge import TEN
-from tests.support.ten_accounts import Ten, snapshot
+from tests.support.ten_accounts import Ten, drive, snapshot
 
 BOOKS = {
     "positions": FaultKind.PARTIAL_POSITIONS,
@@ -121,3 +123,93 @@ async def test_a_row_of_one_instrument_is_left_out_as_often_as_it_was_told(autoj
         ten.simulator.fault(code, FaultKind.PARTIAL_POSITIONS, count=2, instrument_id=share.instrument_id)
     seen = [units(ten, catalogue, share, await ten.rows(catalogue, "positions")) for _ in range(3)]
     assert seen == [dict.fromkeys(TEN, 0), dict.fromkeys(TEN, 0), dict.fromkeys(TEN, 3)]
+
+
+async def bodies(ten, catalogue, resource):
+    """Return broker -> the raw answers to a read."""
+    found = {}
+    for code, service in ten.services.items():
+        requests, _ = codec_calls(service.broker)[resource]
+        answers, _ = await drive(requests(ten.access[code], ten.clock.now()), ten.transport, ten.clock)
+        found[code] = [answer.body for answer in answers]
+    return found
+
+
+@pytest.mark.parametrize("resource", ["orders", "positions"])
+async def test_averages_are_null_at_every_broker_and_come_back(autojump_clock, ten, catalogue, resource):
+    share = share_of(ten)
+    buy(ten, share)
+    ten.simulator.fault("all", FaultKind.NO_AVERAGE)
+    struck = await bodies(ten, catalogue, resource)
+    ten.simulator.faults.heal()
+    whole = await bodies(ten, catalogue, resource)
+    for code in TEN:
+        if (code, resource) == ("kotakneo", "positions"):  # its positions have no averages
+            assert struck[code] == whole[code]
+            continue
+        assert [without_averages(code, body) for body in whole[code]] != whole[code]
+        assert any(b"null" in body for body in struck[code]), code
+        assert [without_averages(code, body) for body in struck[code]] == struck[code]
+    await trio.sleep(2)
+    trades = await bodies(ten, catalogue, "trades")
+    ten.simulator.fault("all", FaultKind.NO_AVERAGE)
+    await trio.sleep(2)
+    struck = await bodies(ten, catalogue, "trades")
+    for code in ("zerodha", "upstox", "kotakneo"):
+        assert struck[code][0] == trades[code][0], code  # Kotak reads the orders beside it
+
+
+def test_only_rows_of_json_are_touched():
+    for body in (b"", b"<html>", b"{broken", b'{"average_price": 1}', b'[{"product": "CNC"}]'):
+        assert without_averages("zerodha", body) == body
+    assert without_averages("nobody", b'{"product": "CNC", "average_price": 1}').endswith(b"1}")
+    assert (
+        without_averages("zerodha", b'{"product":"CNC","average_price":1}') == b'{"product":"CNC","average_price":null}'
+    )
+
+
+async def test_one_answer_with_absurd_units_and_then_the_right_ones(autojump_clock, ten, catalogue):
+    share = share_of(ten)
+    buy(ten, share)
+    for code in TEN:
+        ten.simulator.fault(code, FaultKind.ODD_QUANTITY, count=1, instrument_id=share.instrument_id)
+    seen = [units(ten, catalogue, share, await ten.rows(catalogue, "positions")) for _ in range(2)]
+    assert seen == [dict.fromkeys(TEN, 300), dict.fromkeys(TEN, 3)]
+
+
+async def test_one_answer_with_an_absurd_cost_and_one_with_absurd_funds(autojump_clock, ten, catalogue):
+    share = share_of(ten)
+    buy(ten, share)
+    kite, access = ten.services["zerodha"].broker.portfolio, ten.access["zerodha"]
+
+    async def read():
+        rows = (await ten.rows(catalogue, "positions"))["zerodha"]
+        cost = next(
+            row.average_price
+            for row in rows
+            if row.view == "net" and catalogue.by_token("zerodha", row.instrument_token) == share.instrument_id
+        )
+        answers, _ = await drive(kite.fund_requests(access, ten.clock.now()), ten.transport, ten.clock)
+        return cost, kite.parse_funds(answers).available_balance
+
+    plain = await read()
+    ten.simulator.fault("zerodha", FaultKind.ODD_VALUE, count=1, instrument_id=share.instrument_id)
+    ten.simulator.fault("zerodha", FaultKind.ODD_FUNDS, count=1)
+    odd = await read()
+    assert odd[0] == pytest.approx(100 * plain[0])
+    assert odd[1] < plain[1] / 2
+    assert await read() == plain
+
+
+async def test_an_unlisted_instrument_is_missing_in_the_files_and_nowhere_else(autojump_clock, ten, catalogue):
+    share = share_of(ten)
+    buy(ten, share)
+    for code in TEN:
+        ten.simulator.fault(code, FaultKind.UNLISTED, instrument_id=share.instrument_id)
+    fresh = await ten.catalogue()
+    assert fresh.instrument(share.instrument_id) is None
+    assert fresh.count == catalogue.count - 1
+    assert units(ten, catalogue, share, await ten.rows(catalogue, "positions")) == dict.fromkeys(TEN, 3)
+    ten.simulator.faults.heal("groww")
+    fresh = await ten.catalogue()
+    assert set(fresh.instrument(share.instrument_id).listings) == {"groww"}
