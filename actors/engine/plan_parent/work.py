@@ -244,9 +244,10 @@ class PlanWork:
             return None
         sends = self._plan.sends
         unprotected = left_unprotected(self._record) if by_others else {} if looked is None else looked.unprotected
+        untold = () if looked is None else (*(looked.untold if sends else ()), *looked.ended_today)
         return WorkTroubles(
             unprotected=unprotected,
-            untold=looked.untold if looked is not None and sends else (),
+            untold=untold,
             unsent_cancels=self._steps.unsent_cancels if sends else frozenset(),
         )
 

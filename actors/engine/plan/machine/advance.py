@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, 
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.over_fills import over_filled
 from onebroker.actors.engine.plan.machine.part_context import Context
-from onebroker.actors.engine.plan.machine.share_actions import with_known_actions
+from onebroker.actors.engine.plan.machine.share_actions import ended_today, with_known_actions
 from onebroker.actors.engine.plan.machine.unprotected_units import unprotected
 from onebroker.actors.engine.plan.market import Calm, Seen
 from onebroker.actors.engine.plan.parts import Part, walk
@@ -54,6 +54,8 @@ class Outcome:
     """Units filled beyond what was asked for (1.7)."""
     unprotected: Mapping[str, int]
     """Instrument -> units that are open without a stop."""
+    ended_today: tuple[str, ...]
+    """Sentences on parts that ended today because of a corporate action."""
     untold: tuple[str, ...]
     """Sentences for the parent's troubles: account figures that a condition waits for but a broker does not report; instruments that are not
     listed."""
@@ -99,6 +101,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         over_filled=excess,
         unprotected=unprotected(look),
         untold=tuple(sorted(look.untold)),
+        ended_today=ended_today(look),
     )
 
 
