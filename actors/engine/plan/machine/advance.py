@@ -56,8 +56,6 @@ class Outcome:
     """Instrument -> units that are open without a stop."""
     ended_today: tuple[str, ...]
     """Sentences on parts that ended today because of a corporate action."""
-    taken_back: frozenset[str]
-    """Sentences that parts said and that are true no more: the parent does not keep them."""
     untold: tuple[str, ...]
     """Sentences for the parent's troubles: account figures that a condition waits for but a broker does not report; instruments that are not
     listed."""
@@ -104,7 +102,6 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         unprotected=unprotected(look),
         untold=tuple(sorted(look.untold)),
         ended_today=ended_today(look),
-        taken_back=frozenset(look.taken_back),
     )
 
 

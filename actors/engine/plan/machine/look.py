@@ -80,8 +80,6 @@ class Look:
         self.untold: set[str] = set()
         """Sentences for the parent's troubles: account figures that a condition waits for but a broker does not report; instruments that are
         not listed."""
-        self.taken_back: set[str] = set()
-        """Sentences of parts that are true no more."""
         self.wake_at = float("inf")
         self.bookless: set[str] = set()
         """Instruments whose book was needed but is missing: there is no quote, or the quote has no book."""

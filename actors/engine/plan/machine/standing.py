@@ -36,7 +36,6 @@ def judge_standing(look: Look, part: OrderPart) -> None:
             look.note(part, status_message=missing)
     elif record.status_message == missing:
         look.note(part, status_message=None)
-        look.taken_back.add(missing)
 
 
 def _is_of_several(part: OrderPart) -> bool:
