@@ -70,7 +70,8 @@ class ProblemKind(StrEnum):
 
     Subject: the parent's id. Do: close the units, or place a stop."""
     TROUBLE = "trouble"
-    """An open parent has another trouble: orders that nobody watches, or that are still to be cancelled, or that are waited for.
+    """An open parent has another trouble: orders that nobody watches, or that are still to be cancelled, or that are waited for; an instrument
+    that is not in the list.
 
     Subject: the parent's id. Do: look at the broker's order book."""
     STRANGER = "stranger"

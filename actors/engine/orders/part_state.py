@@ -213,7 +213,7 @@ class PartRecord:
     """Either its lifetime ended with `marketable`, or the market fell through the trigger to which its stop was to be moved. From then
     on, the unfilled quantity goes as marketable with follow."""
     action_day: str | None = None
-    """The day (YYYY-MM-DD) on which the part was scaled for a corporate action of its share."""
+    """The day (YYYY-MM-DD) on which a corporate action of its share scaled or ended the part."""
     own: PartState | None = None
     """How the part's own legs ended, while the parts that hang on it continue."""
     rows: tuple[RowToClose, ...] | None = None

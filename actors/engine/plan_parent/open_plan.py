@@ -129,7 +129,9 @@ class OpenPlan:
 
     def keep(self, event: ParentEvent, looked: Looked) -> None:
         """Put the result of a look into the parent's record. Where the look asks for a new order, the order's write-ahead writes it."""
-        message = looked.parts[self.root.path].status_message or self._own_message()
+        said = looked.parts[self.root.path].status_message
+        # A trouble of the parent is told beside its sentence, and only as long as it is there.
+        message = self.record.status_message if said is None or said in looked.untold else said
         self._kept_at = self._clock.monotonic()
         asks = any(isinstance(action, NewLeg) for action in looked.actions)
         plan = self.record.plan if self.root is self._kept_root else encode_plan(self.root)
@@ -146,11 +148,6 @@ class OpenPlan:
                 updated_at=self._clock.epoch(),
             )
         )
-
-    def _own_message(self) -> str | None:
-        """Return the parent's sentence, unless it is what its root said and says no more."""
-        said = self.record.parts.get(self.root.path, PartRecord()).status_message
-        return None if said == self.record.status_message else self.record.status_message
 
     def keep_in_seconds(self) -> float:
         """Return the seconds until the parts must be written to the record; 0 or less when they are due, infinite when nothing is unkept."""

@@ -17,7 +17,7 @@ from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.over_fills import over_filled
 from onebroker.actors.engine.plan.machine.overdue import note_waiting
 from onebroker.actors.engine.plan.machine.part_context import Context
-from onebroker.actors.engine.plan.machine.share_actions import with_known_actions
+from onebroker.actors.engine.plan.machine.share_actions import ended_today, with_known_actions
 from onebroker.actors.engine.plan.machine.unprotected_units import ended_by_hand, unprotected
 from onebroker.actors.engine.plan.market import Calm, Seen
 from onebroker.actors.engine.plan.parts import Part, walk
@@ -58,6 +58,8 @@ class Outcome:
     """Instrument -> units that are open without a stop."""
     ended_by_hand: Mapping[str, int]
     """Instrument -> units that are open and whose stop a caller has ended."""
+    ended_today: tuple[str, ...]
+    """Sentences on parts that ended today because of a corporate action."""
     untold: tuple[str, ...]
     """Sentences on what waits, or does not hold, and why: figures that no broker reports, exits that are overdue, orders that cannot be cancelled,
     instruments that are not listed."""
@@ -113,6 +115,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         unprotected=unprotected(look),
         ended_by_hand=ended_by_hand(look),
         untold=tuple(sorted(look.untold | {texts.waits_because(reason) for reason in overdue.values()})),
+        ended_today=ended_today(look),
         blind=frozenset(look.blind),
     )
 

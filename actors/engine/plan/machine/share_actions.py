@@ -133,9 +133,18 @@ def judge_action(look: Look, part: Part, *, above: bool) -> None:
     happened = [share for share in _instruments(part) if look.market.action(share).happened]
     if happened:
         message = texts.corporate_action(look.market.standing(happened[0]).name)
-        look.note(part, ending=Ending(state=PartState.CANCELLED, message=message, lost=True))
+        ending = Ending(state=PartState.CANCELLED, message=message, lost=True)
+        look.note(part, ending=ending, action_day=from_epoch(look.now).date().isoformat())
         if look.record(look.root).status_message is None:
             look.note(look.root, status_message=message)
+
+
+def ended_today(look: Look) -> tuple[str, ...]:
+    """Return a sentence for each share because of whose action parts ended today. The owner must look: nobody asked for these ends."""
+    today = from_epoch(look.now).date().isoformat()
+    records = [record for record in look.parts.values() if record.ending is not None and record.ending.lost]
+    said = {record.ending.message for record in records if record.ending is not None and record.action_day == today}
+    return tuple(sorted(message for message in said if message is not None))
 
 
 def waits_for_action(look: Look, part: Part, *, above: bool) -> bool:

@@ -11,9 +11,11 @@ from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.store.durable_history import Factor
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
+from onebroker.config.events import ParentTrouble
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.intervals import DAY_MINUTES
 from onebroker.config.late_modules import pl
+from onebroker.http.health_parts import order_problems
 from tests.support.trading import Trading
 
 NSE = calendar_from_documents(exchange_documents())
@@ -74,7 +76,11 @@ async def test_a_gap_without_a_factor_ends_what_waits_before_anything_is_sold(ki
             trading.moved(-8)
             parent = await trading.until(answer, "cancelled", seconds=600)
             await trio.sleep(60)
-    assert parent["status_message"] == f"{trading.share.identity.symbol} has a corporate action today"
+            rows = order_problems(day.engine_context.troubles.rows)
+    sentence = f"{trading.share.identity.symbol} has a corporate action today"
+    assert sentence in parent["status_message"]
+    assert (sentence, True) in [(row["message"], row["ended"]) for row in rows]
+    assert sentence in [event.words for event in day.heard if isinstance(event, ParentTrouble)]
     assert [message for message in trading.messages()[before:] if message[0] == "place"] == []
 
 
