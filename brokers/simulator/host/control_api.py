@@ -338,7 +338,8 @@ class Control:
         self._hand.convert(*self._position_of(wanted), to_product, wanted.quantity)
 
     def _position_of(self, wanted: _Person) -> tuple[str, str, Product]:
-        contract = self._find(_given(wanted.instrument, "instrument"))
+        instrument: str | dict[str, str | float | None] = _given(wanted.instrument, "instrument")
+        contract = self._find(instrument)
         return wanted.broker, contract.instrument_id, _given(wanted.product, "product")
 
     def _listed(self, _request: DialectRequest) -> object:
