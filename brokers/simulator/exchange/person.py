@@ -4,8 +4,8 @@ An account has one owner and several hands. The app's orders are in the same boo
 but nothing tells an API client whose they are. So they do not count against the limits of the API, and faults that refuse the API's order messages do
 not refuse them. The ledger keeps them as acts, not as messages, so a judge can tell the hands apart.
 
-A conversion moves units from one product to another. Orders and trades keep the product with which they were made, as at brokers
-(docs/brokers/dhan.md, docs/brokers/fyers.md, docs/brokers/shoonya.md: only positions are converted). So the trades of the day no longer explain a position in one product, but still explain the
+A conversion moves units from one product to another. Orders and trades keep the product with which they were made: the calls that convert name
+positions only (docs/brokers/dhan.md, docs/brokers/fyers.md, docs/brokers/shoonya.md: the tables of endpoints). So the trades of the day no longer explain a position in one product, but still explain the
 instrument. No socket tells of a conversion.
 """
 

@@ -338,8 +338,9 @@ class Control:
         self._hand.convert(*self._position_of(wanted), to_product, wanted.quantity)
 
     def _position_of(self, wanted: _Person) -> tuple[str, str, Product]:
-        instrument: str | dict[str, str | float | None] = _given(wanted.instrument, "instrument")
-        contract = self._find(instrument)
+        if wanted.instrument is None:
+            raise BadInput("give instrument")
+        contract = self._find(wanted.instrument)
         return wanted.broker, contract.instrument_id, _given(wanted.product, "product")
 
     def _listed(self, _request: DialectRequest) -> object:

@@ -37,11 +37,11 @@ class BrokerTraits:
     because nobody could close the latter."""
 
     reserves_shares: bool = True
-    """Whether a resting sale of delivery shares blocks these shares for other sales. No page of a broker (docs/brokers/) says otherwise."""
+    """Whether a resting sale of delivery shares blocks these shares for other sales. No page in docs/brokers says that a broker does otherwise."""
     want_of_shares_in_book: bool = False
     """Whether a sale beyond the free shares gets its id and comes back REJECTED. If not, the message that places it is refused."""
     want_of_shares: str = "RMS:Rule: Check holdings including BTST for entity account-{client} across exchange across segment across product"
-    """The refusal of a sale beyond the free shares. No page of a broker (docs/brokers/) has these words. The form is that of Zerodha's recorded refusal
+    """The refusal of a sale beyond the free shares. No page in docs/brokers has these words. The form is that of Zerodha's recorded refusal
     for want of margin (`RMS:Margin Exceeds, ... for entity account-...`), the name of the rule is that of risk systems in general use."""
 
     def no_shares(self) -> str:
