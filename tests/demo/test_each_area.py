@@ -249,7 +249,7 @@ def test_a_bracket_lives_its_life(demo):
     until(demo, lambda: net(demo, share) == 0, "nothing to be held")
 
 
-MOST_SAMPLES = 2_000
+MOST_SAMPLES = 2_100
 """Of the demo with its ten brokers: what a scrape may bring."""
 
 
