@@ -280,6 +280,8 @@ class Cancelled(Struct, Generic[N], frozen=True, kw_only=True):
     outcome: Outcome | None = None
     status_message: str | None = None
     broker_response: Any = None
+    warnings: list[str] | None = None
+    """(ours) The units that stay open without this stop, where the order is the stop of a parent."""
     timing_ms: Timing[N]
 
 
@@ -411,6 +413,8 @@ class CloseDryRun(Struct, Generic[N], frozen=True, kw_only=True):
     brokers_not_read: list[str]
     """Brokers whose orders or positions are not known now."""
     positions_not_readable: list[UnreadablePositions]
+    positions_doubted: list[DoubtedPosition] | None = None
+    """Only when there are such positions."""
     timing_ms: Timing[N]
     closes: CloseLimits
 
@@ -439,8 +443,10 @@ class ClosedWithin(Struct, Generic[N], frozen=True, kw_only=True):
     """`broker:position_key`."""
     brokers_not_read: list[str]
     positions_not_readable: list[UnreadablePositions]
+    positions_doubted: list[DoubtedPosition] | None = None
+    """Only when there are such positions. They are closed by their fills, or by their row where it shows more than the fills explain."""
     flat: bool
-    """True only when every cancel and close went out, and the brokers show nothing open."""
+    """True only when every cancel and close went out, and the brokers show nothing open and agree with their own fills."""
     timing_ms: Timing[N]
     closes: CloseLimits
 
@@ -1388,6 +1394,8 @@ class Parent(Struct, Generic[N], frozen=True, kw_only=True):
     """Epoch seconds."""
     over_filled_quantity: int
     """Units by which exits closed more than there was, because two filled in the same moment."""
+    open_units: dict[str, int]
+    """(ours) Instrument id -> units that the entries have filled and that the exits which hang on them have not closed."""
     body: dict[str, Any]
     """The order as its caller sent it."""
     parameters: dict[str, Any]
@@ -1402,6 +1410,10 @@ class ParentCancelled(Struct, frozen=True, kw_only=True):
     state: ParentState
     cancelled_legs: list[CancelledLeg]
     """The orders whose cancel was tried now."""
+    open_units: dict[str, int] | None = None
+    """(ours) Instrument id -> units that the parent's entries have filled and its exits have not closed. Nobody closes them any more. Left out where there are none."""
+    warnings: list[str] | None = None
+    """(ours) The units that stay open without their stop."""
     intent_id: str
 
 
@@ -1453,6 +1465,8 @@ class PartCancelled(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     """`partial`: some cancels were accepted; `rejected`: none was."""
     status_message: str | None
+    warnings: list[str] | None = None
+    """(ours) The units that stay open without their stop."""
     intent_id: str
 
 
@@ -2029,6 +2043,10 @@ class StopDryRun(Struct, Generic[N], frozen=True, kw_only=True):
     state: str
     dry_run: bool
     resting_legs: list[RestingLeg[N]]
+    open_units: dict[str, int] | None = None
+    """(ours) Of a whole parent: instrument id -> units that its entries have filled and its exits have not closed."""
+    warnings: list[str] | None = None
+    """(ours) The units that would stay open without their stop."""
 
 
 class StoreHealth(Struct, frozen=True, kw_only=True):

@@ -61,6 +61,8 @@ class AccountConditionalOrder(Struct, kw_only=True, omit_defaults=True, tag_fiel
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     watch_field: AccountField
@@ -101,6 +103,8 @@ class AccumulationOrder(Struct, kw_only=True, omit_defaults=True, tag_field="typ
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     piece_quantity: int
@@ -169,6 +173,8 @@ class AtrTrailOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", 
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     trail_points: Number
@@ -225,6 +231,8 @@ class AttachedHedgeOrder(Struct, kw_only=True, omit_defaults=True, tag_field="ty
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     hedge_instrument_id: str
@@ -287,6 +295,8 @@ class BasketOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", ta
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     candidates: list[CandidateOrder]
@@ -326,6 +336,8 @@ class BracketOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", t
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     stop_price: Number
@@ -426,6 +438,8 @@ class CandleCloseStopOrder(Struct, kw_only=True, omit_defaults=True, tag_field="
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     trigger_price: Number
@@ -491,6 +505,8 @@ class ChaserOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", ta
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     step_ticks: int | None = None
@@ -535,6 +551,8 @@ class CloseOnTriggerOrder(Struct, kw_only=True, omit_defaults=True, tag_field="t
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     trigger_price: Number
@@ -599,6 +617,8 @@ class ClosingPriceOrder(Struct, kw_only=True, omit_defaults=True, tag_field="typ
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     slices: int | None = None
@@ -643,6 +663,8 @@ class CoverOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     stop_price: Number
@@ -679,6 +701,8 @@ class CrossInstrumentOrder(Struct, kw_only=True, omit_defaults=True, tag_field="
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     watch_instrument_id: str
@@ -729,6 +753,8 @@ class DailyStopOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type",
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     stop_price: Number
@@ -783,6 +809,8 @@ class DiscretionaryOrder(Struct, kw_only=True, omit_defaults=True, tag_field="ty
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     discretion_points: Number
@@ -819,6 +847,8 @@ class ExposureHedgeOrder(Struct, kw_only=True, omit_defaults=True, tag_field="ty
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     exposure_instruments: list[WeightedInstrument]
@@ -934,6 +964,8 @@ class FreezeSlicerOrder(Struct, kw_only=True, omit_defaults=True, tag_field="typ
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
 
@@ -1054,6 +1086,8 @@ class GoodTillTimeOrder(Struct, kw_only=True, omit_defaults=True, tag_field="typ
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     until_time: str
@@ -1090,6 +1124,8 @@ class GridOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag=
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     levels: int
@@ -1130,6 +1166,8 @@ class GttOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag="
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     trigger_price: Number
@@ -1190,6 +1228,8 @@ class HiddenStopOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type"
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     trigger_price: Number
@@ -1240,6 +1280,8 @@ class IcebergOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", t
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     slice_quantity: int
@@ -1278,6 +1320,8 @@ class ImplementationShortfallOrder(
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     slices: int
@@ -1320,6 +1364,8 @@ class IndicatorTriggeredOrder(Struct, kw_only=True, omit_defaults=True, tag_fiel
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     watch_field: QuoteField
@@ -1390,6 +1436,8 @@ class LadderOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", ta
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     from_price: Number
@@ -1430,6 +1478,8 @@ class LeggedSpreadOrder(Struct, kw_only=True, omit_defaults=True, tag_field="typ
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     second_instrument_id: str
@@ -1486,6 +1536,8 @@ class LimitIfTouchedOrder(Struct, kw_only=True, omit_defaults=True, tag_field="t
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     trigger_price: Number
@@ -1525,6 +1577,8 @@ class LiquiditySeekingOrder(Struct, kw_only=True, omit_defaults=True, tag_field=
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     limit_price: Number
@@ -1561,6 +1615,8 @@ class MarketIfTouchedOrder(Struct, kw_only=True, omit_defaults=True, tag_field="
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     trigger_price: Number
@@ -1600,6 +1656,8 @@ class MarketableLimitOrder(Struct, kw_only=True, omit_defaults=True, tag_field="
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     buffer_ticks: int | None = None
@@ -1735,6 +1793,8 @@ class OcaOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag="
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     candidates: list[CandidateOrder]
@@ -1767,6 +1827,8 @@ class OcoOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag="
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     stop_price: Number
@@ -1818,6 +1880,8 @@ class OpeningAuctionOrder(Struct, kw_only=True, omit_defaults=True, tag_field="t
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     at_time: str | None = None
@@ -1895,6 +1959,8 @@ class OtoOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag="
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     then: SecondOrder
@@ -1938,6 +2004,8 @@ class ParticipationOrder(Struct, kw_only=True, omit_defaults=True, tag_field="ty
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     participation_percent: Number
@@ -1974,6 +2042,8 @@ class PegOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag="
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     reference: Touch | None = None
@@ -2162,6 +2232,8 @@ class PlanOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag=
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     root: PlanPart
@@ -2212,6 +2284,8 @@ class PostOnlyOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", 
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     on_crossing: OnCrossing | None = None
@@ -2280,6 +2354,8 @@ class ScaleOutOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", 
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     target_prices: list[Number]
@@ -2330,6 +2406,8 @@ class ScaleWithProfitTakerOrder(
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     levels: int
@@ -2380,6 +2458,8 @@ class ScheduledOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type",
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     at_time: str
@@ -2441,6 +2521,8 @@ class SimpleOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", ta
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
 
@@ -2450,6 +2532,8 @@ class SquareOffOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type",
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     at_time: str | None = None
@@ -2519,6 +2603,8 @@ class SteppedStopOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     entry_price: Number
@@ -2567,6 +2653,8 @@ class StopAndReverseOrder(Struct, kw_only=True, omit_defaults=True, tag_field="t
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     trigger_price: Number
@@ -2610,6 +2698,8 @@ class StrategyStopOrder(Struct, kw_only=True, omit_defaults=True, tag_field="typ
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     instrument_ids: list[str] | None = None
@@ -2673,6 +2763,8 @@ class TimeStopOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", 
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     until_time: str | None = None
@@ -2744,6 +2836,8 @@ class TrailingEntryOrder(Struct, kw_only=True, omit_defaults=True, tag_field="ty
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     trail_points: Number | None = None
@@ -2792,6 +2886,8 @@ class TrailingStopOrder(Struct, kw_only=True, omit_defaults=True, tag_field="typ
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     trail_points: Number | None = None
@@ -2847,6 +2943,8 @@ class TwapOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag=
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     slices: int
@@ -2883,6 +2981,8 @@ class TwoSidedBreakoutOrder(Struct, kw_only=True, omit_defaults=True, tag_field=
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     buy_trigger: Number
@@ -2939,6 +3039,8 @@ class TwoSidedQuoteOrder(Struct, kw_only=True, omit_defaults=True, tag_field="ty
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     half_spread_ticks: int | None = None
@@ -2983,6 +3085,8 @@ class UnderlyingPegOrder(Struct, kw_only=True, omit_defaults=True, tag_field="ty
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     watch_instrument_id: str
@@ -3031,6 +3135,8 @@ class VirtualLimitOrder(Struct, kw_only=True, omit_defaults=True, tag_field="typ
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     release_ticks: int | None = None
@@ -3063,6 +3169,8 @@ class VolatilityOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type"
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     watch_instrument_id: str
@@ -3124,6 +3232,8 @@ class VwapOrder(Struct, kw_only=True, omit_defaults=True, tag_field="type", tag=
 
     closes_position: bool | None = None
     """True: the order may use the part of a broker's daily order cap that is kept for exits."""
+    exits_follow_position: bool | None = None
+    """(ours) An exit becomes smaller, or ends, when the position that it guards has become smaller without the plan."""
     hold_limits: bool | None = None
     """True: limits are kept in the engine until the market reaches them."""
     slices: int

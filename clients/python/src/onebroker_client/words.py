@@ -293,7 +293,7 @@ if TYPE_CHECKING:
 
     Subject: the parent's id. Do: close the units, or place a stop.
 
-    `trouble`: An open parent has another trouble: orders that nobody watches, or that are still to be cancelled, or that are waited for.
+    `trouble`: An open parent has another trouble: orders that nobody watches, or that are still to be cancelled, or that are waited for; an instrument that is not in the list.
 
     Subject: the parent's id. Do: look at the broker's order book.
 
