@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.over_fills import asked_of, exits_by_base
+from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OnEnd, OrderPart, Part, own_orders_of, walk
 from onebroker.config.messages import plan_life as texts
 
@@ -68,7 +68,7 @@ def note_gone(look: Look) -> None:
 
 def _guarded(look: Look) -> Iterator[tuple[Part, Sequence[OrderPart]]]:
     """Yield each part whose fills are to be closed, with the exits that hang on it: none for fills that only the end of a lifetime closes."""
-    with_exits = list(exits_by_base(look.root))
+    with_exits = list(bases_of(look))
     yield from with_exits
     known = {order.path for base, _ in with_exits for order in own_orders_of(base)}
     for part in walk(look.root):
@@ -81,7 +81,7 @@ def _guarded(look: Look) -> Iterator[tuple[Part, Sequence[OrderPart]]]:
 
 def _alone(look: Look) -> Iterator[OrderPart]:
     """Yield the exits without an entry that close what was held when they were armed, or what their caller says is held."""
-    hanging = {order.path for _, exits in exits_by_base(look.root) for order in exits}
+    hanging = {order.path for _, exits in bases_of(look) for order in exits}
     for part in walk(look.root):
         if (
             isinstance(part, OrderPart)
@@ -104,7 +104,7 @@ def limit_of(look: Look, part: OrderPart) -> int | None:
     """Return the units that an exit may have unfilled; None = nothing limits it."""
     if not look.rules.exits_follow or not part.is_exit:
         return None
-    for base, exits in exits_by_base(look.root):
+    for base, exits in bases_of(look):
         if any(order is part for order in exits):
             return still_open(look, base, exits)
     if not look.record(part).gone:

@@ -1,6 +1,6 @@
 """One look at a plan: its records while they change, the legs by part, and the results of the look."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -84,6 +84,8 @@ class Look:
         self.reasons: dict[str, Refused] = {}
         self.untold: set[str] = set()
         """Sentences for the parent's troubles: what `Outcome.untold` has."""
+        self.bases: Sequence[tuple[Part, list[OrderPart]]] | None = None
+        """`over_fills.bases_of`, once it was asked for."""
         self.blocked: dict[str, str] = {}
         """Part path -> why a part that is due and guards something cannot act now (`overdue.py`)."""
         self.still_waits: set[str] = set()

@@ -1,7 +1,7 @@
 """How many units a plan has filled beyond its quantity: exits beyond what they close, or both sides of a pair in the same moment
 (order-engine 1.7). These units are not traded back; the parent shows the number."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.parts import (
@@ -21,8 +21,15 @@ from onebroker.actors.engine.plan.parts import (
 
 def over_filled(look: Look) -> int:
     """Return the units that the whole plan has filled beyond what was asked for."""
-    hanging = sum(_beyond(look, base, exits) for base, exits in exits_by_base(look.root))
+    hanging = sum(_beyond(look, base, exits) for base, exits in bases_of(look))
     return hanging + sum(_beyond_units(look, group) for group in _pairs(look.root))
+
+
+def bases_of(look: Look) -> Sequence[tuple[Part, list[OrderPart]]]:
+    """Return what `exits_by_base` yields of a look's tree. The tree stays the same during a look, and several rules ask in each of its rounds."""
+    if look.bases is None:
+        look.bases = tuple(exits_by_base(look.root))
+    return look.bases
 
 
 def exits_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:

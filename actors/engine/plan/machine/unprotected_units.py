@@ -14,7 +14,7 @@ from onebroker.actors.engine.plan.machine.held_units import still_open
 from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.open_units import is_guard
-from onebroker.actors.engine.plan.machine.over_fills import asked_of, exits_by_base
+from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
 from onebroker.actors.engine.plan.machine.swaps import lacks
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
 from onebroker.actors.engine.plan.machine.wanted_prices import is_jumped
@@ -35,7 +35,7 @@ from onebroker.actors.engine.plan.price_kinds import is_stop
 def ended_by_hand(look: Look) -> Mapping[str, int]:
     """Return instrument -> units that are open and whose stop a caller has ended: its order, its part, or a part above."""
     found: Counter[str] = Counter()
-    for base, exits in exits_by_base(look.root):
+    for base, exits in bases_of(look):
         if any(is_ended_by_hand(look, order) for order in exits):
             found[exits[0].instrument_id] += _unguarded(look, base, exits)
     for part in _standing_alone(look.root):
@@ -62,7 +62,7 @@ def is_ended_by_hand(look: Look, order: OrderPart) -> bool:
 def unprotected(look: Look) -> Mapping[str, int]:
     """Return instrument -> units that are open without a stop; empty while every exit is in place."""
     found: Counter[str] = Counter()
-    for base, exits in exits_by_base(look.root):
+    for base, exits in bases_of(look):
         found[exits[0].instrument_id] += without_stop(look, base, exits)
     for part in _standing_alone(look.root):
         if isinstance(part, OrderPart) and isinstance(part.quantity, FromPosition):
@@ -95,7 +95,7 @@ def _unguarded(look: Look, base: Part, exits: list[OrderPart]) -> int:
 def left_open(look: Look, part: Part) -> int:
     """Return the units that a part, or the `first` of a sequence, has left open without a stop."""
     base = part.first if isinstance(part, SequencePart) else part
-    found = (without_stop(look, entry, exits) for entry, exits in exits_by_base(look.root) if entry is base)
+    found = (without_stop(look, entry, exits) for entry, exits in bases_of(look) if entry is base)
     return next(found, 0)
 
 
