@@ -2,7 +2,7 @@
 what was written, and nothing trades but what the test trades. Messages are read from the exchange's ledger."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal as D
 from itertools import groupby
@@ -66,7 +66,7 @@ class WrittenBook(Book):
     def meet_maker(self) -> list[Match]:
         return []
 
-    def flow(self, last_ticks: int, quantity: int) -> list[Match]:
+    def flow(self, last_ticks: int, quantity: int, empty: Collection[Side] = ()) -> list[Match]:
         return []
 
     def reduce(self, ref: OrderRef, units: int) -> None:

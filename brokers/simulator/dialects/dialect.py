@@ -142,6 +142,15 @@ class TokenStore(Protocol):
     def set(self, name: str, value: str) -> None: ...
 
 
+@attrs.frozen(kw_only=True)
+class Averages:
+    """Where a broker's rows have average prices: `fields` of rows that have one of `products`, the fields that name a product (docs/brokers/, the rows of
+    orders and of positions). A dialect that says nothing has none."""
+
+    products: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
 class Dialect(Protocol):
     """One broker's server."""
 

@@ -5,7 +5,7 @@ but nothing tells an API client whose they are. So they do not count against the
 not refuse them. The ledger keeps them as acts, not as messages, so a judge can tell the hands apart.
 
 A conversion moves units from one product to another. Orders and trades keep the product with which they were made: the calls that convert name
-positions only (docs/brokers/dhan.md, docs/brokers/fyers.md, docs/brokers/shoonya.md: the tables of endpoints). So the trades of the day no longer explain a position in one product, but still explain the
+positions only (docs/brokers/, the tables of endpoints). So the trades of the day no longer explain a position in one product, but still explain the
 instrument. No socket tells of a conversion.
 """
 

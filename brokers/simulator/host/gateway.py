@@ -11,7 +11,7 @@ import attrs
 import trio
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialects.dialect import Dialect, DialectRequest, SocketSession
+from onebroker.brokers.simulator.dialects.dialect import Averages, Dialect, DialectRequest, SocketSession
 from onebroker.brokers.simulator.exchange.call_limits import CallLimits, TooManyCalls
 from onebroker.brokers.simulator.exchange.exchange import Exchange
 from onebroker.brokers.simulator.exchange.faults import FaultKind, Faults
@@ -209,9 +209,10 @@ class Gateway:
             return _SERVER_ERROR
 
     def _without_averages(self, response: WireResponse) -> WireResponse:
-        if self._faults.find(self.code, FaultKind.NO_AVERAGE) is None:
+        averages: Averages | None = getattr(self.dialect, "averages", None)
+        if averages is None or self._faults.find(self.code, FaultKind.NO_AVERAGE) is None:
             return response
-        body = without_averages(self.code, response.body)
+        body = without_averages(averages, response.body)
         if body == response.body:
             return response
         self._faults.strike(self.code, FaultKind.NO_AVERAGE)

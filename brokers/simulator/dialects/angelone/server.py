@@ -18,7 +18,14 @@ from onebroker.brokers.simulator.dialects.angelone.login import EXPIRY, LoginDes
 from onebroker.brokers.simulator.dialects.angelone.naming import Name, SmartNames, instrument_file
 from onebroker.brokers.simulator.dialects.angelone.socket_desk import MARKET_SOCKET, ORDER_SOCKET, SocketDesk
 from onebroker.brokers.simulator.dialects.base import RestDialect, stream_base
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import (
+    AccountView,
+    Averages,
+    DialectRequest,
+    Socket,
+    SocketSession,
+    TokenStore,
+)
 from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.rest import Refused, Route
 from onebroker.brokers.simulator.dialects.tokens import Kind
@@ -50,6 +57,20 @@ class AngelOneDialect(RestDialect[Name]):
     """SmartAPI for one account."""
 
     code = "angelone"
+    averages = Averages(
+        products=("producttype",),
+        fields=(
+            "averageprice",
+            "avgnetprice",
+            "buyavgprice",
+            "cfbuyavgprice",
+            "cfsellavgprice",
+            "netprice",
+            "sellavgprice",
+            "totalbuyavgprice",
+            "totalsellavgprice",
+        ),
+    )
     token_expiry, token_length = EXPIRY, 64
     _names: SmartNames
 

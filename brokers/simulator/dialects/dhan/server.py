@@ -21,7 +21,14 @@ from onebroker.brokers.simulator.dialects.dhan.login import LoginDesk
 from onebroker.brokers.simulator.dialects.dhan.market_socket import MarketSession, disconnect_packet
 from onebroker.brokers.simulator.dialects.dhan.naming import DhanNames, Name, compact_file, detailed_file
 from onebroker.brokers.simulator.dialects.dhan.order_socket import OrderSession
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import (
+    AccountView,
+    Averages,
+    DialectRequest,
+    Socket,
+    SocketSession,
+    TokenStore,
+)
 from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.form import sliced
 from onebroker.brokers.simulator.dialects.rest import Refused, Route, as_csv, as_json
@@ -56,6 +63,7 @@ class DhanDialect(RestDialect[Name]):
     """DhanHQ for one account. Each of its tokens gets a lifetime of one day, so the time of expiry counts for no token."""
 
     code = "dhan"
+    averages = Averages(products=("productType",), fields=("averageTradedPrice", "buyAvg", "costPrice", "sellAvg"))
     token_expiry, token_length = time(3, 0), 64
     _names: DhanNames
 

@@ -11,7 +11,14 @@ import attrs
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect, stream_base
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import (
+    AccountView,
+    Averages,
+    DialectRequest,
+    Socket,
+    SocketSession,
+    TokenStore,
+)
 from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.fivepaisa import candles, forms, rows
 from onebroker.brokers.simulator.dialects.fivepaisa.envelope import (
@@ -49,6 +56,9 @@ class FivepaisaDialect(RestDialect[Name]):
     """5paisa for one account. Nearly every answer repeats the name of the call: the path after the base."""
 
     code = "fivepaisa"
+    averages = Averages(
+        products=("DelvIntra", "OrderFor"), fields=("AveragePrice", "AvgRate", "BuyAvgRate", "SellAvgRate")
+    )
     token_expiry, token_length = EXPIRY, 40
     _names: FivepaisaNames
 

@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect, stream_base
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import (
+    AccountView,
+    Averages,
+    DialectRequest,
+    Socket,
+    SocketSession,
+    TokenStore,
+)
 from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.fyers import candles, forms, rows
 from onebroker.brokers.simulator.dialects.fyers.envelope import (
@@ -65,6 +72,7 @@ class FyersDialect(RestDialect[Name]):
     """Fyers for one account."""
 
     code = "fyers"
+    averages = Averages(products=("productType",), fields=("avgPrice", "buyAvg", "netAvg", "sellAvg", "tradedPrice"))
     token_expiry, token_length = EXPIRY, 32
     _names: FyersNames
     uncounted_paths = (f"{FILES}/",)

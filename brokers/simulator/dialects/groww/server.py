@@ -6,7 +6,14 @@ from datetime import date
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.base import RestDialect, stream_base
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import (
+    AccountView,
+    Averages,
+    DialectRequest,
+    Socket,
+    SocketSession,
+    TokenStore,
+)
 from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.groww import candles, forms, rows
 from onebroker.brokers.simulator.dialects.groww.envelope import (
@@ -52,6 +59,9 @@ class GrowwDialect(RestDialect[Name]):
     """Groww for one account."""
 
     code = "groww"
+    averages = Averages(
+        products=("product",), fields=("average_fill_price", "credit_price", "debit_price", "net_price")
+    )
     token_expiry, token_length = EXPIRY, 64
     _names: GrowwNames
 

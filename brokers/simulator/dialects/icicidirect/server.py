@@ -6,7 +6,14 @@ from decimal import Decimal
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import (
+    AccountView,
+    Averages,
+    DialectRequest,
+    Socket,
+    SocketSession,
+    TokenStore,
+)
 from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.icicidirect import forms, rows
 from onebroker.brokers.simulator.dialects.icicidirect.candle_socket import CandleStream
@@ -43,6 +50,7 @@ class IciciDirectDialect(RestDialect[Name]):
     """ICICI Direct for one account."""
 
     code = "icicidirect"
+    averages = Averages(products=("product", "product_type"), fields=("average_price",))
     token_expiry, token_length = time(0, 0), 16
     _names: IciciNames
 

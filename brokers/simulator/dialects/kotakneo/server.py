@@ -10,7 +10,14 @@ from datetime import date
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect, stream_base
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import (
+    AccountView,
+    Averages,
+    DialectRequest,
+    Socket,
+    SocketSession,
+    TokenStore,
+)
 from onebroker.brokers.simulator.dialects.kotakneo import candles, forms, rows
 from onebroker.brokers.simulator.dialects.kotakneo.envelope import (
     BODY_INVALID,
@@ -74,6 +81,7 @@ class KotakNeoDialect(RestDialect[Name]):
     """Kotak Neo for one account."""
 
     code = "kotakneo"
+    averages = Averages(products=("prod",), fields=("avgPrc",))
     token_expiry, token_length = EXPIRY, 32
     uncounted_paths = (f"{FILE_HOST}/",)
     """Files and config service are on another host, which is open to everybody. The account's limits do not apply there."""

@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect, stream_base
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import (
+    AccountView,
+    Averages,
+    DialectRequest,
+    Socket,
+    SocketSession,
+    TokenStore,
+)
 from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.rest import Route, as_json
 from onebroker.brokers.simulator.dialects.shoonya import candles, forms, rows
@@ -26,6 +33,9 @@ class ShoonyaDialect(RestDialect[Name]):
     """Shoonya for one account. A refusal carries the time of its answer."""
 
     code = "shoonya"
+    averages = Averages(
+        products=("prd",), fields=("avgprc", "cforgavgprc", "daybuyavgprc", "daysellavgprc", "netavgprc")
+    )
     token_expiry, token_length = EXPIRY, 64
     _names: ShoonyaNames
 

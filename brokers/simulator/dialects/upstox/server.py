@@ -6,7 +6,14 @@ from urllib.parse import unquote
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.base import RestDialect, stream_base
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import (
+    AccountView,
+    Averages,
+    DialectRequest,
+    Socket,
+    SocketSession,
+    TokenStore,
+)
 from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.form import sliced
 from onebroker.brokers.simulator.dialects.rest import Refused, Route
@@ -61,6 +68,7 @@ class UpstoxDialect(RestDialect[Name]):
     """Upstox for one account."""
 
     code = "upstox"
+    averages = Averages(products=("product",), fields=("average_price", "buy_price", "sell_price"))
     token_expiry, token_length = time(3, 30), 40
     _names: UpstoxNames
 

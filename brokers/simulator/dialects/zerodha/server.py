@@ -5,7 +5,14 @@ from datetime import time
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialects.base import OpenSockets, RestDialect, stream_base
-from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import (
+    AccountView,
+    Averages,
+    DialectRequest,
+    Socket,
+    SocketSession,
+    TokenStore,
+)
 from onebroker.brokers.simulator.dialects.facts import Row
 from onebroker.brokers.simulator.dialects.rest import Refused, Route, as_csv, form_of
 from onebroker.brokers.simulator.dialects.tokens import Kind
@@ -53,6 +60,7 @@ class ZerodhaDialect(RestDialect[Name]):
     """Kite Connect for one account."""
 
     code = "zerodha"
+    averages = Averages(products=("product",), fields=("average_price", "buy_price", "sell_price"))
     token_expiry, token_length = time(6, 0), 32
     _names: KiteNames
 

@@ -4,6 +4,7 @@ import pytest
 import trio
 
 from onebroker.actors.sessions.pollers import codec_calls
+from onebroker.brokers.simulator.dialects.dialect import Averages
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.host.odd_rows import without_averages
 from onebroker.brokers.simulator.world.model import NewOrder
@@ -147,9 +148,10 @@ async def test_averages_are_null_at_every_broker_and_come_back(autojump_clock, t
         if (code, resource) == ("kotakneo", "positions"):  # its positions have no averages
             assert struck[code] == whole[code]
             continue
-        assert [without_averages(code, body) for body in whole[code]] != whole[code]
+        averages = ten.simulator.gateways[code].dialect.averages
+        assert [without_averages(averages, body) for body in whole[code]] != whole[code]
         assert any(b"null" in body for body in struck[code]), code
-        assert [without_averages(code, body) for body in struck[code]] == struck[code]
+        assert [without_averages(averages, body) for body in struck[code]] == struck[code]
     await trio.sleep(2)
     trades = await bodies(ten, catalogue, "trades")
     ten.simulator.fault("all", FaultKind.NO_AVERAGE)
@@ -160,12 +162,11 @@ async def test_averages_are_null_at_every_broker_and_come_back(autojump_clock, t
 
 
 def test_only_rows_of_json_are_touched():
+    averages = Averages(products=("product",), fields=("average_price",))
     for body in (b"", b"<html>", b"{broken", b'{"average_price": 1}', b'[{"product": "CNC"}]'):
-        assert without_averages("zerodha", body) == body
-    assert without_averages("nobody", b'{"product": "CNC", "average_price": 1}').endswith(b"1}")
-    assert (
-        without_averages("zerodha", b'{"product":"CNC","average_price":1}') == b'{"product":"CNC","average_price":null}'
-    )
+        assert without_averages(averages, body) == body
+    row = b'{"product":"CNC","average_price":1}'
+    assert without_averages(averages, row) == b'{"product":"CNC","average_price":null}'
 
 
 async def test_one_answer_with_absurd_units_and_then_the_right_ones(autojump_clock, ten, catalogue):
