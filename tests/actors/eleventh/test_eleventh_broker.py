@@ -67,6 +67,7 @@ MAY_NAME_BROKERS = {
     "http/commands/parsers/trading.py": "likewise",
     "http/docs_page/example_calls.py": "what a variable of an example may be",
     "http/routes/broker_login.py": "examples of sentences in the API's document",
+    "http/routes/orders_close.py": "likewise",
 }
 
 
