@@ -24,7 +24,7 @@ from collections.abc import Mapping
 
 from onebroker.actors.engine.choice.broker_checks import Deliverable
 from onebroker.actors.engine.choice.leg_order import LegOrder
-from onebroker.actors.engine.choice.ranking import standing_units, towards
+from onebroker.actors.engine.choice.ranking import is_alternative, standing_units, towards
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import Product, Side
@@ -52,7 +52,7 @@ def deliverable(
         if known and (row.instrument_token in tokens or (isin is not None and row.isin == isin))
     )
     shown = (*view.orders.values(), *view.unseen.values())
-    others = [row for row in shown if row.order_id not in alternatives]
+    others = [row for row in shown if not is_alternative(row, alternatives)]
     standing = sum(standing_units(others, token, Product.CNC, Side.SELL) for token in tokens)
     today = sum(_bought_today(view, token) if net is None else net for token, net in nets.items())
     units = max(0, held + today - standing - in_flight)
@@ -60,8 +60,14 @@ def deliverable(
 
 
 def _bought_today(view: SessionView, token: str) -> int:
-    """Return the units that today's delivery orders added to the account, negative when more were sold."""
-    filled = (row for row in view.orders.values() if (row.instrument_token, row.product) == (token, Product.CNC))
+    """Return the units that today's delivery orders added to the account, negative when more were sold; without any fill, what the broker shows."""
+    place = (token, Product.CNC)
+    filled = [
+        row for row in view.orders.values() if row.filled_quantity and (row.instrument_token, row.product) == place
+    ]
+    if not filled and "positions" not in view.read_errors:
+        rows = (row for row in view.positions if (row.instrument_token, row.product) == place and row.view == "net")
+        return sum(row.quantity or 0 for row in rows)
     return sum(Side(row.transaction_type).sign * row.filled_quantity for row in filled)
 
 

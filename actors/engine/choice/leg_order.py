@@ -40,7 +40,7 @@ class LegOrder:
     """For an exit of what its own plan has filled: (broker, leg id) -> the units that the plan holds there and that the exit may close. The leg
     id is the exit's own once it has a leg. None for any other order."""
     alternatives: Callable[[], frozenset[str]] = attrs.field(default=frozenset, eq=False, repr=False)
-    """Returns the leg ids and order ids of its plan's orders of which only one fills, this one or another. They take nothing away from what
+    """Returns the leg ids, order ids and tokens of its plan's orders of which only one fills, this one or another. They take nothing away from what
     this order may reduce."""
 
     @property

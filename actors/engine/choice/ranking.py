@@ -75,9 +75,14 @@ def reduces(candidate: Candidate) -> bool:
         return False
     view = candidate.view
     shown = (*view.orders.values(), *view.unseen.values())
-    orders = (row for row in shown if row.order_id not in candidate.alternatives)
+    orders = (row for row in shown if not is_alternative(row, candidate.alternatives))
     standing = standing_units(orders, listing.broker_token, order.product, order.transaction_type)
     return _takes_away(candidate, standing + candidate.in_flight)
+
+
+def is_alternative(row: OrderRow, alternatives: frozenset[str]) -> bool:
+    """Whether a row is one of these orders. Its leg may not know the order id yet: then its tag, which is the leg's token, names it."""
+    return row.order_id in alternatives or (row.tag is not None and row.tag in alternatives)
 
 
 def surely_reduces(candidate: Candidate) -> bool:

@@ -249,12 +249,11 @@ class Placing:
         return attrs.evolve(new, quantity=held)
 
     def _closes_for_sure(self, new: NewLeg) -> bool:
-        """Whether an order of a running plan closes: what its own plan opened, by its caller's word, or what was held when it was armed."""
-        record, part = self._recorder.record, self._plan_open.part_at(new.part)
+        """Whether an order of a running plan closes: what its own plan opened, or what was held when it was armed."""
+        part = self._plan_open.part_at(new.part)
         if not new.is_exit or isinstance(part.quantity, FromPosition):
             return False
-        said = record.parameters.get("closes_position") is True or record.routed_from is None
-        return new.known_exit or said or (self._plan_open.parts[new.part].armed_over or 0) > 0
+        return new.known_exit or (self._plan_open.parts[new.part].armed_over or 0) > 0
 
     async def _bounded(self, new: NewLeg, closing: QuantityReference, instrument: Instrument) -> NewLeg:
         """Return the order, no larger than the position that it reduces, less the units of its part's other orders that may still fill.

@@ -84,7 +84,6 @@ class Looks:
                 marketable_after_seconds=settings.marketable_after_seconds,
                 late_entry_seconds=settings.late_entry_minutes * 60,
                 changes_per_order=self._context.modifies_per_order,
-                closes_said=record.parameters.get("closes_position") is True or record.routed_from is None,
                 exits_follow=record.parameters.get("exits_follow_position") is not False,
             ),
             draw=random.random(),

@@ -38,11 +38,11 @@ def of_leg(plan: OpenPlan, leg: LegRecord) -> OwnUnits | None:
 
 
 def alternatives_of(plan: OpenPlan, new: NewLeg) -> Callable[[], frozenset[str]]:
-    """Return what tells the leg ids and order ids of the orders of which one cancels the others, `new` among them."""
+    """Return what tells the leg ids, order ids and tokens of the orders of which one cancels the others, `new` among them."""
 
     def alternatives() -> frozenset[str]:
         legs = [leg for leg in plan.record.legs if _is_alternative(plan.root, new.part, leg.part)]
-        return frozenset(name for leg in legs for name in (leg.leg_id, leg.order_id) if name is not None)
+        return frozenset(name for leg in legs for name in (leg.leg_id, leg.order_id, leg.token) if name is not None)
 
     return alternatives
 

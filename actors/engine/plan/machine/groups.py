@@ -167,7 +167,7 @@ def _uncovered(look: Look, part: OrderPart, link: Part) -> None:
         return
     units = look.kept(part) - int(look.filled(link) / link.quantity.ratio)
     if units > 0:
-        look.untold.add(texts.units_without(units, link.uncovered))
+        (look.lasting if failed else look.untold).add(texts.units_without(units, link.uncovered))
     if units > 0 and failed:
         look.note(look.root, status_message=texts.units_without(units, link.uncovered))
 

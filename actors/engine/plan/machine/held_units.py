@@ -31,7 +31,9 @@ ANYWHERE = ""
 
 
 def arm(look: Look, part: OrderPart) -> None:
-    """Note what is held when an exit without an entry becomes due: over nothing, it is its caller's entry."""
+    """Note what is held when an exit without an entry becomes due, or as soon as that is settled: over nothing, it is its caller's entry."""
+    if look.record(part).armed_over is not None:
+        return
     if part.is_exit and not part.known_exit and not isinstance(part.quantity, FromPosition | FromExposure):
         look.note(part, armed_over=_held_for(look, part))
 
@@ -58,7 +60,7 @@ def note_gone(look: Look) -> None:
         if now != before:
             look.note(base, gone=now)
     for part in _alone(look):
-        units = max(0, (asked_of(look, part) or 0) - look.filled(part))
+        units = max(0, min(asked_of(look, part) or 0, look.record(part).armed_over or 0) - look.filled(part))
         held = _held_for(look, part)
         before_alone = sum(look.record(part).gone.values())
         gone = min(before_alone, units) if held is None else max(0, units - held)
@@ -68,7 +70,7 @@ def note_gone(look: Look) -> None:
 
 def _guarded(look: Look) -> Iterator[tuple[Part, Sequence[OrderPart]]]:
     """Yield each part whose fills are to be closed, with the exits that hang on it: none for fills that only the end of a lifetime closes."""
-    with_exits = list(bases_of(look))
+    with_exits = list(_known(look))
     yield from with_exits
     known = {order.path for base, _ in with_exits for order in own_orders_of(base)}
     for part in walk(look.root):
@@ -77,6 +79,11 @@ def _guarded(look: Look) -> Iterator[tuple[Part, Sequence[OrderPart]]]:
                 if order.path not in known and not isinstance(order.quantity, FromPosition | FromExposure):
                     known.add(order.path)
                     yield order, ()
+
+
+def _known(look: Look) -> Iterator[tuple[Part, list[OrderPart]]]:
+    """Yield each base whose exits the engine itself knows to close it. An order that hangs on an exit and enters again closes nothing."""
+    return ((base, exits) for base, exits in bases_of(look) if all(order.known_exit for order in exits))
 
 
 def _alone(look: Look) -> Iterator[OrderPart]:
@@ -90,7 +97,7 @@ def _alone(look: Look) -> Iterator[OrderPart]:
             and not part.known_exit
             and not isinstance(part.quantity, FromPosition | FromExposure)
             and look.record(part).due_at is not None
-            and (look.rules.closes_said or (look.record(part).armed_over or 0) > 0)
+            and (look.record(part).armed_over or 0) > 0
         ):
             yield part
 
@@ -104,7 +111,7 @@ def limit_of(look: Look, part: OrderPart) -> int | None:
     """Return the units that an exit may have unfilled; None = nothing limits it."""
     if not look.rules.exits_follow or not part.is_exit:
         return None
-    for base, exits in bases_of(look):
+    for base, exits in _known(look):
         if any(order is part for order in exits):
             return still_open(look, base, exits)
     if not look.record(part).gone:

@@ -26,8 +26,6 @@ class Rules:
     changes_per_order: Mapping[str, int] = attrs.field(factory=dict)
     """Broker code -> how many times the broker lets one order be changed."""
     late_entry_seconds: float = 300.0
-    closes_said: bool = False
-    """Whether the caller says that the plan closes (`closes_position`, or `closes` in a plan of his own)."""
     exits_follow: bool = True
     """Whether exits become smaller, or end, when their position does (`exits_follow_position`)."""
 
@@ -86,6 +84,8 @@ class Look:
         """Sentences for the parent's troubles: what `Outcome.untold` has."""
         self.bases: Sequence[tuple[Part, list[OrderPart]]] | None = None
         """`over_fills.bases_of`, once it was asked for."""
+        self.lasting: set[str] = set()
+        """Sentences of the same kind that stay true after the plan's end."""
         self.blocked: dict[str, str] = {}
         """Part path -> why a part that is due and guards something cannot act now (`overdue.py`)."""
         self.still_waits: set[str] = set()

@@ -178,6 +178,7 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
 
 def _wanted_units(look: Look, part: OrderPart, context: Context) -> int | None:
     """Return the part's target; of an exit no more than there is left to exit (1.13)."""
+    arm(look, part)
     wanted_units, limit = target(look, part, context), limit_of(look, part)
     if wanted_units is None or limit is None:
         return wanted_units

@@ -101,7 +101,7 @@ def test_an_intraday_position_is_not_deliverable():
 
 
 def test_units_of_open_sales_are_not_deliverable_twice_but_those_of_an_alternative_are():
-    shown = market(zerodha=20).show("zerodha", orders={"o": row("zerodha", "SELL", 20, filled=5)})
+    shown = market(zerodha=25).show("zerodha", orders={"o": row("zerodha", "SELL", 20, filled=5)})
     assert codes(sells(shown, quantity=6)) == []
     assert codes(sells(shown, quantity=5)) == ["zerodha"]
     assert codes(sells(shown, quantity=20, alternatives=lambda: frozenset({"o"}))) == ["zerodha"]
