@@ -5,6 +5,7 @@ Positions change without an event: a row of the next read is another one. A plan
 next quote, which may be a minute away. So once a second the settled units of each broker are compared with those of the second before.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -16,6 +17,7 @@ from onebroker.actors.engine.context.position_days import RowKey
 from onebroker.actors.sessions.session_view import SessionView
 
 WATCH_SECONDS = 1.0
+_LOG = logging.getLogger(__name__)
 
 
 class HeldWatch:
@@ -31,7 +33,10 @@ class HeldWatch:
     async def run(self) -> NoReturn:
         while True:
             await trio.sleep(WATCH_SECONDS)
-            self.look()
+            try:
+                self.look()
+            except Exception:  # noqa: BLE001  # rows that nobody can compare are no reason to end the engine; its parents look all the same
+                _LOG.exception("the held units could not be compared")
 
     def look(self) -> None:
         """Compare once, and tell the exits of every position that has changed."""

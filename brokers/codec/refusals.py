@@ -54,6 +54,7 @@ def server_failed(status: int, code: str | None, message: str) -> RefusalKind | 
 
 
 _SHORTAGE = re.compile(
+    r"\bcheck\b[^.;]{0,20}\bholdings?\b|"
     r"(insufficient|not enough|no|inadequate|lack of|exceeds?( the)?( available)?|short(age|fall)( (of|in))?|blocked)"
     r"[^.;]{0,40}?\b(holdings?|shares?|stocks?|funds?|margins?|balance|cash)\b"
     r"|\b(holdings?|shares?|funds?|margins?|balance|cash|(free|available|sellable|demat) (qty|quantity))\b[^.;]{0,60}?"

@@ -104,6 +104,9 @@ def block(look: Look, part: Part, reason: str, *, blind: str | None = None) -> N
 def block_due(look: Look, part: Part, reason: str, *, blind: str | None = None) -> None:
     """Say the same of a part that is due whatever it is: an entry whose fills are to be closed."""
     watched = blind if blind is not None else next(iter(orders_of(part))).instrument_id
+    standing = look.market.standing(watched)
+    if not standing.is_listed:
+        reason = texts.not_listed(standing.name)  # why there is no quote, and nobody can be asked for one
     if in_session(look, watched):
         look.block(part, reason, blind=blind)
 

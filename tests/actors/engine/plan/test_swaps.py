@@ -253,6 +253,7 @@ def test_whatever_happens_no_more_is_out_than_is_held_and_the_stop_comes_back(da
         ("insufficient funds: required margin 100.00, available margin 3.00", True),
         ("Margin Exceeds,Required:1200, Available:30", True),
         ("Margin shortfall of Rs 300", True),
+        ("RMS:Rule: Check holdings including BTST for entity account-AB1234 across exchange across segment", True),
         ("order quantity exceeds the freeze quantity", False),
         ("price out of range", False),
         ("trading is not allowed in this security", False),
