@@ -173,7 +173,8 @@ async def test_a_stop_that_the_holder_makes_smaller_after_a_sale_stays_so(tradin
     await trio.sleep(3 * SECONDS)
     assert stands(trading, stop, code)[0] == 30
     words = f"somebody else changed an order of this at {code}: quantity 100 to 30"
-    assert (await trading.parent(answer))["status_message"] == words
+    gone = f"{code} holds 30 of the 100 units that this order guards"
+    assert (await trading.parent(answer))["status_message"] == f"{words}; {gone}"
 
 
 async def test_what_the_holder_did_while_the_service_was_away_is_respected_after_its_start(day, autojump_clock):
@@ -188,7 +189,8 @@ async def test_what_the_holder_did_while_the_service_was_away_is_respected_after
             await trio.sleep(2 * SECONDS)
             assert stands(trading, stop, code)[0] == 30
             words = f"somebody else changed an order of this at {code}: quantity 100 to 30"
-            assert (await trading.parent(answer))["status_message"] == words
+            gone = f"{code} holds 30 of the 100 units that this order guards"
+            assert (await trading.parent(answer))["status_message"] == f"{words}; {gone}"
 
 
 GUARDS = {
