@@ -46,6 +46,8 @@ class Quotes:
         self._clock = clock
         self._usable_seconds = usable_seconds
         self._touched: dict[str, float] = {}
+        self._asked_for: dict[str, float] = {}
+        """Instrument -> when an exit asked for a quote over REST last (epoch seconds)."""
 
     @property
     def book(self) -> Published[QuoteBook]:
@@ -102,15 +104,18 @@ class Quotes:
         return may_act(quote, instrument.identity, self._calendar, self._clock.epoch(), self._usable_seconds)
 
     def _fetched_acts(self, instrument: Instrument, quote: Quote) -> bool:
-        """Whether a quote fetched over REST may be acted on, where the feeds give none: by the same rule, and only for a few seconds. No later
-        tick corrects it."""
-        now = self._clock.epoch()
+        """Whether a quote fetched over REST may be acted on, where the feeds give none: an exit has asked for it (`fetch`), and only for a few
+        seconds, because no later tick corrects it. A quote that was fetched for anything else acts never."""
+        now, asked_at = self._clock.epoch(), self._asked_for.get(instrument.instrument_id)
+        if asked_at is None or quote.received_at < asked_at:
+            return False
         return may_act(quote, instrument.identity, self._calendar, now, min(FETCHED_SECONDS, self._usable_seconds))
 
     async def fetch(self, instrument_id: str) -> bool:
         instrument = self._known.instrument(instrument_id)
         if instrument is None:
             return False
+        self._asked_for[instrument_id] = self._clock.epoch()
         try:
             await self._address.ask(lambda reply: FetchQuote(instrument=instrument, reply=reply), FETCH_SECONDS)
         except (Refusal, ActorNotRunning, AskTimedOut):

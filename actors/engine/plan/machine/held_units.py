@@ -97,7 +97,9 @@ def _alone(look: Look) -> Iterator[OrderPart]:
             and not part.known_exit
             and not isinstance(part.quantity, FromPosition | FromExposure)
             and look.record(part).due_at is not None
-            and not any(leg.fills_unknown for leg in look.legs(part))  # the next order is bounded by what is held then (K15)
+            and not any(
+                leg.fills_unknown for leg in look.legs(part)
+            )  # the next order is bounded by what is held then (K15)
             and (look.record(part).armed_over or 0) > 0
         ):
             yield part

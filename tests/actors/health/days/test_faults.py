@@ -52,6 +52,20 @@ FAULTS = (
     Fault(FaultKind.REJECT_CANCELS, None),
     Fault(FaultKind.DROP_AFTER_ACCEPT, None, status=504),
     Fault(FaultKind.ANOTHER_ORDER, None),
+    # Nothing is held here: what concerns the rows of a position is in tests/actors/engine/days/positions.
+    Fault(FaultKind.LATE_POSITIONS, None, delay_seconds=3.0),
+    Fault(FaultKind.PARTIAL_POSITIONS, None),
+    Fault(FaultKind.PARTIAL_HOLDINGS, None),
+    Fault(FaultKind.PARTIAL_ORDERS, None),
+    Fault(FaultKind.PARTIAL_TRADES, None),
+    Fault(FaultKind.SECOND_SALE_MARGIN, None),
+    Fault(FaultKind.NO_AVERAGE, None),
+    Fault(FaultKind.ODD_QUANTITY, None),
+    Fault(FaultKind.ODD_VALUE, None),
+    Fault(FaultKind.ODD_FUNDS, None),
+    Fault(FaultKind.ODD_VOLUME, None),
+    Fault(FaultKind.STALLED_QUOTES, None),
+    Fault(FaultKind.UNLISTED, None),
 )
 QUIET_SECONDS = 8.0
 """Time in which a fault without a problem would have caused one."""
