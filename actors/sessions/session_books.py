@@ -160,15 +160,18 @@ class Books:
         return self._holdings if "holdings" in self._read_began and "holdings" not in self._errors else ()
 
     def _marked(self, rows: Rows) -> Rows:
+        """Return the positions with the mark of their holdings; the same tuple when no mark changes: nothing is built again."""
         assert isinstance(rows, tuple)
-        return marked(tuple(row for row in rows if isinstance(row, PositionRow)), self._known_holdings())
+        plain = tuple(row for row in rows if isinstance(row, PositionRow))
+        again = marked(plain, self._known_holdings())
+        return rows if again is plain else again
 
     def _mark_again(self) -> None:
         """Mark the positions again after the holdings were read."""
         held = self._slices.get("positions")
         if held is None or held.rows is None:
             return
-        rows = self._marked(held.rows)
+        rows = with_known_objects(held.rows, self._marked(held.rows))
         if rows is not held.rows:
             self._note_portfolio("positions", rows)
             self._keep("positions", rows, held.received_at, held.error)
