@@ -88,6 +88,7 @@ def watched(*, wrong: bool) -> Watched:
         states=lambda: dict.fromkeys([f"actor {number}" for number in range(40)], True), crashes=CrashLog(clock),
         reachable=lambda: True, sessions=sessions, silence=Published(FeedSilence()),
         documents=dict.fromkeys(RESOURCES, Published(state)), legs=legs, troubles=troubles, gate=TradingGate(),
+        doubted=lambda: (),
         loss=Published(DayLoss()), engine=Published(EngineStatus(running=True, reason="")),
         catalogue=Published(CatalogueState(latest=None, published_today=True, reason="")),
         collected=Published(CollectorView()), room=Published(Room(reserve=0)), archive=Published(ArchiveState()),
