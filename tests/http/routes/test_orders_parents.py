@@ -79,7 +79,7 @@ async def test_a_parent_is_shown_whole_by_its_id(orders):
     assert status == 200
     assert list(body) == [
         "parent_order_id", "synthetic_type", "routed_from", "state", "status_message", "instrument_id", "intent_id",
-        "created_at", "updated_at", "over_filled_quantity", "body", "parameters", "legs",
+        "created_at", "updated_at", "over_filled_quantity", "open_units", "body", "parameters", "legs",
     ]  # fmt: skip
     assert (body["state"], body["synthetic_type"], body["routed_from"]) == ("working", "simple", None)
     assert body["body"] == {"quantity": 10, "unheard_of": [1]}
