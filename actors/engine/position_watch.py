@@ -6,6 +6,8 @@ a row is doubted. The carried-in units are kept in the store over the day: a res
 or lacks a row. The store is no part of judging: while it does not answer, positions are judged by what this process has read.
 """
 
+import logging
+
 import msgspec
 import trio
 
@@ -18,6 +20,7 @@ from onebroker.config.clock import latest_boundary
 
 KEPT_SECONDS = 2 * 86_400
 RETRY_SECONDS = 1.0
+_LOG = logging.getLogger(__name__)
 
 
 class _Carried(msgspec.Struct, frozen=True):
@@ -26,6 +29,17 @@ class _Carried(msgspec.Struct, frozen=True):
     account: str | None
     units: list[tuple[str, str, int]]
     """(broker's token, position's product, signed units)."""
+
+
+def _readable(code: str, body: bytes) -> _Carried | None:
+    """Return what is stored; None where it cannot be read, as after an upgrade. The units are then learnt from the next read."""
+    try:
+        return msgspec.json.decode(body, type=_Carried)
+    except msgspec.MsgspecError as error:
+        _LOG.error(
+            "the carried-in units of %s that are stored cannot be read, so they are learnt again: %s", code, error
+        )
+        return None
 
 
 class PositionWatch:
@@ -75,7 +89,7 @@ class PositionWatch:
                 break
             except StoreError:
                 await trio.sleep(RETRY_SECONDS)
-        stored = None if body is None else msgspec.json.decode(body, type=_Carried)
+        stored = None if body is None else _readable(code, body)
         if stored is None or stored.account not in (None, account):
             return
         known = self._books.position_days.get(code)

@@ -5,7 +5,10 @@ import trio
 
 from onebroker.actors.engine.books.settled_positions import doubts, settled
 from onebroker.actors.health.order_problems import DOUBTED_SECONDS, positions_doubted
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set
 from onebroker.brokers.registry import CODES
+from onebroker.config.clock import latest_boundary
 from tests.actors.engine.days.changes.test_flatten import bought, held
 from tests.actors.engine.days.positions.test_late_positions import late, left_out
 
@@ -39,6 +42,17 @@ async def test_a_carried_row_that_the_first_read_after_a_restart_leaves_out_is_d
     async with market.service():
         await trio.sleep(10)
         assert settled(market.engine_context, "zerodha", future, "NRML") is None
+
+
+async def test_stored_units_that_cannot_be_read_are_learnt_again(market, autojump_clock, caplog):
+    carried = next(one for one in market.exchange.account("zerodha").positions() if one.overnight_quantity)
+    today = latest_boundary(market.clock.now()).date().isoformat()
+    await market.store.write(Set(keys.carried_units("zerodha", today), b'{"units": 7}', 600))
+    async with market.service():
+        await trio.sleep(30)
+        future = market.snapshot.instrument(carried.instrument_id)
+        assert settled(market.engine_context, "zerodha", future, "NRML") == carried.quantity
+    assert "cannot be read" in caplog.text
 
 
 async def test_a_doubt_that_lasts_is_a_problem_until_rows_and_fills_agree(market, autojump_clock):
