@@ -6,7 +6,7 @@ import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.fresh_reads import began, read_after
-from onebroker.actors.engine.books.settled_positions import read_settled
+from onebroker.actors.engine.books.settled_positions import read_settled, share_tokens, units_in_holdings
 from onebroker.actors.engine.books.shown_positions import ShownPositions
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.position_days import Judged, RowKey
@@ -57,12 +57,8 @@ async def held_units(
     except Refusal:
         return None
     if of_holdings:
-        own = [
-            row for row in view.holdings if row.instrument_token == listing.broker_token or _same(row.isin, instrument)
-        ]
-        net += sum(row.settled_quantity + row.t1_quantity for row in own)
+        in_holdings = units_in_holdings(context, broker, share_tokens(context, broker, instrument), instrument.isin)
+        if in_holdings is None:
+            return None
+        net += in_holdings
     return max(0, -side.sign * net)
-
-
-def _same(isin: str | None, instrument: Instrument) -> bool:
-    return isin is not None and isin == instrument.isin

@@ -88,6 +88,7 @@ def judged(context: Books, code: str) -> Judged | None:
     if handle is None or read is None:
         return None
     now, view = context.clock.now(), handle.view.value
+    _take_holdings(context, code)
     return _day(context, code, view, now).judge(
         read,
         view.orders,
@@ -132,18 +133,41 @@ def settled_units(context: EngineContext, code: str, token: str, product: str) -
 
 def units_to_take(context: EngineContext, code: str, token: str, product: str, side: Side) -> int | None:
     """Return the units that an order on `side` may take from what a broker holds of an instrument (its token) in a product: from the position, and
-    for a delivery sale from the holdings too. Never below zero. None where the position is not settled, or the holdings are not known.
+    for a delivery sale from the positions and holdings of the share at every exchange. Never below zero. None where a position is not settled, or
+    the holdings are not known.
 
     Every exit asks here whether there is still something to exit (order-engine 1.13)."""
-    net = settled_units(context, code, token, product)
-    if net is None:
+    if product != Product.CNC or side is not Side.SELL:
+        net = settled_units(context, code, token, product)
+        return None if net is None else max(0, -side.sign * net)
+    latest = context.catalogue.value.latest
+    instrument_id = None if latest is None else latest.by_token(code, token)
+    instrument = None if latest is None or instrument_id is None else latest.instrument(instrument_id)
+    tokens = frozenset({token}) if instrument is None else share_tokens(context, code, instrument)
+    nets = [settled_units(context, code, one, product) for one in tokens]
+    held = units_in_holdings(context, code, tokens, None if instrument is None else instrument.isin)
+    if held is None or None in nets:
         return None
-    if product == Product.CNC and side is Side.SELL:
-        view = context.sessions[code].view.value
-        if view.holdings_read_started is None or "holdings" in view.read_errors:
-            return None
-        net += sum(row.settled_quantity + row.t1_quantity for row in view.holdings if row.instrument_token == token)
-    return max(0, -side.sign * net)
+    return max(0, held + sum(net for net in nets if net is not None))
+
+
+def share_tokens(context: EngineContext, code: str, instrument: Instrument) -> frozenset[str]:
+    """Return a broker's tokens of a share at every exchange: a delivery sale at one exchange takes the units of all. The broker lists the share."""
+    own, snapshot = instrument.listings[code].broker_token, context.catalogue.value.latest
+    if snapshot is None or instrument.isin is None:
+        return frozenset({own})
+    same = (snapshot.instrument(instrument_id) for instrument_id in snapshot.by_isin(instrument.isin))
+    return frozenset({own, *(one.listings[code].broker_token for one in same if one and code in one.listings)})
+
+
+def units_in_holdings(context: EngineContext, code: str, tokens: Collection[str], isin: str | None) -> int | None:
+    """Return the settled and T1 units of a share in a broker's holdings: the most that a read of today has shown (`holdings_day.py`). None when they
+    were not read today, or the last read failed."""
+    handle = context.sessions.get(code)
+    if handle is None or "holdings" in handle.view.value.read_errors:
+        return None
+    day = _take_holdings(context, code)
+    return day.holdings.units(tokens, isin) if day.holdings.is_read else None
 
 
 def held_for(context: EngineContext, broker: str | None, instrument_id: str, product: str, side: Side) -> int | None:
@@ -296,6 +320,16 @@ def _day(context: Books, code: str, view: SessionView, now: datetime) -> Positio
     fresh = PositionDay(day=today, account=account)
     context.position_days[code] = fresh
     return fresh
+
+
+def _take_holdings(context: Books, code: str) -> PositionDay:
+    """Take up the newest read of the holdings, if it began today; return the broker's day."""
+    view, now = context.sessions[code].view.value, context.clock.now()
+    day, began = _day(context, code, view, now), view.holdings_read_started
+    since = context.clock.monotonic() - (now - latest_boundary(now)).total_seconds()
+    if began is not None and began >= since:
+        day.holdings.take(view.holdings)
+    return day
 
 
 def _newest(view: SessionView) -> Read | None:

@@ -10,7 +10,7 @@ from functools import partial
 
 import attrs
 
-from onebroker.actors.engine.books.settled_positions import judged, settled, settled_units
+from onebroker.actors.engine.books.settled_positions import judged, settled, settled_units, share_tokens
 from onebroker.actors.engine.choice import fund_checks, holders
 from onebroker.actors.engine.choice.broker_checks import Candidate, Deliverable, Skipped, Why, first_failure
 from onebroker.actors.engine.choice.costs import Cost, Levies, cost_of, levies_of, lot_of
@@ -224,7 +224,7 @@ def _deliverable(order: LegOrder, code: str, context: EngineContext) -> Delivera
     """Return what a broker can deliver of a delivery sale; None for any other order, and where the share is not listed."""
     if not holders.is_delivery_sale(order) or code not in order.instrument.listings:
         return None
-    tokens = delivery_tokens(order, code, context)
+    tokens = share_tokens(context, code, order.instrument)
     return holders.deliverable(
         order,
         {token: settled_units(context, code, token, order.product) for token in tokens},
@@ -237,16 +237,6 @@ def _deliverable(order: LegOrder, code: str, context: EngineContext) -> Delivera
 def _deliverable_everywhere(order: LegOrder, context: EngineContext) -> Mapping[str, Deliverable]:
     found = ((code, _deliverable(order, code, context)) for code in context.sessions)
     return {code: able for code, able in found if able is not None}
-
-
-def delivery_tokens(order: LegOrder, code: str, context: EngineContext) -> frozenset[str]:
-    """Return the broker's tokens of the order's share at every exchange: a delivery sale at one exchange takes the units of all."""
-    own = order.instrument.listings[code].broker_token
-    snapshot, isin = context.catalogue.value.latest, order.instrument.isin
-    if snapshot is None or isin is None:
-        return frozenset({own})
-    same = (snapshot.instrument(instrument_id) for instrument_id in snapshot.by_isin(isin))
-    return frozenset({own, *(one.listings[code].broker_token for one in same if one and code in one.listings)})
 
 
 def still_passes(candidate: Candidate, leg_id: str, context: EngineContext) -> bool:

@@ -9,7 +9,7 @@ the shares are missing two days later and the exchange buys them in an auction. 
     its holdings (settled and T1) + today's delivery purchases - today's delivery sales - units of its other open delivery sales.
 
 Holdings are found by ISIN: shares bought on the NSE may be sold on the BSE. So today's trades and the open sales of the same share at the other
-exchange count too (`delivery_tokens` in choose.py). Today's trades come from the positions. In the seconds after a fill the positions may not show
+exchange count too (`share_tokens` in books/settled_positions.py). Today's trades come from the positions. In the seconds after a fill the positions may not show
 it yet; then the order book is added up. It knows every fill of today, and lacks only a conversion from MIS that a person made in these seconds.
 
 If the holdings of a broker are not known, neither is the answer. Such a broker gets no sale by itself: a broker that surely holds the shares may
@@ -42,8 +42,8 @@ def deliverable(
     in_flight: int,
     alternatives: frozenset[str],
 ) -> Deliverable:
-    """Return what a broker can deliver of the order's share. `nets`: the broker's tokens of the share at both exchanges -> the net delivery position, None where it does not agree with the fills (4.11). `in_flight`: units of
-    other delivery sales on their way. `alternatives`: the ids of orders of which only one fills, this one or another."""
+    """Return what a broker can deliver of the order's share. `nets`: the broker's tokens of the share at both exchanges -> the net delivery position,
+    None where it does not agree with the fills (4.11). `in_flight`: units of other delivery sales on their way. `alternatives`: the ids of orders of which only one fills, this one or another."""
     known = "holdings" not in view.read_errors
     isin, tokens = order.instrument.isin, nets.keys()
     held = sum(

@@ -31,6 +31,7 @@ from typing import NamedTuple
 import attrs
 import msgspec
 
+from onebroker.actors.engine.context.holdings_day import HoldingsDay
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.config.clock import latest_boundary
@@ -158,6 +159,7 @@ class PositionDay:
     dirty: bool = False
     """Whether `carried` must be stored again."""
     doubts: dict[RowKey, Doubt] = attrs.field(factory=dict)
+    holdings: HoldingsDay = attrs.field(factory=HoldingsDay)
     _learnt_at: float = 0.0
     _learnt_with: dict[RowKey, Traded] = attrs.field(factory=dict)
     """The fills with which carried-in units were computed."""

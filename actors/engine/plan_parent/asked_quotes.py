@@ -1,4 +1,4 @@
-"""Asks for the quotes without which a part that is due cannot act (order-engine 1.10). Part of a plan parent's actor.
+"""Asks for the quotes without which a part that is due cannot act (order-engine 1.11). Part of a plan parent's actor.
 
 The feeds carry every instrument that an open plan watches. A feed may still be silent about one of them: a far option that nobody trades, a
 subscription that a broker has lost. REST answers then, from any broker that lists the instrument. The quote book joins the asks of several

@@ -1,4 +1,4 @@
-"""What a parent has opened and not closed, and which of its orders guard it, from its record alone (order-engine 1.10, 2.2). Pure.
+"""What a parent has opened and not closed, and which of its orders guard it, from its record alone (order-engine 1.11, 2.2). Pure.
 
 A running plan looks at itself (`unprotected_units.py`). This module answers for whoever has only the record: the answer of a cancel, the
 view of a parent, a parent that a caller has ended and that nobody looks at any more. It counts every fill, whenever it came. So a fill in the

@@ -1,4 +1,4 @@
-"""What is due and cannot happen (order-engine 1.10). Pure.
+"""What is due and cannot happen (order-engine 1.11). Pure.
 
 A plan promises that something happens: an exit leaves, a close closes, a hedge follows its fill, a condition that guards is judged. The
 world can withhold what the promise needs: a price, a side of the book, a figure, a login, an open gate. Then the machine waits. Waiting is

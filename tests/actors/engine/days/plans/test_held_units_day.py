@@ -1,10 +1,15 @@
 """A day on which a person uses the broker's own app while plans guard the position: exits never open the other side, and the parent says what has
 gone (order-engine 1.13). Judged on the exchange's ledger."""
 
+from decimal import Decimal
+
 import pytest
 import trio
 
-from onebroker.config.vocabulary import Product
+from onebroker.actors.engine.books.settled_positions import held_for
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.world.model import SimHolding
+from onebroker.config.vocabulary import Product, Side
 from tests.actors.engine.days.plans.test_overdue_day import bought_with_bracket, is_told, net, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 
@@ -74,3 +79,56 @@ async def test_a_time_stop_closes_what_the_person_has_left(market, autojump_cloc
         await trio.sleep(330)
         assert net(trading) == 0
         assert (await trading.parent(answer))["state"] in ("completed", "failed", "expired")
+
+
+async def owned(market, instrument_id, units):
+    """Put shares into the account's holdings, and wait until the service has read them."""
+    account = market.exchange.account("zerodha")
+    others = [row for row in account.state.holdings if row.instrument_id != instrument_id]
+    row = SimHolding(
+        instrument_id=instrument_id,
+        settled_quantity=units,
+        t1_quantity=0,
+        collateral_quantity=0,
+        average_price=Decimal(100),
+    )
+    account.state.holdings = [*others, row]
+    await market.until(lambda: units in read_holdings(market, instrument_id), 900)
+
+
+def read_holdings(market, instrument_id):
+    """Return the units of a share in the newest read of the holdings, row by row."""
+    token = market.snapshot.instrument(instrument_id).listings["zerodha"].broker_token
+    rows = market.sessions["zerodha"].view.value.holdings
+    return [row.settled_quantity for row in rows if row.instrument_token == token]
+
+
+async def test_holdings_that_lack_a_row_end_no_exit_of_delivery_shares(market, autojump_clock):
+    async with traded(market) as trading:
+        share = trading.share.instrument_id
+        await owned(market, share, 100)
+        stop = {"type": "hidden_stop", "trigger_price": trading.at(-2), "closes_position": False}
+        answer = await trading.send(
+            transaction_type="SELL", quantity=100, product="CNC", broker="zerodha", synthetic=stop
+        )  # fmt: skip
+        await trio.sleep(5)
+        before = net(trading)
+        market.simulator.faults.add("zerodha", FaultKind.PARTIAL_HOLDINGS, instrument_id=share)
+        await market.until(lambda: not read_holdings(market, share), 900)
+        await trio.sleep(5)
+        assert "holds" not in ((await trading.parent(answer))["status_message"] or "")
+        await trading.move(0)
+        await trading.move(-3)
+        await trading.until(answer, "completed", seconds=60)
+        assert net(trading) == before - 100
+
+
+async def test_shares_bought_at_one_exchange_are_held_for_an_exit_at_the_other(market, autojump_clock):
+    async with traded(market):
+        contracts = market.exchange.account("zerodha").contracts()
+        pairs = (market.snapshot.by_isin(one.isin) for one in contracts if one.isin)
+        share, other = next(pair for pair in pairs if len(pair) > 1)
+        await market.until(lambda: held_for(market.engine_context, "zerodha", share, "CNC", Side.SELL) is not None, 60)
+        before = held_for(market.engine_context, "zerodha", share, "CNC", Side.SELL)
+        await owned(market, other, 1234)
+        assert held_for(market.engine_context, "zerodha", share, "CNC", Side.SELL) == before + 1234
