@@ -10,7 +10,13 @@ from functools import partial
 
 import attrs
 
-from onebroker.actors.engine.books.settled_positions import judged, settled, settled_units, share_tokens
+from onebroker.actors.engine.books.settled_positions import (
+    judged,
+    settled,
+    settled_units,
+    share_tokens,
+    units_in_holdings,
+)
 from onebroker.actors.engine.choice import fund_checks, holders
 from onebroker.actors.engine.choice.broker_checks import Candidate, Deliverable, Skipped, Why, first_failure
 from onebroker.actors.engine.choice.costs import Cost, Levies, cost_of, levies_of, lot_of
@@ -229,6 +235,7 @@ def _deliverable(order: LegOrder, code: str, context: EngineContext) -> Delivera
         order,
         {token: settled_units(context, code, token, order.product) for token in tokens},
         context.sessions[code].view.value,
+        in_holdings=units_in_holdings(context, code, tokens, order.instrument.isin),
         in_flight=_under_way(order, code, tokens, context),
         alternatives=order.alternatives(),
     )

@@ -39,24 +39,21 @@ def deliverable(
     nets: Mapping[str, int | None],
     view: SessionView,
     *,
+    in_holdings: int | None,
     in_flight: int,
     alternatives: frozenset[str],
 ) -> Deliverable:
     """Return what a broker can deliver of the order's share. `nets`: the broker's tokens of the share at both exchanges -> the net delivery position,
-    None where it does not agree with the fills (4.11). `in_flight`: units of other delivery sales on their way. `alternatives`: the ids of orders of which only one fills, this one or another."""
-    known = "holdings" not in view.read_errors
-    isin, tokens = order.instrument.isin, nets.keys()
-    held = sum(
-        row.settled_quantity + row.t1_quantity
-        for row in view.holdings
-        if known and (row.instrument_token in tokens or (isin is not None and row.isin == isin))
-    )
+    None where it does not agree with the fills (4.11). `in_holdings`: settled and T1 units of the share, None where they are not
+    known. `in_flight`: units of other delivery sales on their way. `alternatives`: the ids of orders of which only one fills, this one or another."""
+    tokens = nets.keys()
     shown = (*view.orders.values(), *view.unseen.values())
     others = [row for row in shown if not is_alternative(row, alternatives)]
     standing = sum(standing_units(others, token, Product.CNC, Side.SELL) for token in tokens)
     today = sum(_bought_today(view, token) if net is None else net for token, net in nets.items())
-    units = max(0, held + today - standing - in_flight)
-    return Deliverable(units=units, known=known and (view.holdings_read_started is not None or units >= order.quantity))
+    units = max(0, (in_holdings or 0) + today - standing - in_flight)
+    is_read = "holdings" not in view.read_errors
+    return Deliverable(units=units, known=is_read and (in_holdings is not None or units >= order.quantity))
 
 
 def _bought_today(view: SessionView, token: str) -> int:

@@ -103,14 +103,13 @@ def read_holdings(market, instrument_id):
     return [row.settled_quantity for row in rows if row.instrument_token == token]
 
 
-async def test_holdings_that_lack_a_row_end_no_exit_of_delivery_shares(market, autojump_clock):
+@pytest.mark.parametrize("pinned", [{"broker": "zerodha"}, {}])
+async def test_holdings_that_lack_a_row_end_no_exit_of_delivery_shares(market, pinned, autojump_clock):
     async with traded(market) as trading:
         share = trading.share.instrument_id
         await owned(market, share, 100)
         stop = {"type": "hidden_stop", "trigger_price": trading.at(-2), "closes_position": False}
-        answer = await trading.send(
-            transaction_type="SELL", quantity=100, product="CNC", broker="zerodha", synthetic=stop
-        )  # fmt: skip
+        answer = await trading.send(transaction_type="SELL", quantity=100, product="CNC", synthetic=stop, **pinned)
         await trio.sleep(5)
         before = net(trading)
         market.simulator.faults.add("zerodha", FaultKind.PARTIAL_HOLDINGS, instrument_id=share)
