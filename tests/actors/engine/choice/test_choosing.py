@@ -61,7 +61,7 @@ class Market:
         self.identity = identity
         self.lots = lots or {}
         self.views = {
-            code: SessionView(broker=code, login=LoginState.LIVE, room=room()) for code in codes
+            code: SessionView(broker=code, login=LoginState.LIVE, room=room(), holdings_read_started=9.0) for code in codes
         }  # fmt: skip
         self.given = {}
 
