@@ -34,6 +34,7 @@ from onebroker.actors.engine.lost_orders import (
     ask_for_lost,
     asked_by_token,
 )
+from onebroker.actors.engine.ended_orders import EndedOrders
 from onebroker.actors.engine.order_router import OrderRouter
 from onebroker.actors.engine.orders.parent_records import ParentRecord, decode_parent
 from onebroker.actors.engine.parents import Parents
@@ -108,7 +109,9 @@ class EngineActor:
                 known = [as_known(self._context, record) for record in records] if self._context.writes.lost else []
                 for record in records:
                     self._parents.start(nursery, record, None)
-                router = OrderRouter(self._context, self._parents)
+                ended = EndedOrders(self._context, self._lock)
+                nursery.start_soon(ended.run)
+                router = OrderRouter(self._context, self._parents, ended)
                 for code, handle in self._context.sessions.items():
                     nursery.start_soon(router.route, code, handle)
                 nursery.start_soon(self._until_books_known, known)

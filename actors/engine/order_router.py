@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.messages import BooksFresh
+from onebroker.actors.engine.ended_orders import EndedOrders
 from onebroker.actors.engine.parents import Parents
 from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.engine.startup import begin_day, know
@@ -14,9 +15,10 @@ from onebroker.brokers.records import OrderRow
 class OrderRouter:
     """The way from the brokers' books to the parents. Only the engine's actor starts it."""
 
-    def __init__(self, context: EngineContext, parents: Parents) -> None:
+    def __init__(self, context: EngineContext, parents: Parents, ended: EndedOrders) -> None:
         self._context = context
         self._parents = parents
+        self._ended = ended
 
     async def route(self, code: str, handle: SessionHandle) -> None:
         """Tell parents the newest row of each of their orders at a broker, and of each read of its book. Runs until it is cancelled."""
@@ -53,4 +55,5 @@ class OrderRouter:
         if entry is None:
             return
         legs.shown(entry, row.order_id)
-        self._parents.tell_row(entry.parent_id, code, row)
+        if not self._parents.tell_row(entry.parent_id, code, row):
+            self._ended.tell_row(entry.parent_id, code, row)

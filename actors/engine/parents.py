@@ -104,11 +104,13 @@ class Parents:
             if running.actor is None or running.actor.is_concerned(message):
                 running.mailbox.address.replace(("fresh", message.broker), message)
 
-    def tell_row(self, parent_id: str, code: str, row: OrderRow) -> None:
-        """Tell a parent the newest row of one of its orders. A newer row replaces an unread one."""
+    def tell_row(self, parent_id: str, code: str, row: OrderRow) -> bool:
+        """Tell a parent the newest row of one of its orders. A newer row replaces an unread one. Return whether the parent is open."""
         running = self._parents.get(parent_id)
-        if running is not None:
-            running.mailbox.address.replace(("order", code, row.order_id), LegSeen(broker=code, row=row))
+        if running is None:
+            return False
+        running.mailbox.address.replace(("order", code, row.order_id), LegSeen(broker=code, row=row))
+        return True
 
     def start_halt(self, message: HaltParents, nursery: trio.Nursery) -> None:
         """Halt all parents that are open now, and answer."""

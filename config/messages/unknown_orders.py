@@ -19,6 +19,11 @@ def took_back(broker: str, units: int) -> str:
     return f"{broker} took back {units} units"
 
 
+def filled_after_end(broker: str, units: int) -> str:
+    """Ours, for an order whose parent had ended."""
+    return f"{broker} filled {units} more units of an order after this had ended"
+
+
 def not_known_after(time: str) -> str:
     """`time` in the form of `clock.local_text`."""
     return f"what filled after {time} is not known"

@@ -279,7 +279,7 @@ async def play(day: Day, lives: Sequence[Life]) -> Script:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(beating_market, script)
         for steps, death in lives:
-            await _live(script, steps, death)
+            await live(script, steps, death)
             day.store.come_back()
         day.simulator.faults.heal()
         script.slow = True
@@ -307,7 +307,8 @@ async def beating_market(script: Script) -> None:
             gateway.beat()
 
 
-async def _live(script: Script, steps: Sequence[tuple[Step, float]], death: str | None) -> None:
+async def live(script: Script, steps: Sequence[tuple[Step, float]], death: str | None) -> None:
+    """Run a service, and in it the steps, until they are over or the service dies."""
     day = script.day
     with mortal(day, death) as life:
         async with trio.open_nursery() as outer:

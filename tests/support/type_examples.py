@@ -25,7 +25,7 @@ def examples(at: Percent, other: str, near: Callable[[int], str]) -> dict[str, E
     """Return name -> example. `at` gives the share's price so many percent away, `other` is another instrument's id, `near` the time of
     day (HH:MM:SS) so many minutes from now."""
     limit: Callable[[float], dict[str, Any]] = lambda percent: {"order_type": "LIMIT", "price": at(percent)}  # noqa: E731
-    step = round(at(0) - at(-1), 2)
+    step = round(abs(at(0) - at(-1)), 2)
     sell = {"transaction_type": "SELL"}
     stop = {"stop_price": at(-4), "stop_limit_price": at(-5)}
     candidates = [{**limit(-3), "quantity": 10}, {**limit(-4), "quantity": 5}]

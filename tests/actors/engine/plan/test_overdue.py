@@ -166,6 +166,30 @@ def test_a_stop_that_the_market_has_jumped_over_guards_nothing():
     assert trouble(run) == ({}, ())
 
 
+def test_a_stop_that_was_jumped_over_stays_one_while_there_is_no_quote():
+    run = filled_bracket()
+    run.quote(90, 89.95, 90.05)
+    run.at(2)
+    said = trouble(run)
+    assert said[0] == {"I": 10}
+    blind(run)
+    run.at(3)
+    assert trouble(run) == said
+    run.at(30)
+    assert trouble(run) == said
+    run.quote(94, 94.00, 94.05)
+    assert trouble(run) == ({}, ())
+
+
+def test_a_stop_that_was_not_jumped_over_says_nothing_while_there_is_no_quote():
+    run = filled_bracket()
+    run.quote(94.5, 94.45, 94.55)
+    run.at(2)
+    blind(run)
+    run.at(30)
+    assert trouble(run) == ({}, ())
+
+
 def test_a_daily_stop_that_goes_out_behind_the_market_says_so():
     stop = NativeStop(trigger_price=D(95), limit_price=D(94))
     execution = Daily(arm_at=time(9, 20), valid_days=30)

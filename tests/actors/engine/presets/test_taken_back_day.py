@@ -9,6 +9,7 @@ from onebroker.actors.sessions.session_books import Books
 from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.http.health_parts import order_problems
 from tests.support.engine_orders import truth
+from tests.support.trading import Trading
 
 
 @pytest.fixture
@@ -77,3 +78,60 @@ async def test_the_exits_shrink_when_books_and_positions_agree_and_nothing_is_bo
         f"{code} took back 40 units"
     ]
     assert [message[0] for message in trading.messages()] == ["place"] * 3 + ["modify"] * 2
+
+
+async def completed_bracket(trading):
+    """A bracket whose stop has filled, so that nothing is open; returns (answer, broker, order id of the stop)."""
+    answer, code, _ = await filled_bracket(trading)
+    stop = next(leg for leg in (await trading.parent(answer))["legs"] if leg["trigger_price"])
+    await trading.move(-5.5)
+    await trading.until(answer, "completed")
+    return answer, code, stop["order_id"]
+
+
+def told_of(trading, answer):
+    rows = order_problems(trading.day.engine_context.troubles.rows)
+    return [(row["message"], row["ended"]) for row in rows if row["parent_id"] == answer.body["parent_id"]]
+
+
+async def test_an_exit_that_is_annulled_after_its_parent_has_ended_is_told(trading, autojump_clock):
+    answer, code, order_id = await completed_bracket(trading)
+    (fill,) = [one for one in trading.day.ledger()["fills"] if one["order_id"] == order_id]
+    sent = trading.messages()
+    trading.day.exchange.hands.annul(code, fill["trade_id"])
+    wanted = [("100 units are open without a stop", True), (f"{code} took back 100 units", True)]
+    await trading.day.until(lambda: told_of(trading, answer) == wanted, 150)
+    parent = await trading.parent(answer)
+    assert (parent["state"], parent["open_units"]) == ("completed", {trading.share.instrument_id: 100})
+    assert parent["status_message"] == "; ".join(sentence for sentence, _ in reversed(wanted))
+    assert [leg["filled_quantity"] for leg in parent["legs"] if leg["order_id"] == order_id] == [0]
+    assert trading.messages() == sent  # an ended plan sends nothing
+
+
+async def test_a_problem_of_an_ended_parent_is_there_again_after_a_restart(day, autojump_clock):
+    async with day.market():
+        async with day.service(quotes=True):
+            trading = Trading(day)
+            answer, code, order_id = await completed_bracket(trading)
+        (fill,) = [one for one in day.ledger()["fills"] if one["order_id"] == order_id]
+        day.exchange.hands.annul(code, fill["trade_id"])
+        async with day.service(log_in=False, quotes=True):
+            wanted = [("100 units are open without a stop", True), (f"{code} took back 100 units", True)]
+            await day.until(lambda: told_of(trading, answer) == wanted, 200)
+        async with day.service(log_in=False, quotes=True):
+            await day.until(lambda: told_of(trading, answer) == wanted, 200)
+
+
+async def test_a_fill_that_is_shown_after_the_parent_has_ended_is_told(trading, annulled, autojump_clock):
+    orders, _ = annulled
+    answer = await trading.send(quantity=100, order_type="LIMIT", price=trading.at(-3))
+    code, order_id = answer.body["broker"], answer.body["order_id"]
+    trading.day.exchange.fill(code, order_id, 60)
+    await trio.sleep(5)
+    await trading.day.cancel(order_id, broker=code)
+    await trading.until(answer, "cancelled")
+    orders[code, order_id] = -40  # the book shows 40 more than it did when it showed the end
+    await trading.day.until(lambda: told_of(trading, answer), 150)
+    assert told_of(trading, answer) == [(f"{code} filled 40 more units of an order after this had ended", True)]
+    (leg,) = (await trading.parent(answer))["legs"]
+    assert (leg["filled_quantity"], leg["state"]) == (100, "cancelled")

@@ -1,0 +1,331 @@
+"""Plays a story on one day: the service on a mocked clock, in one process, with the simulator as the world around it."""
+
+import contextlib
+import random
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import trio
+import trio.testing
+
+from bench.model.judging import judge
+from bench.model.telling import told
+from bench.model.story import BLINDING, Story, Theme
+from bench.model.watching import Watch
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
+from onebroker.actors.sessions.messages import LoginNeeded
+from onebroker.actors.store.durable import HaltMode
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.world.model import SimHolding, SimOrder, SimRefusal
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Product, Side
+from tests.support.day import Day
+from tests.support.halts import halt, resume
+from tests.support.plan_days import Script, beating_market, live, quiet
+from tests.support.trading import Trading, plain
+from tests.support.type_examples import Example, examples
+
+UNTIL_HEALED_SECONDS = 100
+"""An order of unknown outcome is settled a minute after the first book without it."""
+UNTIL_TOLD_SECONDS = 20
+UNTIL_HELD_SECONDS = 86_400
+SOON = {"minutes": 1, "over_minutes": 1, "every_seconds": 5, "step_seconds": 5}
+"""Settings that would take longer than a story."""
+GIVEN_UP = (ActorNotRunning, AskTimedOut, LoginNeeded, Refusal, SimRefusal)
+"""A step may meet a service that is dead, logged out or refuses, and a broker's app that refuses."""
+
+
+class Actor(Script):
+    """One story's callers, person, brokers and market. Each step is a method of its verb."""
+
+    def __init__(self, day: Day, story: Story) -> None:
+        super().__init__(day)
+        self.story = story
+        self.watch = Watch(day, story)
+        self.trading: Trading | None = None
+        self.squared_off: set[str] = set()
+        self.acts: list[tuple[str, str]] = []
+        """(time, words) of every step."""
+
+    def begin(self) -> None:
+        self.trading = Trading(self.day)
+        super().begin()
+        self.watch.follow(self.instruments)
+
+    async def act(self, verb: str, given: Mapping[str, Any]) -> None:
+        self.acts.append((self.day.clock.now().isoformat(), f"{verb} {dict(given)}"))
+        with contextlib.suppress(*GIVEN_UP):
+            await getattr(self, f"do_{verb}")(**given)
+
+    # --- callers ---------------------------------------------------------------------------------------------------------
+
+    def example(self, kind: str, scale: float, seconds: float, *, mirrored: bool) -> Example:
+        assert self.second is not None
+        sign = -1 if mirrored else 1
+        due = (self.day.clock.now().timestamp() + seconds) // 1 + 1
+
+        def near(_: int) -> str:
+            return _hhmmss(self.day, due)
+
+        return examples(lambda percent: float(self.at(sign * percent * scale)), self.second.instrument_id, near)[kind]
+
+    async def do_place(
+        self, kind: str, scale: float, quantity: int, product: str, seconds: float, broker: str | None, *,
+        mirrored: bool, closes: bool, holds: bool,
+    ) -> None:  # fmt: skip
+        assert self.trading is not None
+        assert self.share is not None
+        own = self.example(kind, scale, seconds, mirrored=mirrored)
+        settings = {**own.settings, "type": kind}
+        settings |= {name: value for name, value in SOON.items() if name in settings}
+        if kind == "strategy_stop":
+            settings["instrument_ids"] = self.instruments
+        if "hold_limits" in settings and holds:
+            del settings["hold_limits"]
+        body: dict[str, Any] = {"quantity": quantity, "product": product, "broker": broker, **own.body}
+        if mirrored:
+            body["transaction_type"] = "BUY" if body.get("transaction_type") == "SELL" else "SELL"
+        if body.get("transaction_type") == "SELL" and closes:
+            body["closes_position"] = True
+        if own.instrument == "option":
+            body["instrument_id"] = self.day.listed("nse_equity_options")[0].instrument_id
+            body["product"] = "MIS"
+        self.sent_now(await self.trading.send(synthetic=settings, intent_id=self.next_intent(), **body))
+
+    async def do_simple(self, side: str, percent: float | None, quantity: int, product: str, broker: str | None) -> None:
+        assert self.trading is not None
+        price = {} if percent is None else {"order_type": "LIMIT", "price": self.at(percent)}
+        body = {"transaction_type": side, "quantity": quantity, "product": product, "broker": broker, **price}
+        self.sent_now(await self.trading.send(intent_id=self.next_intent(), **body))
+
+    def next_intent(self) -> str:
+        self.intents += 1
+        return f"m-{self.intents}"
+
+    def sent_now(self, answer: Any) -> None:
+        if answer.body.get("parent_id"):
+            self.parents.append(answer.body["parent_id"])
+
+    async def do_cancel(self, which: int) -> None:
+        await self.cancel(which, None)
+
+    async def do_modify(self, which: int, change: Mapping[str, Any]) -> None:
+        order = self._one(which)
+        if order is not None:
+            self.watch.changed.add((order.broker, order.order_id))
+        await self.modify(which, change)
+
+    async def do_modify_held(self, which: int, change: Mapping[str, Any]) -> None:
+        if self.parents:
+            self.watch.resized.add(self.parents[which % len(self.parents)])
+        await self.modify_held(which, change)
+
+    async def do_stop(self, which: int, path: str | None) -> None:
+        await self.stop(which, path)
+
+    async def do_overtake(self, by: str, which: int) -> None:
+        order = self._one(which)
+        if order is not None:
+            self.watch.changed.add((order.broker, order.order_id))
+        self.watch.blind(2)
+        await self.overtake(by, which)
+
+    async def do_flatten(self) -> None:
+        await self.watch.flat_is_flat(self.day.flatten)
+
+    async def do_close(self, product: str | None, broker: str | None) -> None:
+        limits = {name: value for name, value in (("product", product), ("broker", broker)) if value is not None}
+        await self.watch.flat_is_flat(lambda: self.day.close(**limits), **limits)
+
+    async def do_halt(self, mode: str, seconds: float) -> None:
+        await halt(self.day, HaltMode(mode))
+        self.watch.halted = True
+        await trio.sleep(seconds)
+        await resume(self.day)
+        self.watch.halted = False
+
+    # --- market ------------------------------------------------------------------------------------------------------------
+
+    async def do_move(self, percent: float, *, second: bool) -> None:
+        await self.move(percent, second)
+
+    async def do_fill(self, which: int, units: int | None) -> None:
+        await self.fill(which, units)
+
+    async def do_empty_side(self, side: str, seconds: float, *, circuit: bool) -> None:
+        assert self.share is not None
+        self.watch.odd_market(seconds)
+        self.day.simulator.empty_side(self.share.instrument_id, Side(side), seconds, at_circuit=circuit)
+        if circuit:
+            await trio.sleep(seconds)
+            self.day.simulator.set_price(self.share.instrument_id, self.at(0), UNTIL_HELD_SECONDS)
+
+    # --- a person at the broker's app -----------------------------------------------------------------------------------------
+
+    def code(self, broker: int) -> str:
+        return self.day.codes[broker % len(self.day.codes)]
+
+    async def do_reduce(self, broker: int, units: int | None) -> None:
+        await trio.lowlevel.checkpoint()
+        for product in (Product.MIS, Product.CNC):
+            held = self._held(broker, product)
+            if held > 0:
+                self.watch.person_acts()
+                some = None if units is None else min(units, held)
+                self.day.person.reduce(self.code(broker), self._share, product, some)
+                return
+
+    def _held(self, broker: int, product: Product) -> int:
+        return self.day.exchange.account(self.code(broker)).net_quantity(self._share, product)
+
+    @property
+    def _share(self) -> str:
+        assert self.share is not None
+        return self.share.instrument_id
+
+    async def do_app_cancel(self, which: int) -> None:
+        await trio.lowlevel.checkpoint()
+        order = self._one(which)
+        if order is not None:
+            self.watch.person_acts()
+            self.day.person.cancel(order.broker, order.order_id)
+            self.watch.took_off(order, order.pending_quantity)
+
+    async def do_app_modify(self, which: int, what: str, percent: float) -> None:
+        await trio.lowlevel.checkpoint()
+        order = self._one(which)
+        change = None if order is None else self._app_change(order, what, percent)
+        if order is None or change is None:
+            return
+        self.watch.person_acts()
+        self.watch.changed.add((order.broker, order.order_id))
+        self.day.person.modify(order.broker, order.order_id, **change)
+        if "quantity" in change:
+            self.watch.took_off(order, order.quantity - change["quantity"])
+
+    def _app_change(self, order: SimOrder, what: str, percent: float) -> dict[str, Any] | None:
+        if what == "quantity":
+            less = order.filled_quantity + order.pending_quantity // 2
+            return {"quantity": less} if order.filled_quantity < less < order.quantity else None
+        name = "price" if what == "price" else "trigger_price"
+        now = getattr(order, name)
+        if now is None:
+            return None
+        tick = self.day.exchange.market(order.new.instrument_id).tick_size
+        moved = (now * (100 + Decimal(str(percent))) / 100 / tick).quantize(Decimal(1)) * tick
+        return {name: moved}
+
+    async def do_convert(self, broker: int, units: int | None) -> None:
+        await trio.lowlevel.checkpoint()
+        held = self._held(broker, Product.MIS)
+        if held > 0:
+            self.watch.person_acts()
+            some = None if units is None else min(units, held)
+            self.day.person.convert(self.code(broker), self._share, Product.MIS, Product.CNC, some)
+
+    async def do_broker_squares_off(self, broker: int) -> None:
+        await trio.lowlevel.checkpoint()
+        code = self.code(broker)
+        if code not in self.squared_off:
+            self.squared_off.add(code)
+            self.watch.person_acts()
+            self.day.exchange.hands.square_off_at(code, self.day.clock.now().time())
+
+    async def do_annul(self, which: int) -> None:
+        await trio.lowlevel.checkpoint()
+        fills = [fill for fill in self.day.exchange.ledger.fills() if fill.counterparty == "market"]
+        if fills:
+            fill = fills[-1 - which % len(fills)]
+            self.watch.person_acts()
+            self.watch.annulled = True
+            with contextlib.suppress(ValueError):  # annulled before
+                self.day.exchange.hands.annul(fill.broker, fill.trade_id)
+
+    # --- brokers and store --------------------------------------------------------------------------------------------------------
+
+    async def do_fault(self, kind: str, broker: str, seconds: float | None, count: int | None, delay: float | None) -> None:
+        await trio.lowlevel.checkpoint()
+        if kind in BLINDING or kind == "reject_orders":
+            self.watch.blind(seconds or 0)
+        self.watch.odd(kind, seconds, delay)
+        more = {"seconds": seconds, "count": count, "delay_seconds": delay}
+        self.day.simulator.fault(broker, FaultKind(kind), **{name: value for name, value in more.items() if value is not None})
+
+    async def do_outage(self, broker: int, seconds: float) -> None:
+        self.watch.blind(seconds)
+        await self.outage(broker, seconds)
+
+    async def do_lose_store(self, error: str, seconds: float) -> None:
+        self.watch.blind(seconds)
+        await self.lose_store(error, seconds)
+
+    async def do_lose_answer(self) -> None:
+        self.watch.blind(2)
+        await self.lose_answer()
+
+
+def _hhmmss(day: Day, epoch: float) -> str:
+    return day.clock.now().fromtimestamp(epoch, day.clock.now().tzinfo).strftime("%H:%M:%S")
+
+
+def _prepare(day: Day) -> None:
+    """Let the accounts begin with money, and at the first broker with shares."""
+    for code in day.codes:
+        account = day.exchange.account(code)
+        account.begin_day(attrs.evolve(account.state, positions=[], holdings=[]))
+
+
+def _give_shares(day: Day, story: Story, instrument_id: str) -> None:
+    account = day.exchange.account(day.codes[0])
+    shares = SimHolding(
+        instrument_id=instrument_id, settled_quantity=story.held, t1_quantity=0, collateral_quantity=0,
+        average_price=day.exchange.market(instrument_id).last_price,
+    )  # fmt: skip
+    account.begin_day(attrs.evolve(account.state, positions=[], holdings=[shares]))
+
+
+async def play(story: Story) -> tuple[list[str], Actor]:
+    """Play a story to its end, heal everything, and return the violated rules and the actor."""
+    day = Day(brokers=story.brokers)
+    _prepare(day)
+    actor = Actor(day, story)
+    if story.held:
+        first = sorted(
+            (one for one in day.exchange.contracts() if one.identity.segment == "nse_equities"),
+            key=lambda one: str(one.identity.symbol),
+        )[0]
+        _give_shares(day, story, first.instrument_id)
+    with trio.fail_after(UNTIL_HELD_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(beating_market, actor)
+            nursery.start_soon(actor.watch.run)
+            for life in story.lives:
+                actor.watch.begin_life()
+                await live(actor, [(("act", step.verb, step.given), step.pause) for step in life.steps], life.death)
+                actor.watch.end_life()
+                day.store.come_back()
+            day.simulator.faults.heal()
+            actor.slow = True
+            async with day.service(log_in=not actor.logged_in, quotes=True):
+                actor.watch.begin_life()
+                await day.until(lambda: day.status.value.running, UNTIL_HEALED_SECONDS)
+                with day.quotes.follow(actor.instruments):
+                    await trio.sleep(UNTIL_HEALED_SECONDS if actor.watch.lost_knowledge else UNTIL_TOLD_SECONDS)
+                    await quiet(day)
+                actor.watch.end_life()
+            nursery.cancel_scope.cancel()
+    return [*actor.watch.violations, *judge(day, actor.watch)], actor
+
+
+def violations(story: Story, tell: Callable[[str], None] | None = None) -> list[str]:
+    """Play a story on a clock of its own; `tell` is told the course of the day."""
+    trio_run: Any = trio._core._run  # trio shuffles its tasks: with a seed, a story is the same day each time
+    trio_run._ALLOW_DETERMINISTIC_SCHEDULING = True
+    trio_run._r.seed(story.seed)
+    random.seed(story.seed)
+    found, actor = trio.run(play, story, clock=trio.testing.MockClock(autojump_threshold=0))
+    for line in () if tell is None else told(actor):
+        tell(line)
+    return found

@@ -1,0 +1,146 @@
+"""Judges a day at its end, when everything is healed and at rest: by the exchange's ledger and by every version of every parent.
+
+Rules: nothing is sent twice; each order has its leg, and both say the same; nothing rests under a parent that has ended; states follow the tables; what a
+person took off stays off; an exit sells no more than is held; a trail never loosens; no actor crashed.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from bench.model.story import ENTRIES, GUARDED, Story, Theme
+from bench.model.watching import Place, Watch
+from onebroker.brokers.simulator.world.model import SimOrder
+from tests.support.day import Day
+from tests.support.plan_judge import histories, judge_book, judge_sends, judge_steps
+
+REACT_SECONDS = 20.0
+"""In so long a time after an act of the person, resting exits are made smaller. The market may be faster."""
+TRAILS = ("trailing_stop", "atr_trail", "stepped_stop")
+WHOLE = (*GUARDED, "oto", "time_stop", "iceberg", "twap", "ladder", "post_only", "discretionary", "accumulation", "good_till_time", "freeze_slicer", "chaser", "peg")
+"""The types whose root sends no more than the body's quantity."""
+
+
+def judge(day: Day, watch: Watch) -> list[str]:
+    """Return the violated rules."""
+    told = histories(day)
+    found: list[str] = []
+    for name, rule in {
+        "sends": lambda: judge_sends(day, told),
+        "book": lambda: judge_book(day, told),
+        "steps": lambda: [judge_steps(versions) for versions in told.values()],
+    }.items():
+        if name == "book" and watch.annulled:
+            continue  # the parent keeps the fill that it was told of; what it does about it is told
+        if name == "steps" and _loses_writes(watch.story):
+            continue  # a write that took effect unseen is in the history, but never was what the engine knew
+        try:
+            rule()
+        except AssertionError as error:
+            found.append(f"{name}: {str(error)[:600]}")
+    found += [f"crash: {one.error}" for one in day.crashes.records() if "Lock" not in one.error]
+    parents = watch.parents()
+    found += _taken_off(watch, parents)
+    found += _too_many(watch, parents)
+    if watch.story.theme is Theme.LONG:
+        found += _shorts(day, watch)
+    found += _loosened(day, watch, parents)
+    return found
+
+
+def _loses_writes(story: Story) -> bool:
+    return any(step.verb in ("lose_store", "lose_answer") for life in story.lives for step in life.steps)
+
+
+def _taken_off(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What the person took off an entry is not sent again."""
+    orders = watch.orders()
+    for parent in parents:
+        quantity = parent["body"].get("quantity")
+        own = [leg for leg in parent["legs"] if leg["part"] == "root" and leg["order_id"]]
+        taken = sum(watch.taken[leg["broker"], leg["order_id"]] for leg in own)
+        is_changed = any((leg["broker"], leg["order_id"]) in watch.changed for leg in own if not watch.taken[leg["broker"], leg["order_id"]])
+        if not taken or parent["routed_from"] not in WHOLE or not isinstance(quantity, int) or is_changed or parent["parent_order_id"] in watch.resized:
+            continue
+        side = parent["body"].get("transaction_type")
+        legs = [orders[leg["broker"], leg["order_id"]] for leg in own if (leg["broker"], leg["order_id"]) in orders]
+        out = sum(order.filled_quantity + order.pending_quantity for order in legs if order.new.side == side)
+        if out > quantity - taken:
+            yield f"taken off: {parent['routed_from']} has {out} of {quantity} out after a person took {taken} off"
+
+
+def _too_many(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """An entry never fills for more than was asked."""
+    orders = watch.orders()
+    for parent in parents:
+        quantity = parent["body"].get("quantity")
+        if parent["routed_from"] not in (*ENTRIES, *GUARDED, None) or not isinstance(quantity, int) or parent["parent_order_id"] in watch.resized:
+            continue
+        own = [(leg["broker"], leg["order_id"]) for leg in parent["legs"] if leg["part"] in ("root", "") and leg["order_id"]]
+        if any(name in watch.changed for name in own):
+            continue
+        side = parent["body"].get("transaction_type")
+        filled = sum(orders[name].filled_quantity for name in own if name in orders and orders[name].new.side == side)
+        if filled > quantity:
+            yield f"too many: {parent['routed_from']} filled {filled} of {quantity}"
+
+
+def _shorts(day: Day, watch: Watch) -> Iterator[str]:
+    """On a day of purchases and their exits nothing is ever short, but for a moment after an act of the person."""
+    if watch.annulled:
+        return
+    ours = {(message["broker"], message["order_id"]) for message in day.messages("place")}
+    net = Counter[Place]()
+    events: list[tuple[float, str, Any]] = [(_at(fill.at), "fill", fill) for fill in day.exchange.ledger.fills()]
+    events += [(_at(act.at), "act", act) for act in day.exchange.ledger.acts() if act.verb == "convert"]
+    for at, kind, event in sorted(events, key=lambda one: one[0]):
+        if kind == "act":
+            net[event.broker, event.instrument_id, event.product] -= event.quantity
+            net[event.broker, event.instrument_id, event.to_product] += event.quantity
+            continue
+        place = (event.broker, event.instrument_id, str(event.product))
+        before = net[place]
+        net[place] += event.side.sign * event.quantity
+        covered = watch.story.held if place[2] == "CNC" and event.broker == day.codes[0] else 0
+        lowest = min(before, 0) if event.side.sign < 0 else net[place]
+        if event.side.sign > 0 or net[place] + covered >= 0 or net[place] >= lowest or (event.broker, event.order_id) not in ours:
+            continue
+        moment = _monotonic(day, at)
+        excused = watch.was_blind(moment) or any(0 <= moment - acted <= REACT_SECONDS for acted in watch.person_at)
+        if not excused:
+            yield f"short: order {event.order_id} made {place} {net[place]} at {event.at}"
+
+
+def _at(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def _monotonic(day: Day, epoch: float) -> float:
+    return day.clock.monotonic() - (day.clock.now().timestamp() - epoch)
+
+
+def _loosened(day: Day, watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The engine never moves a trailing stop away from the market, nor below where the person put it."""
+    orders = watch.orders()
+    messages = day.exchange.ledger.messages(1)
+    for parent in parents:
+        if parent["routed_from"] not in TRAILS or parent["parent_order_id"] in watch.resized:
+            continue
+        for leg in parent["legs"]:
+            name = (leg["broker"], leg["order_id"])
+            if name in watch.changed or name not in orders or orders[name].new.trigger_price is None:
+                continue
+            yield from _moved_back(orders[name], [one for one in messages if (one.broker, one.order_id) == name])
+
+
+def _moved_back(order: SimOrder, messages: Iterable[Any]) -> Iterator[str]:
+    sign = -order.new.side.sign
+    best = None
+    for message in messages:
+        if message.trigger_price is None or not message.answer.get("status", "200").startswith("200"):
+            continue
+        if best is not None and sign * (message.trigger_price - best) < 0:
+            yield f"loosened: {order.order_id} from {best} to {message.trigger_price}"
+            return
+        best = message.trigger_price

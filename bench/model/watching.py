@@ -1,0 +1,302 @@
+"""Watches a day while it is played: each second the parents that the API would show are compared with the exchange's own orders and positions.
+
+Rules (docs/design/order-engine.md has them; issue words in quotes):
+
+- "whatever is unprotected is told within 5 s": units of a guarded plan that are held, and for which no stop rests, are named in the problems;
+- "no exit beyond what is held": exits that rest for more units than are held are named, or made smaller;
+- "every due thing happens or is told": a plan whose time has come has ended, works at an exchange, or is named;
+- "`flat` means flat": after this answer the account has no position;
+- on a plain day nothing is called a problem.
+
+A rule counts only while the service can know and act. Faults that take knowledge away, a store that is away and a service that does not run stop the
+clock of every rule, and for `SETTLE_SECONDS` afterwards it stands still: books are read again in that time.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import trio
+
+from bench.model.story import BLINDING, GUARDED, Story, Theme
+from onebroker.actors.engine.books.settled_positions import doubts
+from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.orders.parent_records import decode_parent
+from onebroker.actors.engine.shown.parent_view import parent_record
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.world.model import SimOrder, SimStatus
+from onebroker.config.clock import IST
+from tests.support.day import Day
+
+LOOK_SECONDS = 1.0
+SETTLE_SECONDS = 45.0
+TOLD_WITHIN = 8.0
+"""Five seconds by the issue, and the look's own second before and after, and a send."""
+EXCESS_WITHIN = 25.0
+DUE_WITHIN = 15.0
+DOUBT_WITHIN = 12.0
+FLAT_SECONDS = 3.0
+"""A fill in so short a time before the answer may have come after its last read."""
+TIMED = {"scheduled": "at_time", "square_off": "at_time"}
+"""The types that do something at a time, and the setting that names it."""
+
+Place: TypeAlias = tuple[str, str, str]
+"""Broker, instrument, product."""
+
+
+class Watch:
+    def __init__(self, day: Day, story: Story) -> None:
+        self.day, self.story = day, story
+        self.violations: list[str] = []
+        self.changed: set[tuple[str, str]] = set()
+        """(broker, order id) of the orders that a caller or the person has changed."""
+        self.resized: set[str] = set()
+        """Parents of which a caller may have changed what is held in the engine."""
+        self.taken: Counter[tuple[str, str]] = Counter()
+        """(broker, order id) -> units that the person took off."""
+        self.halted = False
+        self.annulled = False
+        self.flattened = False
+        self.person_at: list[float] = []
+        self.blind_spans: list[tuple[float, float]] = []
+        self.odd_until = -math.inf
+        self._blind_until = math.inf
+        self._alive = False
+        self._since: dict[object, float] = {}
+        self._instruments: tuple[str, ...] = ()
+        self._said: set[str] = set()
+        self._parents: dict[str, dict[str, Any]] = {}
+        self._lost_knowledge = False
+        self._read = 0
+        """How many of the store's commits have been read."""
+
+    @property
+    def now(self) -> float:
+        return self.day.clock.monotonic()
+
+    # --- what the actor tells -------------------------------------------------------------------------------------------
+
+    def follow(self, instrument_ids: Collection[str]) -> None:
+        self._instruments = tuple(instrument_ids)
+
+    def begin_life(self) -> None:
+        self._alive = True
+        self._blind_until = self.now + SETTLE_SECONDS if self.blind_spans else self.now + 5
+
+    def end_life(self) -> None:
+        self._alive = False
+        self._since.clear()
+        self.blind_spans.append((self.now, self.now + SETTLE_SECONDS))
+
+    @property
+    def lost_knowledge(self) -> bool:
+        """Whether the outcome of an order may not be known: something took knowledge away, or the service died."""
+        return self._lost_knowledge or any(life.death for life in self.story.lives)
+
+    def blind(self, seconds: float) -> None:
+        """Something takes knowledge away for so long."""
+        self._lost_knowledge = True
+        self._blind_until = max(self._blind_until, self.now + seconds + SETTLE_SECONDS)
+        self.blind_spans.append((self.now, self.now + seconds + SETTLE_SECONDS))
+
+    def odd(self, kind: str, seconds: float | None, delay: float | None) -> None:
+        self.odd_until = max(self.odd_until, self.now + (seconds or 0) + (delay or 0) + SETTLE_SECONDS)
+
+    def odd_market(self, seconds: float) -> None:
+        self.odd_until = max(self.odd_until, self.now + seconds)
+
+    def person_acts(self) -> None:
+        self.person_at.append(self.now)
+
+    def took_off(self, order: SimOrder, units: int) -> None:
+        self.taken[order.broker, order.order_id] += units
+
+    def was_blind(self, at: float) -> bool:
+        return any(begin <= at <= end for begin, end in self.blind_spans)
+
+    # --- flat --------------------------------------------------------------------------------------------------------------
+
+    async def flat_is_flat(self, ask: Callable[[], Awaitable[EngineAnswer]], product: str | None = None, broker: str | None = None) -> None:
+        """Ask for a flatten or a close, and hold its answer against the exchange's positions."""
+        if product is None and broker is None:
+            self.flattened = True
+        answer = await ask()
+        if not answer.body.get("flat"):
+            return
+        recent = {
+            (fill.broker, fill.instrument_id)
+            for fill in self.day.exchange.ledger.fills()
+            if self.day.clock.now().timestamp() - datetime.fromisoformat(fill.at).timestamp() <= FLAT_SECONDS
+        }
+        lately = any(self.now - at <= FLAT_SECONDS for at in self.person_at)
+        for code in self.day.codes:
+            for row in self.day.exchange.account(code).held_positions():
+                word = {"MIS": "intraday", "CNC": "delivery"}.get(row.product.value, "carryforward")
+                if row.quantity and product in (None, word) and broker in (None, code) and not lately:
+                    if (code, row.instrument_id) not in recent:
+                        self.note(f"flat: {code} still has {row.quantity} {row.instrument_id} {row.product}")
+
+    # --- looks ---------------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        while True:
+            await trio.sleep(LOOK_SECONDS)
+            if self._alive and getattr(self.day, "status", None) is not None and self._instruments:
+                self._look()
+
+    def note(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self.violations.append(f"{sentence} (at {self.day.clock.now():%H:%M:%S})")
+
+    def _look(self) -> None:
+        if self._is_blind():
+            self._since.clear()
+            return
+        parents = self.parents()
+        seen = set()
+        for name, sentence, within in self._found(parents):
+            seen.add(name)
+            since = self._since.setdefault(name, self.now)
+            if self.now - since >= within:
+                self.note(sentence)
+        for name in self._since.keys() - seen:
+            del self._since[name]
+
+    def _is_blind(self) -> bool:
+        faults, codes = self.day.simulator.faults, self.day.codes
+        if any(faults.find(code, FaultKind(kind)) for kind in BLINDING for code in codes):
+            self._blind_until = max(self._blind_until, self.now + SETTLE_SECONDS)
+            self.blind_spans.append((self.now, self.now + SETTLE_SECONDS))
+        live = all(handle.view.value.live for handle in self.day.sessions.values())
+        if not self.day.status.value.running or not live:
+            self._blind_until = max(self._blind_until, self.now + SETTLE_SECONDS)
+            self.blind_spans.append((self.now, self.now + SETTLE_SECONDS))
+        return self.now < self._blind_until
+
+    def parents(self) -> list[dict[str, Any]]:
+        """Return all parents that the store has taken, as the API shows them."""
+        commits = self.day.store.commits
+        for ops in commits[self._read :]:
+            for op in ops:
+                if isinstance(op, Set) and op.key.startswith(keys.parent("")):
+                    record = decode_parent(op.value)
+                    self._parents[record.parent_order_id] = parent_record(record)
+        self._read = len(commits)
+        return list(self._parents.values())
+
+    def orders(self) -> Mapping[tuple[str, str], SimOrder]:
+        return {(order.broker, order.order_id): order for order in self.day.exchange.all_orders()}
+
+    def told(self) -> set[str]:
+        """Return the parents that the health names."""
+        return {row.parent_id for row in self.day.engine_context.troubles.rows}
+
+    def _found(self, parents: list[dict[str, Any]]) -> Iterable[tuple[object, str, float]]:
+        """Yield (name, sentence, seconds for which it may last) of what is not as the rules say."""
+        told, orders = self.told(), self.orders()
+        if self.story.theme is Theme.PLAIN:
+            yield from self._false_problems()
+        if not self.flattened:
+            yield from self._unprotected(parents, orders, told)
+        if self.story.theme is Theme.LONG and not self.annulled:
+            yield from self._excess(parents, orders, told)
+        yield from self._overdue(parents, orders, told)
+
+    def _false_problems(self) -> Iterable[tuple[object, str, float]]:
+        for row in self.day.engine_context.troubles.rows:
+            yield ("problem", row.parent_id, row.sentence), f"a problem on a plain day: {row.sentence}", 0.0
+        for named in doubts(self.day.engine_context):
+            yield ("doubt", named.broker, named.doubt.key), f"doubted on a plain day: {named.doubt}", DOUBT_WITHIN
+
+    # --- guarded plans -----------------------------------------------------------------------------------------------------
+
+    def _unprotected(self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]) -> Iterable[tuple[object, str, float]]:
+        units, stopped = Counter[Place](), Counter[Place]()
+        owners: defaultdict[Place, set[str]] = defaultdict(set)
+        for parent in parents:
+            if parent["routed_from"] not in GUARDED or parent["body"].get("transaction_type") != "BUY":
+                continue
+            for leg, order in _placed(parent, orders):
+                place = _place(order)
+                if leg["part"] == "root" and order.new.side == "BUY":
+                    units[place] += order.filled_quantity
+                    owners[place].add(parent["parent_order_id"])
+                else:
+                    units[place] -= order.filled_quantity
+                    if _stops(order):
+                        stopped[place] += order.pending_quantity
+        for place, own in units.items():
+            held = max(0, min(own, self._net(place)))
+            if held > stopped[place] and not owners[place] & set(told):
+                yield (
+                    ("unprotected", place),
+                    f"{held - stopped[place]} of {held} units of {sorted(owners[place])} have no stop at {place[0]} {place[2]}, and nobody is told",
+                    TOLD_WITHIN,
+                )
+
+    def _net(self, place: Place) -> int:
+        code, instrument_id, product = place
+        return next(
+            (
+                row.quantity
+                for row in self.day.exchange.account(code).held_positions()
+                if (row.instrument_id, row.product.value) == (instrument_id, product)
+            ),
+            0,
+        )
+
+    def _excess(self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]) -> Iterable[tuple[object, str, float]]:
+        """Exits of guarded plans that rest for more units than are held."""
+        out = Counter[Place]()
+        owners: defaultdict[Place, set[str]] = defaultdict(set)
+        for parent in parents:
+            if parent["routed_from"] not in GUARDED or parent["state"] == "halted":
+                continue
+            sides: defaultdict[Place, Counter[bool]] = defaultdict(Counter)
+            for leg, order in _placed(parent, orders):
+                if leg["part"] != "root" and order.new.side == "SELL":
+                    sides[_place(order)][order.trigger_price is not None] += order.pending_quantity
+            for place, resting in sides.items():
+                out[place] += max(resting.values())
+                if max(resting.values()):
+                    owners[place].add(parent["parent_order_id"])
+        for place, units in out.items():
+            held = self._net(place) + (self.story.held if place[2] == "CNC" else 0)
+            if units > max(0, held) and not owners[place] & set(told):
+                yield ("excess", place), f"exits of {units} rest at {place}, where {held} are held, and nobody is told", EXCESS_WITHIN
+
+    # --- due ----------------------------------------------------------------------------------------------------------------
+
+    def _overdue(self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]) -> Iterable[tuple[object, str, float]]:
+        now = self.day.clock.now().astimezone(IST)
+        for parent in parents:
+            name = parent["parent_order_id"]
+            setting = TIMED.get(parent["routed_from"])
+            at = (parent["body"].get("synthetic") or {}).get(setting) if setting else None
+            if at in (None, "now") or parent["state"] not in ("received", "armed", "working") or name in told:
+                continue
+            live = any(not order.status.finished for _, order in _placed(parent, orders))
+            if not live and now.strftime("%H:%M:%S") > at and not self.halted:
+                yield ("due", name), f"{parent['routed_from']} {name} was due at {at}, is {parent['state']}, and nobody is told", DUE_WITHIN
+
+
+def _placed(parent: Mapping[str, Any], orders: Mapping[tuple[str, str], SimOrder]) -> Iterable[tuple[Mapping[str, Any], SimOrder]]:
+    for leg in parent["legs"]:
+        order = orders.get((leg["broker"], leg["order_id"])) if leg["order_id"] else None
+        if order is not None:
+            yield leg, order
+
+
+def _place(order: SimOrder) -> Place:
+    return order.broker, order.new.instrument_id, order.new.product.value
+
+
+def _stops(order: SimOrder) -> bool:
+    """Whether an order guards: a stop that waits; in delivery any exit, because one order reserves the shares; and an exit that is on its way out."""
+    waits = order.status is SimStatus.TRIGGER_PENDING
+    return not order.status.finished and (waits or order.new.product == "CNC" or order.price is None)
