@@ -10,8 +10,11 @@ from pathlib import Path
 
 import msgspec
 
+from bench.model import planted
 from bench.model.acting import violations
 from bench.model.story import Story, Theme, draw
+
+PLANTED_DAYS = 150
 
 
 def played(story: Story, tell: Callable[[str], None] | None = None) -> list[str]:
@@ -76,9 +79,14 @@ def main() -> int:
     parser.add_argument("--theme", choices=[theme.value for theme in Theme])
     parser.add_argument("--story", type=Path, help="play this story, and tell the course of its day")
     parser.add_argument("--keep", type=Path, help="folder for violated stories, made small")
+    parser.add_argument("--first", action="store_true", help="end at the first violated day")
+    parser.add_argument("--planted", action="store_true", help="look for planted faults, in the code of HEAD")
+    parser.add_argument("--only", type=int, action="append", help="number of a planted fault; may be repeated")
     parser.add_argument("--tell", action="store_true", help="play the first day only, and tell its course")
     given = parser.parse_args()
     theme = None if given.theme is None else Theme(given.theme)
+    if given.planted:
+        return planted.run(given.seed, given.days or PLANTED_DAYS, given.only)
     if given.story is None and given.tell:
         return _told(draw(given.seed, theme))
     if given.story is not None:
@@ -95,8 +103,16 @@ def main() -> int:
                 given.keep.mkdir(parents=True, exist_ok=True)
                 (given.keep / f"{seed}.json").write_bytes(msgspec.json.format(msgspec.json.encode(smaller(story, 60))))
         seed += 1
+        if found and given.first:
+            break
     seconds = time.monotonic() - began
-    sums = {"first seed": given.seed, "days": seed - given.seed, "lives": lives, "violated days": violated, "seconds": round(seconds)}
+    sums = {
+        "first seed": given.seed,
+        "days": seed - given.seed,
+        "lives": lives,
+        "violated days": violated,
+        "seconds": round(seconds),
+    }
     print(json.dumps(sums))
     return 1 if violated else 0
 

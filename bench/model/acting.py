@@ -11,8 +11,8 @@ import trio
 import trio.testing
 
 from bench.model.judging import judge
+from bench.model.story import BLINDING, Story
 from bench.model.telling import told
-from bench.model.story import BLINDING, Story, Theme
 from bench.model.watching import Watch
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.sessions.messages import LoginNeeded
@@ -22,15 +22,17 @@ from onebroker.brokers.simulator.world.model import SimHolding, SimOrder, SimRef
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Product, Side
 from tests.support.day import Day
-from tests.support.halts import halt, resume
+from tests.support.halts import Halted, halt, resume
 from tests.support.plan_days import Script, beating_market, live, quiet
-from tests.support.trading import Trading, plain
+from tests.support.trading import Trading
 from tests.support.type_examples import Example, examples
 
 UNTIL_HEALED_SECONDS = 100
 """An order of unknown outcome is settled a minute after the first book without it."""
 UNTIL_TOLD_SECONDS = 20
 UNTIL_HELD_SECONDS = 86_400
+INSTRUMENTS = 100
+WALK_PERCENT, WALK_SECONDS = 0.1, 0.3
 SOON = {"minutes": 1, "over_minutes": 1, "every_seconds": 5, "step_seconds": 5}
 """Settings that would take longer than a story."""
 GIVEN_UP = (ActorNotRunning, AskTimedOut, LoginNeeded, Refusal, SimRefusal)
@@ -46,6 +48,10 @@ class Actor(Script):
         self.watch = Watch(day, story)
         self.trading: Trading | None = None
         self.squared_off: set[str] = set()
+        self.sent: dict[str, Any] = {}
+        """The newest order, with its intent."""
+        self.percent = {False: 0.0, True: 0.0}
+        """Of the second share or not -> where its price was sent last."""
         self.acts: list[tuple[str, str]] = []
         """(time, words) of every step."""
 
@@ -92,21 +98,27 @@ class Actor(Script):
         if own.instrument == "option":
             body["instrument_id"] = self.day.listed("nse_equity_options")[0].instrument_id
             body["product"] = "MIS"
-        self.sent_now(await self.trading.send(synthetic=settings, intent_id=self.next_intent(), **body))
+        await self.send(synthetic=settings, **body)
 
-    async def do_simple(self, side: str, percent: float | None, quantity: int, product: str, broker: str | None) -> None:
-        assert self.trading is not None
+    async def do_simple(
+        self, side: str, percent: float | None, quantity: int, product: str, broker: str | None
+    ) -> None:
         price = {} if percent is None else {"order_type": "LIMIT", "price": self.at(percent)}
         body = {"transaction_type": side, "quantity": quantity, "product": product, "broker": broker, **price}
-        self.sent_now(await self.trading.send(intent_id=self.next_intent(), **body))
+        await self.send(**body)
 
-    def next_intent(self) -> str:
+    async def send(self, **body: Any) -> None:
+        assert self.trading is not None
         self.intents += 1
-        return f"m-{self.intents}"
-
-    def sent_now(self, answer: Any) -> None:
+        self.sent = {"intent_id": f"m-{self.intents}", **body}
+        answer = await self.trading.send(**self.sent)
         if answer.body.get("parent_id"):
             self.parents.append(answer.body["parent_id"])
+
+    async def do_again(self) -> None:
+        """A caller who heard no answer sends the same order again."""
+        if self.sent and self.trading is not None:
+            await self.trading.send(**self.sent)
 
     async def do_cancel(self, which: int) -> None:
         await self.cancel(which, None)
@@ -140,16 +152,29 @@ class Actor(Script):
         await self.watch.flat_is_flat(lambda: self.day.close(**limits), **limits)
 
     async def do_halt(self, mode: str, seconds: float) -> None:
-        await halt(self.day, HaltMode(mode))
+        if self.watch.halted:
+            return
+        answer = await halt(self.day, HaltMode(mode))
+        halted = Halted(self.day)
         self.watch.halted = True
-        await trio.sleep(seconds)
+        try:
+            await trio.sleep(seconds)
+        finally:
+            if answer.status == 200:
+                self.watch.violations += [f"halt: {slip}" for slip in halted.slipped() if not self.watch.annulled]
         await resume(self.day)
         self.watch.halted = False
 
     # --- market ------------------------------------------------------------------------------------------------------------
 
-    async def do_move(self, percent: float, *, second: bool) -> None:
-        await self.move(percent, second)
+    async def do_move(self, percent: float, *, second: bool, walks: bool) -> None:
+        """Let the price jump, or walk there in steps that jump over no limit."""
+        before, self.percent[second] = self.percent[second], percent
+        count = max(1, round(abs(percent - before) / WALK_PERCENT)) if walks else 1
+        for step in range(1, count + 1):
+            await self.move(before + (percent - before) * step / count, second)
+            if step < count:
+                await trio.sleep(WALK_SECONDS)
 
     async def do_fill(self, which: int, units: int | None) -> None:
         await self.fill(which, units)
@@ -245,13 +270,17 @@ class Actor(Script):
 
     # --- brokers and store --------------------------------------------------------------------------------------------------------
 
-    async def do_fault(self, kind: str, broker: str, seconds: float | None, count: int | None, delay: float | None) -> None:
+    async def do_fault(
+        self, kind: str, broker: str, seconds: float | None, count: int | None, delay: float | None
+    ) -> None:
         await trio.lowlevel.checkpoint()
         if kind in BLINDING or kind == "reject_orders":
             self.watch.blind(seconds or 0)
         self.watch.odd(kind, seconds, delay)
         more = {"seconds": seconds, "count": count, "delay_seconds": delay}
-        self.day.simulator.fault(broker, FaultKind(kind), **{name: value for name, value in more.items() if value is not None})
+        self.day.simulator.fault(
+            broker, FaultKind(kind), **{name: value for name, value in more.items() if value is not None}
+        )
 
     async def do_outage(self, broker: int, seconds: float) -> None:
         self.watch.blind(seconds)
@@ -288,7 +317,7 @@ def _give_shares(day: Day, story: Story, instrument_id: str) -> None:
 
 async def play(story: Story) -> tuple[list[str], Actor]:
     """Play a story to its end, heal everything, and return the violated rules and the actor."""
-    day = Day(brokers=story.brokers)
+    day = Day(brokers=story.brokers, number=INSTRUMENTS)
     _prepare(day)
     actor = Actor(day, story)
     if story.held:

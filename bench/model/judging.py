@@ -18,7 +18,21 @@ from tests.support.plan_judge import histories, judge_book, judge_sends, judge_s
 REACT_SECONDS = 20.0
 """In so long a time after an act of the person, resting exits are made smaller. The market may be faster."""
 TRAILS = ("trailing_stop", "atr_trail", "stepped_stop")
-WHOLE = (*GUARDED, "oto", "time_stop", "iceberg", "twap", "ladder", "post_only", "discretionary", "accumulation", "good_till_time", "freeze_slicer", "chaser", "peg")
+WHOLE = (
+    *GUARDED,
+    "oto",
+    "time_stop",
+    "iceberg",
+    "twap",
+    "ladder",
+    "post_only",
+    "discretionary",
+    "accumulation",
+    "good_till_time",
+    "freeze_slicer",
+    "chaser",
+    "peg",
+)
 """The types whose root sends no more than the body's quantity."""
 
 
@@ -31,8 +45,8 @@ def judge(day: Day, watch: Watch) -> list[str]:
         "book": lambda: judge_book(day, told),
         "steps": lambda: [judge_steps(versions) for versions in told.values()],
     }.items():
-        if name == "book" and watch.annulled:
-            continue  # the parent keeps the fill that it was told of; what it does about it is told
+        if watch.annulled and name != "sends":
+            continue  # fills shrink, and a parent may keep the fill that it was told of
         if name == "steps" and _loses_writes(watch.story):
             continue  # a write that took effect unseen is in the history, but never was what the engine knew
         try:
@@ -41,6 +55,7 @@ def judge(day: Day, watch: Watch) -> list[str]:
             found.append(f"{name}: {str(error)[:600]}")
     found += [f"crash: {one.error}" for one in day.crashes.records() if "Lock" not in one.error]
     parents = watch.parents()
+    found += _twice(watch, parents)
     found += _taken_off(watch, parents)
     found += _too_many(watch, parents)
     if watch.story.theme is Theme.LONG:
@@ -53,6 +68,13 @@ def _loses_writes(story: Story) -> bool:
     return any(step.verb in ("lose_store", "lose_answer") for life in story.lives for step in life.steps)
 
 
+def _twice(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """A place that its caller repeats is one order."""
+    for intent, count in Counter(parent["intent_id"] for parent in parents).items():
+        if count > 1:
+            yield f"twice: {count} parents for {intent}"
+
+
 def _taken_off(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """What the person took off an entry is not sent again."""
     orders = watch.orders()
@@ -60,8 +82,18 @@ def _taken_off(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[s
         quantity = parent["body"].get("quantity")
         own = [leg for leg in parent["legs"] if leg["part"] == "root" and leg["order_id"]]
         taken = sum(watch.taken[leg["broker"], leg["order_id"]] for leg in own)
-        is_changed = any((leg["broker"], leg["order_id"]) in watch.changed for leg in own if not watch.taken[leg["broker"], leg["order_id"]])
-        if not taken or parent["routed_from"] not in WHOLE or not isinstance(quantity, int) or is_changed or parent["parent_order_id"] in watch.resized:
+        is_changed = any(
+            (leg["broker"], leg["order_id"]) in watch.changed
+            for leg in own
+            if not watch.taken[leg["broker"], leg["order_id"]]
+        )
+        if (
+            not taken
+            or parent["routed_from"] not in WHOLE
+            or not isinstance(quantity, int)
+            or is_changed
+            or parent["parent_order_id"] in watch.resized
+        ):
             continue
         side = parent["body"].get("transaction_type")
         legs = [orders[leg["broker"], leg["order_id"]] for leg in own if (leg["broker"], leg["order_id"]) in orders]
@@ -75,9 +107,17 @@ def _too_many(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[st
     orders = watch.orders()
     for parent in parents:
         quantity = parent["body"].get("quantity")
-        if parent["routed_from"] not in (*ENTRIES, *GUARDED, None) or not isinstance(quantity, int) or parent["parent_order_id"] in watch.resized:
+        if (
+            parent["routed_from"] not in (*ENTRIES, *GUARDED, None)
+            or not isinstance(quantity, int)
+            or parent["parent_order_id"] in watch.resized
+        ):
             continue
-        own = [(leg["broker"], leg["order_id"]) for leg in parent["legs"] if leg["part"] in ("root", "") and leg["order_id"]]
+        own = [
+            (leg["broker"], leg["order_id"])
+            for leg in parent["legs"]
+            if leg["part"] in ("root", "") and leg["order_id"]
+        ]
         if any(name in watch.changed for name in own):
             continue
         side = parent["body"].get("transaction_type")
@@ -104,7 +144,12 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
         net[place] += event.side.sign * event.quantity
         covered = watch.story.held if place[2] == "CNC" and event.broker == day.codes[0] else 0
         lowest = min(before, 0) if event.side.sign < 0 else net[place]
-        if event.side.sign > 0 or net[place] + covered >= 0 or net[place] >= lowest or (event.broker, event.order_id) not in ours:
+        if (
+            event.side.sign > 0
+            or net[place] + covered >= 0
+            or net[place] >= lowest
+            or (event.broker, event.order_id) not in ours
+        ):
             continue
         moment = _monotonic(day, at)
         excused = watch.was_blind(moment) or any(0 <= moment - acted <= REACT_SECONDS for acted in watch.person_at)

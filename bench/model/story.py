@@ -46,7 +46,7 @@ class Theme(StrEnum):
     ANY = "any"
     """All types."""
     PLAIN = "plain"
-    """All types in a market without oddities, faults, crashes and persons: nothing may be called a problem."""
+    """Purchases with guards in a market that walks, without oddities, faults, crashes and persons: nothing may be called a problem."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -120,25 +120,30 @@ class _Drawing:
     def _market(self) -> Step:
         dice = self.dice
         if dice.random() < 0.5:
-            return self._made("move", percent=dice.choice(MOVES), second=dice.random() < 0.25)
+            return self._made(
+                "move",
+                percent=dice.choice(MOVES),
+                second=dice.random() < 0.25,
+                walks=self.theme is Theme.PLAIN or dice.random() < 0.3,
+            )
         return self._made("fill", which=dice.randint(0, 3), units=dice.choice((None, None, 1, 5, 11)))
 
     def _place(self) -> Step:
         dice = self.dice
         if dice.random() < 0.15:
-            side = "BUY" if self.theme is Theme.LONG else dice.choice(("BUY", "SELL"))
+            side = "BUY" if self.theme is not Theme.ANY else dice.choice(("BUY", "SELL"))
             return self._made(
                 "simple", side=side, percent=dice.choice((-2, 0, None)), quantity=dice.choice((20, 100)),
                 product=dice.choice(("MIS", "MIS", "CNC")), broker=dice.choice((None, *self.brokers)),
             )  # fmt: skip
-        if self.theme is Theme.LONG:
+        if self.theme is not Theme.ANY:
             kinds = dice.choice((GUARDED, GUARDED, GUARDED, CLOSES, ENTRIES))
         else:
             kinds = dice.choice((GUARDED, GUARDS, CLOSES, ENTRIES, OTHERS, OTHERS))
         return self._made(
             "place", kind=dice.choice(kinds), scale=dice.choice((0.25, 0.5, 1.0)), quantity=dice.choice((10, 30, 100)),
             product=dice.choice(("MIS", "MIS", "MIS", "CNC")), seconds=dice.choice((15, 40, 90)),
-            mirrored=self.theme is not Theme.LONG and dice.random() < 0.3, closes=dice.random() < 0.5,
+            mirrored=self.theme is Theme.ANY and dice.random() < 0.3, closes=dice.random() < 0.5,
             holds=dice.random() < 0.5,
             broker=dice.choice((None, None, *self.brokers)),
         )  # fmt: skip
@@ -146,9 +151,13 @@ class _Drawing:
     def _caller(self) -> Step:
         dice = self.dice
         which = dice.randint(0, 3)
-        match dice.choice(("cancel", "modify", "stop", "stop_part", "modify_held", "flatten", "close", "halt", "overtake")):
+        match dice.choice(
+            ("cancel", "modify", "stop", "stop_part", "modify_held", "flatten", "close", "halt", "overtake", "again")
+        ):
             case "modify":
-                return self._made("modify", which=which, change=dice.choice(({"price": -2}, {"price": 1}, {"quantity": 4})))
+                return self._made(
+                    "modify", which=which, change=dice.choice(({"price": -2}, {"price": 1}, {"quantity": 4}))
+                )
             case "modify_held":
                 return self._made("modify_held", which=which, change=dice.choice(({"price": -2}, {"quantity": 4})))
             case "stop_part":
@@ -159,10 +168,16 @@ class _Drawing:
             case "flatten":
                 return self._made("flatten")
             case "close":
-                return self._made("close", product=dice.choice((None, "intraday", "delivery")), broker=dice.choice((None, *self.brokers)))
+                return self._made(
+                    "close",
+                    product=dice.choice((None, "intraday", "delivery")),
+                    broker=dice.choice((None, *self.brokers)),
+                )
             case "halt":
                 mode = dice.choice(("reduce_only", "nothing"))
                 return self._made("halt", mode=mode, seconds=dice.choice((2, 10, 30)))
+            case "again":
+                return self._made("again")
             case "overtake":
                 return self._made("overtake", by=dice.choice(("cancel", "modify", "stop")), which=which)
             case _:
@@ -171,13 +186,30 @@ class _Drawing:
     def _person(self) -> Step:
         dice = self.dice
         which = dice.randint(0, 3)
-        match dice.choice(("reduce", "reduce", "reduce", "app_cancel", "app_modify", "app_modify", "convert", "broker_squares_off", "annul")):
+        match dice.choice(
+            (
+                "reduce",
+                "reduce",
+                "reduce",
+                "app_cancel",
+                "app_modify",
+                "app_modify",
+                "convert",
+                "broker_squares_off",
+                "annul",
+            )
+        ):
             case "reduce":
                 return self._made("reduce", broker=dice.randint(0, 1), units=dice.choice((None, 1, 5, 40)))
             case "app_cancel":
                 return self._made("app_cancel", which=which)
             case "app_modify":
-                return self._made("app_modify", which=which, what=dice.choice(("quantity", "price", "trigger")), percent=dice.choice((-1, -0.5, 0.5, 1)))
+                return self._made(
+                    "app_modify",
+                    which=which,
+                    what=dice.choice(("quantity", "price", "trigger")),
+                    percent=dice.choice((-1, -0.5, 0.5, 1)),
+                )
             case "convert":
                 return self._made("convert", broker=dice.randint(0, 1), units=dice.choice((None, 5)))
             case "annul":
@@ -189,7 +221,10 @@ class _Drawing:
         dice = self.dice
         if dice.random() < 0.25:
             return self._made(
-                "empty_side", side=dice.choice(("BUY", "SELL")), seconds=dice.choice((5, 20)), circuit=dice.random() < 0.3
+                "empty_side",
+                side=dice.choice(("BUY", "SELL")),
+                seconds=dice.choice((5, 20)),
+                circuit=dice.random() < 0.3,
             )
         kind = dice.choice(ODD)
         once = kind in ("partial_positions", "partial_holdings", "odd_quantity", "odd_value", "odd_funds", "odd_volume")
@@ -202,7 +237,16 @@ class _Drawing:
         dice = self.dice
         match dice.choice(("fault", "once", "outage", "lose_store", "lose_answer")):
             case "once":
-                kind = dice.choice(("drop_after_accept", "garbage_body", "http_500", "refuse_connections", "reject_orders", "another_order"))
+                kind = dice.choice(
+                    (
+                        "drop_after_accept",
+                        "garbage_body",
+                        "http_500",
+                        "refuse_connections",
+                        "reject_orders",
+                        "another_order",
+                    )
+                )
                 return self._made("fault", kind=kind, broker="all", seconds=None, count=dice.choice((1, 2)), delay=None)
             case "outage":
                 return self._made("outage", broker=dice.randint(0, 1), seconds=dice.choice((3, 20)))

@@ -5,7 +5,8 @@ Rules (docs/design/order-engine.md has them; issue words in quotes):
 - "whatever is unprotected is told within 5 s": units of a guarded plan that are held, and for which no stop rests, are named in the problems;
 - "no exit beyond what is held": exits that rest for more units than are held are named, or made smaller;
 - "every due thing happens or is told": a plan whose time has come has ended, works at an exchange, or is named;
-- "`flat` means flat": after this answer the account has no position;
+- "`flat` means flat": after this answer the account has neither a position nor an open order;
+- what is said of open units and of holdings is so;
 - on a plain day nothing is called a problem.
 
 A rule counts only while the service can know and act. Faults that take knowledge away, a store that is away and a service that does not run stop the
@@ -13,6 +14,7 @@ clock of every rule, and for `SETTLE_SECONDS` afterwards it stands still: books 
 """
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from datetime import datetime
@@ -34,6 +36,7 @@ from tests.support.day import Day
 
 LOOK_SECONDS = 1.0
 SETTLE_SECONDS = 45.0
+UNKNOWN_SECONDS = 75.0
 TOLD_WITHIN = 8.0
 """Five seconds by the issue, and the look's own second before and after, and a send."""
 EXCESS_WITHIN = 25.0
@@ -43,6 +46,8 @@ FLAT_SECONDS = 3.0
 """A fill in so short a time before the answer may have come after its last read."""
 TIMED = {"scheduled": "at_time", "square_off": "at_time"}
 """The types that do something at a time, and the setting that names it."""
+
+HOLDS = re.compile(r"(\w+) holds (\d+) of the (\d+) units that this order guards")
 
 Place: TypeAlias = tuple[str, str, str]
 """Broker, instrument, product."""
@@ -120,7 +125,9 @@ class Watch:
 
     # --- flat --------------------------------------------------------------------------------------------------------------
 
-    async def flat_is_flat(self, ask: Callable[[], Awaitable[EngineAnswer]], product: str | None = None, broker: str | None = None) -> None:
+    async def flat_is_flat(
+        self, ask: Callable[[], Awaitable[EngineAnswer]], product: str | None = None, broker: str | None = None
+    ) -> None:
         """Ask for a flatten or a close, and hold its answer against the exchange's positions."""
         if product is None and broker is None:
             self.flattened = True
@@ -132,13 +139,18 @@ class Watch:
             for fill in self.day.exchange.ledger.fills()
             if self.day.clock.now().timestamp() - datetime.fromisoformat(fill.at).timestamp() <= FLAT_SECONDS
         }
-        lately = any(self.now - at <= FLAT_SECONDS for at in self.person_at)
+        if product is None and broker is None:
+            for order in self.day.exchange.all_orders():
+                if not order.status.finished and order.broker in self.day.codes:
+                    self.note(f"flat: {order.broker} still has the open order {order.order_id}")
+        if any(self.now - at <= FLAT_SECONDS for at in self.person_at):
+            return
         for code in self.day.codes:
             for row in self.day.exchange.account(code).held_positions():
                 word = {"MIS": "intraday", "CNC": "delivery"}.get(row.product.value, "carryforward")
-                if row.quantity and product in (None, word) and broker in (None, code) and not lately:
-                    if (code, row.instrument_id) not in recent:
-                        self.note(f"flat: {code} still has {row.quantity} {row.instrument_id} {row.product}")
+                asked = product in (None, word) and broker in (None, code)
+                if row.quantity and asked and (code, row.instrument_id) not in recent:
+                    self.note(f"flat: {code} still has {row.quantity} {row.instrument_id} {row.product}")
 
     # --- looks ---------------------------------------------------------------------------------------------------------------
 
@@ -206,6 +218,8 @@ class Watch:
         if self.story.theme is Theme.LONG and not self.annulled:
             yield from self._excess(parents, orders, told)
         yield from self._overdue(parents, orders, told)
+        if not self.annulled:
+            yield from self._untrue(parents, orders)
 
     def _false_problems(self) -> Iterable[tuple[object, str, float]]:
         for row in self.day.engine_context.troubles.rows:
@@ -213,14 +227,48 @@ class Watch:
         for named in doubts(self.day.engine_context):
             yield ("doubt", named.broker, named.doubt.key), f"doubted on a plain day: {named.doubt}", DOUBT_WITHIN
 
+    def _untrue(
+        self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder]
+    ) -> Iterable[tuple[object, str, float]]:
+        """What is said of a parent now, and is not so."""
+        shown = {parent["parent_order_id"]: parent for parent in parents}
+        for row in self.day.engine_context.troubles.rows:
+            parent = shown.get(row.parent_id)
+            if parent is None or row.is_ended:
+                continue
+            name = ("untrue", row.parent_id, row.sentence)
+            own = [order for _, order in _placed(parent, orders)]
+            holds = HOLDS.fullmatch(row.sentence)
+            if holds is not None and holds[1] in self.day.codes:
+                products = {order.new.product.value for order in own}
+                net = sum(self._net((holds[1], parent["instrument_id"], product)) for product in products)
+                net += self.story.held if "CNC" in products and holds[1] == self.day.codes[0] else 0
+                if abs(net) >= int(holds[3]):
+                    yield name, f"untrue: {row.sentence}, but it holds {net}", EXCESS_WITHIN
+            if row.found.units is not None and parent["routed_from"] in GUARDED:
+                entry = [
+                    order
+                    for leg, order in _placed(parent, orders)
+                    if leg["part"] == "root" and order.new.side == parent["body"]["transaction_type"]
+                ]
+                exits = [order for order in own if order not in entry]
+                units = sum(order.filled_quantity for order in entry) - sum(order.filled_quantity for order in exits)
+                stopped = sum(order.pending_quantity for order in exits if order.status is SimStatus.TRIGGER_PENDING)
+                if units <= stopped:
+                    yield name, f"untrue: {row.sentence}, but {units} are open and {stopped} have a stop", EXCESS_WITHIN
+
     # --- guarded plans -----------------------------------------------------------------------------------------------------
 
-    def _unprotected(self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]) -> Iterable[tuple[object, str, float]]:
+    def _unprotected(
+        self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]
+    ) -> Iterable[tuple[object, str, float]]:
         units, stopped = Counter[Place](), Counter[Place]()
         owners: defaultdict[Place, set[str]] = defaultdict(set)
         for parent in parents:
             if parent["routed_from"] not in GUARDED or parent["body"].get("transaction_type") != "BUY":
                 continue
+            for leg in parent["legs"]:
+                stopped[leg["broker"], parent["instrument_id"], leg["product"]] += self._asked_for(leg)
             for leg, order in _placed(parent, orders):
                 place = _place(order)
                 if leg["part"] == "root" and order.new.side == "BUY":
@@ -239,6 +287,12 @@ class Watch:
                     TOLD_WITHIN,
                 )
 
+    def _asked_for(self, leg: Mapping[str, Any]) -> int:
+        """Units of an exit of which nobody knows yet whether its broker has it. That is told by itself after a minute (`order_unknown`)."""
+        unsettled = leg["part"] != "root" and leg["order_id"] is None and leg["state"] in ("sending", "unknown")
+        lately = self.day.clock.epoch() - (leg["sent_at"] or leg["updated_at"]) < UNKNOWN_SECONDS
+        return leg["pending_quantity"] if unsettled and lately else 0
+
     def _net(self, place: Place) -> int:
         code, instrument_id, product = place
         return next(
@@ -250,7 +304,9 @@ class Watch:
             0,
         )
 
-    def _excess(self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]) -> Iterable[tuple[object, str, float]]:
+    def _excess(
+        self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]
+    ) -> Iterable[tuple[object, str, float]]:
         """Exits of guarded plans that rest for more units than are held."""
         out = Counter[Place]()
         owners: defaultdict[Place, set[str]] = defaultdict(set)
@@ -268,11 +324,17 @@ class Watch:
         for place, units in out.items():
             held = self._net(place) + (self.story.held if place[2] == "CNC" else 0)
             if units > max(0, held) and not owners[place] & set(told):
-                yield ("excess", place), f"exits of {units} rest at {place}, where {held} are held, and nobody is told", EXCESS_WITHIN
+                yield (
+                    ("excess", place),
+                    f"exits of {units} rest at {place}, where {held} are held, and nobody is told",
+                    EXCESS_WITHIN,
+                )
 
     # --- due ----------------------------------------------------------------------------------------------------------------
 
-    def _overdue(self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]) -> Iterable[tuple[object, str, float]]:
+    def _overdue(
+        self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]
+    ) -> Iterable[tuple[object, str, float]]:
         now = self.day.clock.now().astimezone(IST)
         for parent in parents:
             name = parent["parent_order_id"]
@@ -282,10 +344,16 @@ class Watch:
                 continue
             live = any(not order.status.finished for _, order in _placed(parent, orders))
             if not live and now.strftime("%H:%M:%S") > at and not self.halted:
-                yield ("due", name), f"{parent['routed_from']} {name} was due at {at}, is {parent['state']}, and nobody is told", DUE_WITHIN
+                yield (
+                    ("due", name),
+                    f"{parent['routed_from']} {name} was due at {at}, is {parent['state']}, and nobody is told",
+                    DUE_WITHIN,
+                )
 
 
-def _placed(parent: Mapping[str, Any], orders: Mapping[tuple[str, str], SimOrder]) -> Iterable[tuple[Mapping[str, Any], SimOrder]]:
+def _placed(
+    parent: Mapping[str, Any], orders: Mapping[tuple[str, str], SimOrder]
+) -> Iterable[tuple[Mapping[str, Any], SimOrder]]:
     for leg in parent["legs"]:
         order = orders.get((leg["broker"], leg["order_id"])) if leg["order_id"] else None
         if order is not None:
