@@ -27,6 +27,7 @@ from onebroker.actors.engine.context.messages import (
     everything,
 )
 from onebroker.actors.engine.context.write_count import WriteCount
+from onebroker.actors.engine.ended_orders import EndedOrders
 from onebroker.actors.engine.held_watch import HeldWatch
 from onebroker.actors.engine.lost_orders import (
     REPEATED_SECONDS,
@@ -34,7 +35,6 @@ from onebroker.actors.engine.lost_orders import (
     ask_for_lost,
     asked_by_token,
 )
-from onebroker.actors.engine.ended_orders import EndedOrders
 from onebroker.actors.engine.order_router import OrderRouter
 from onebroker.actors.engine.orders.parent_records import ParentRecord, decode_parent
 from onebroker.actors.engine.parents import Parents

@@ -70,7 +70,10 @@ class EndedOrders:
         if leg is None or not leg.state.final or row.filled_quantity == leg.filled_quantity:
             return None
         if row.filled_quantity > leg.filled_quantity:
-            changed, sentence = leg_seen(leg, row, now, confirmed=True), texts.filled_after_end(code, row.filled_quantity - leg.filled_quantity)
+            changed, sentence = (
+                leg_seen(leg, row, now, confirmed=True),
+                texts.filled_after_end(code, row.filled_quantity - leg.filled_quantity),
+            )
         elif self._context.sessions[code].view.value.corrected_fills.get(row.order_id) == row.filled_quantity:
             changed = leg_taken_back(leg, row, now, is_exit=_is_exit(record, leg))
             sentence = texts.took_back(code, leg.filled_quantity - row.filled_quantity)

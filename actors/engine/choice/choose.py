@@ -266,7 +266,13 @@ def _held(order: LegOrder, code: str, context: EngineContext) -> int:
     """Return the units held at a broker: a row that it leaves out for one read does not send the sale of these units to another broker."""
     found = judged(context, code)
     rows = None if found is None or not found.doubts else found.rows
-    return net_held(order, order.instrument.listings.get(code), context.sessions[code].view.value, rows)
+    listing, view = order.instrument.listings.get(code), context.sessions[code].view.value
+    in_holdings = None
+    if listing is not None and holders.is_delivery_sale(order):
+        in_holdings = units_in_holdings(
+            context, code, share_tokens(context, code, order.instrument), order.instrument.isin
+        )
+    return net_held(order, listing, view, rows, in_holdings)
 
 
 def _is_settled(order: LegOrder, code: str, context: EngineContext) -> bool:

@@ -9,10 +9,15 @@ from onebroker.config.vocabulary import Product, Side
 
 
 def net_held(
-    order: LegOrder, listing: Listing | None, view: SessionView, positions: Sequence[PositionRow] | None = None
+    order: LegOrder,
+    listing: Listing | None,
+    view: SessionView,
+    positions: Sequence[PositionRow] | None = None,
+    in_holdings: int | None = None,
 ) -> int:
     """Return the net units held there, negative when short: the net position, and for a CNC sell also the holdings. A list whose last read failed
-    counts as empty. `positions`: the rows as they agree with the fills (order-engine 4.11); None = as the broker shows them."""
+    counts as empty. `positions`: the rows as they agree with the fills (order-engine 4.11); `in_holdings`: the share's units by all reads of the day.
+    None = as the broker shows them now."""
     if listing is None:
         return 0
     token, product = listing.broker_token, order.product
@@ -26,9 +31,10 @@ def net_held(
         )
     if product == Product.CNC and order.transaction_type == Side.SELL and "holdings" not in view.read_errors:
         isin = order.instrument.isin
-        held += sum(
+        shown = sum(
             row.settled_quantity + row.t1_quantity
             for row in view.holdings
             if row.instrument_token == token or (isin is not None and row.isin == isin)
         )
+        held += shown if in_holdings is None else in_holdings
     return held

@@ -255,6 +255,17 @@ def test_shares_held_may_be_sold():
     assert codes(market.choose(transaction_type="SELL", product="CNC")) == ["zerodha"]
 
 
+async def test_shares_that_one_read_of_the_holdings_lacks_may_be_sold_while_entries_are_refused():
+    market = locked("zerodha").show("zerodha", holdings=(HELD,))
+    sale = {"transaction_type": "SELL", "product": "CNC"}
+    context = market.context()
+    order = LegOrder(instrument=market.instrument(), order_type="LIMIT", quantity=100, price=Decimal(250), **sale)
+    assert codes(choose(order, context)) == ["zerodha"]
+    handle = context.sessions["zerodha"]
+    handle.view.set(attrs.evolve(handle.view.value, holdings=(), holdings_read_started=9.5))
+    assert codes(choose(order, context)) == ["zerodha"]
+
+
 def test_without_a_figure_new_orders_wait():
     market = Market("zerodha").give(loss=Published(DayLoss(limit=Decimal(5000))))
     assert market.refused() == (503, "the day's profit and loss is not available, so no new order is being placed")
