@@ -2,7 +2,7 @@
 same within a scope (`scope.py`; rules 2.10.6): each list of this module is cut to it, and a flatten's scope cuts nothing.
 
 `flat` is true only when the brokers show every order of ours that may be alive. An order that is not shown may still fill; its parent cancels it
-when it appears. `flat` is also false while a broker has positions that cannot be read; its readable positions are closed meanwhile.
+when it appears. An order that a caller places meanwhile is his: it is left, and it is named. `flat` is also false while a broker has positions that cannot be read; its readable positions are closed meanwhile.
 
 Positions are believed when they agree with the fills (`actors/engine/books/settled_positions.py`). They are read until they do, for five seconds. A
 position that is still doubted then is closed by its fills, or by its row where the row shows more than the fills explain; `flat` is false, and the
@@ -171,6 +171,8 @@ class Flattening:
         still_open = [f"{code}:{row.order_id}" for code, row in self._open_orders()]
         not_shown = self._not_shown()
         closed, shown, read, open_positions = await self._close_all(engine_until)
+        still_open += self._orders_since(closed, still_open)
+        open_positions = sorted({*open_positions, *self._positions_since(closed)})
         whole = {code for code in read if shown[code].read.whole}
         not_read = sorted({*not_read, *(self._sessions().keys() - whole), *left_out})
         flat = (
@@ -430,6 +432,22 @@ class Flattening:
             if self._asks(code, key)
         }
         return closed, shown, read.keys(), sorted(doubted.union(await self._wait_for_zero(closes)))
+
+    def _orders_since(self, closed: Collection[Closed], known: Collection[str]) -> list[str]:
+        """Return the open orders that came after the cancels, without the closes themselves: a caller may have placed an order meanwhile."""
+        own = {(one.close.broker, one.order_id) for one in closed}
+        now = [f"{code}:{row.order_id}" for code, row in self._open_orders() if (code, row.order_id) not in own]
+        return [name for name in now if name not in known]
+
+    def _positions_since(self, closed: Collection[Closed]) -> set[str]:
+        """Return the positions that were opened after the closes were chosen."""
+        own = {(one.close.broker, one.close.row.position_key) for one in closed}
+        now = closes_of(self._desk.context, self._shown_positions(), self._scope)
+        return {
+            f"{close.broker}:{close.row.position_key}"
+            for close in now
+            if (close.broker, close.row.position_key) not in own
+        }
 
     def _asks(self, code: str, key: RowKey) -> bool:
         """Whether a position is within the scope."""

@@ -122,6 +122,35 @@ async def test_with_nothing_to_do_it_is_flat_at_once(day, autojump_clock):
         assert (answer.body["cancelled"], answer.body["closed"]) == ([], [])
 
 
+async def test_an_order_that_a_caller_places_meanwhile_is_left_and_the_account_is_not_called_flat(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        await bought(day, "upstox", intent_id="held")
+        share, answers, before = day.equity(2), [], len(day.messages("place"))
+
+        async def flatten():
+            answers.append(await day.flatten())
+
+        day.simulator.fault("upstox", FaultKind.LATE_POSITIONS, seconds=4, delay_seconds=3)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(flatten)
+            await day.until(lambda: len(day.messages("place")) > before)  # it closes
+            resting_one = await day.place(
+                day.body(share, product="MIS", price=ticks(day, share, -3), broker="zerodha"), intent_id="rests"
+            )
+            filled = await day.place(
+                day.body(share, product="MIS", price=ticks(day, share, 2), broker="upstox"), intent_id="fills"
+            )
+        (answer,) = answers
+        assert (answer.status, answer.body["flat"]) == (207, False)
+        assert answer.body["still_open_after_waiting"] == [f"zerodha:{resting_one.body['order_id']}"]
+        assert filled.status == 200
+        (left,) = answer.body["positions_still_open_after_waiting"]
+        assert left.startswith("upstox:")
+        assert held(day) == {("upstox", share.instrument_id, "MIS"): 10}
+        await day.cancel(resting_one.body["order_id"])
+
+
 async def test_without_a_running_engine_orders_are_cancelled_and_each_close_says_why_it_was_not_sent(
     day, autojump_clock
 ):
