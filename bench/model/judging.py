@@ -70,7 +70,7 @@ def _loses_writes(story: Story) -> bool:
 
 def _twice(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """A place that its caller repeats is one order."""
-    for intent, count in Counter(parent["intent_id"] for parent in parents).items():
+    for intent, count in Counter(parent["intent_id"] for parent in parents if parent["legs"]).items():
         if count > 1:
             yield f"twice: {count} parents for {intent}"
 

@@ -40,8 +40,9 @@ def _planted(about: str, file: str, before: str, after: str) -> Planted:
 
 MACHINE = "engine/plan/machine"
 PLANTED: Sequence[Planted] = (
-    _planted("an exit is larger than the fill", f"{MACHINE}/target_quantities.py",
-             "wanted = filled  # an odd", "wanted = filled + 5  # an odd"),
+    _planted("what an exit has closed counts as open", f"{MACHINE}/held_units.py",
+             "    for order in exits:\n        for leg in look.legs(order):\n            found[leg.broker] -= leg.filled\n    return",
+             "    return"),
     _planted("an exit does not grow with its entry's fills", f"{MACHINE}/target_quantities.py",
              "wanted = filled  # an odd", "wanted = min(filled, 1)  # an odd"),
     _planted("units without a stop are not told", f"{MACHINE}/unprotected_units.py",

@@ -15,10 +15,10 @@ GUARDS = ("trailing_stop", "atr_trail", "stepped_stop", "hidden_stop", "daily_st
 CLOSES = ("square_off", "strategy_stop", "close_on_trigger")
 ENTRIES = (
     "oto", "time_stop", "iceberg", "twap", "ladder", "post_only", "discretionary", "accumulation", "good_till_time",
-    "freeze_slicer", "chaser", "peg", "marketable_limit", "attached_hedge", "trailing_entry",
+    "freeze_slicer", "chaser", "peg", "marketable_limit", "trailing_entry",
 )  # fmt: skip
 OTHERS = (
-    "account_conditional", "basket", "closing_price", "cross_instrument", "exposure_hedge", "grid", "gtt",
+    "account_conditional", "attached_hedge", "basket", "closing_price", "cross_instrument", "exposure_hedge", "grid", "gtt",
     "implementation_shortfall", "indicator_triggered", "legged_spread", "limit_if_touched", "liquidity_seeking",
     "market_if_touched", "oca", "opening_auction", "participation", "scale_with_profit_taker", "scheduled",
     "stop_and_reverse", "two_sided_breakout", "two_sided_quote", "underlying_peg", "virtual_limit", "volatility", "vwap",
