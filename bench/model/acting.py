@@ -2,7 +2,7 @@
 
 import contextlib
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from bench.model.judging import judge
-from bench.model.story import BLINDING, Story
+from bench.model.story import BLINDING, Story, Theme
 from bench.model.telling import told
 from bench.model.watching import Watch
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
@@ -22,6 +22,7 @@ from onebroker.brokers.simulator.world.model import SimHolding, SimOrder, SimRef
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Product, Side
 from tests.support.day import Day
+from tests.support.engine_orders import ticks
 from tests.support.halts import Halted, halt, resume
 from tests.support.plan_days import Script, beating_market, live, quiet
 from tests.support.trading import Trading
@@ -68,6 +69,7 @@ class Actor(Script):
     # --- callers ---------------------------------------------------------------------------------------------------------
 
     def example(self, kind: str, scale: float, seconds: float, *, mirrored: bool) -> Example:
+        assert self.share is not None
         assert self.second is not None
         sign = -1 if mirrored else 1
         due = (self.day.clock.now().timestamp() + seconds) // 1 + 1
@@ -75,7 +77,12 @@ class Actor(Script):
         def near(_: int) -> str:
             return _hhmmss(self.day, due)
 
-        return examples(lambda percent: float(self.at(sign * percent * scale)), self.second.instrument_id, near)[kind]
+        def level(percent: float) -> float:
+            away = sign * percent * scale
+            # On a plain day callers mean what they send: a stop is not past when it is sent.
+            return float(ticks(self.day, self.share, away) if self.story.theme is Theme.PLAIN else self.at(away))
+
+        return examples(level, self.second.instrument_id, near)[kind]
 
     async def do_place(
         self, kind: str, scale: float, quantity: int, product: str, seconds: float, broker: str | None, *,
@@ -348,13 +355,25 @@ async def play(story: Story) -> tuple[list[str], Actor]:
     return [*actor.watch.violations, *judge(day, actor.watch)], actor
 
 
+@contextlib.contextmanager
+def _same_each_time(seed: int) -> Iterator[None]:
+    """Let trio, which shuffles its tasks, and the services, which draw their waits, do the same each time."""
+    run: Any = trio._core._run
+    known, state = run._ALLOW_DETERMINISTIC_SCHEDULING, random.getstate()
+    run._ALLOW_DETERMINISTIC_SCHEDULING = True
+    run._r.seed(seed)
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        run._ALLOW_DETERMINISTIC_SCHEDULING = known
+        random.setstate(state)
+
+
 def violations(story: Story, tell: Callable[[str], None] | None = None) -> list[str]:
     """Play a story on a clock of its own; `tell` is told the course of the day."""
-    trio_run: Any = trio._core._run  # trio shuffles its tasks: with a seed, a story is the same day each time
-    trio_run._ALLOW_DETERMINISTIC_SCHEDULING = True
-    trio_run._r.seed(story.seed)
-    random.seed(story.seed)
-    found, actor = trio.run(play, story, clock=trio.testing.MockClock(autojump_threshold=0))
+    with _same_each_time(story.seed):
+        found, actor = trio.run(play, story, clock=trio.testing.MockClock(autojump_threshold=0))
     for line in () if tell is None else told(actor):
         tell(line)
     return found

@@ -56,6 +56,7 @@ def judge(day: Day, watch: Watch) -> list[str]:
     found += [f"crash: {one.error}" for one in day.crashes.records() if "Lock" not in one.error]
     parents = watch.parents()
     found += _twice(watch, parents)
+    found += _stale(watch, parents)
     found += _taken_off(watch, parents)
     found += _too_many(watch, parents)
     if watch.story.theme is Theme.LONG:
@@ -73,6 +74,21 @@ def _twice(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for intent, count in Counter(parent["intent_id"] for parent in parents if parent["legs"]).items():
         if count > 1:
             yield f"twice: {count} parents for {intent}"
+
+
+def _stale(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """An ended parent of which nothing is open says of no units that they are open."""
+    orders = watch.orders()
+    for parent in parents:
+        if parent["routed_from"] not in GUARDED or "open without a stop" not in (parent["status_message"] or ""):
+            continue
+        sides = Counter[str]()
+        for leg in parent["legs"]:
+            order = orders.get((leg["broker"], leg["order_id"]))
+            if order is not None:
+                sides[order.new.side] += order.filled_quantity
+        if sides["BUY"] == sides["SELL"]:
+            yield f"stale: {parent['routed_from']} has nothing open and says {parent['status_message']}"
 
 
 def _taken_off(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:

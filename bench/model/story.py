@@ -141,7 +141,7 @@ class _Drawing:
         else:
             kinds = dice.choice((GUARDED, GUARDS, CLOSES, ENTRIES, OTHERS, OTHERS))
         return self._made(
-            "place", kind=dice.choice(kinds), scale=dice.choice((0.25, 0.5, 1.0)), quantity=dice.choice((10, 30, 100)),
+            "place", kind=dice.choice(kinds), scale=dice.choice((0.25, 0.5) if self.theme is Theme.PLAIN else (0.25, 0.5, 1.0)), quantity=dice.choice((10, 30, 100)),
             product=dice.choice(("MIS", "MIS", "MIS", "CNC")), seconds=dice.choice((15, 40, 90)),
             mirrored=self.theme is Theme.ANY and dice.random() < 0.3, closes=dice.random() < 0.5,
             holds=dice.random() < 0.5,

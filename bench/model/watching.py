@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 import trio
 
-from bench.model.story import BLINDING, GUARDED, Story, Theme
+from bench.model.story import BLINDING, GUARDED, GUARDS, Story, Theme
 from onebroker.actors.engine.books.settled_positions import doubts
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.orders.parent_records import decode_parent
@@ -239,11 +239,12 @@ class Watch:
             name = ("untrue", row.parent_id, row.sentence)
             own = [order for _, order in _placed(parent, orders)]
             holds = HOLDS.fullmatch(row.sentence)
-            if holds is not None and holds[1] in self.day.codes:
+            sign = 1 if (parent["body"].get("transaction_type") == "BUY") is (parent["routed_from"] in GUARDED) else -1
+            if holds is not None and holds[1] in self.day.codes and parent["routed_from"] in (*GUARDED, *GUARDS):
                 products = {order.new.product.value for order in own}
                 net = sum(self._net((holds[1], parent["instrument_id"], product)) for product in products)
                 net += self.story.held if "CNC" in products and holds[1] == self.day.codes[0] else 0
-                if abs(net) >= int(holds[3]):
+                if sign * net >= int(holds[3]):
                     yield name, f"untrue: {row.sentence}, but it holds {net}", EXCESS_WITHIN
             if row.found.units is not None and parent["routed_from"] in GUARDED:
                 entry = [

@@ -139,8 +139,15 @@ def stop_ended_by_hand(units: int) -> str:
     return f"its stop was ended by hand while {units} units were open"
 
 
+_WITHOUT_STOP = "units are open without a stop"
+
+
 def without_stop(units: int) -> str:
-    return f"{units} units are open without a stop"
+    return f"{units} {_WITHOUT_STOP}"
+
+
+def is_without_stop(sentence: str | None) -> bool:
+    return sentence is not None and sentence.endswith(_WITHOUT_STOP)
 
 
 def not_watched(broker: str, count: int) -> str:

@@ -27,7 +27,7 @@ from onebroker.actors.engine.plan.machine.swaps import (
 )
 from onebroker.actors.engine.plan.machine.swaps import room as room_of
 from onebroker.actors.engine.plan.machine.target_quantities import from_fill
-from onebroker.actors.engine.plan.machine.unprotected_units import is_lost, left_open
+from onebroker.actors.engine.plan.machine.unprotected_units import is_lost, left_open, unprotected
 from onebroker.actors.engine.plan.machine.verdicts import goes_again, together
 from onebroker.actors.engine.plan.machine.wanted_prices import entry_average, trigger_of
 from onebroker.actors.engine.plan.parts import (
@@ -125,6 +125,8 @@ def _without_stop(look: Look, part: OrderPart, link: Part) -> None:
     units = left_open(look, part)
     if units > 0 and any(look.record(stop).own in (PartState.REJECTED, PartState.FAILED) for stop in lost):
         look.note(look.root, status_message=texts.without_stop(units))
+    elif texts.is_without_stop(look.record(look.root).status_message) and not unprotected(look):
+        look.note(look.root, status_message=None)  # closed since then, by another exit
 
 
 def _never_reached(look: Look, stop: OrderPart) -> bool:

@@ -192,6 +192,8 @@ def test_a_part_whose_order_cannot_be_told_from_others_fails_and_sends_nothing_m
     assert run.parts[STOP].status_message == "more than one"
     assert run.parts["root"].status_message == "100 units are open without a stop"
     assert become(run, "A3", filled=filled, state=LegState.COMPLETE if filled else LegState.OPEN) == []
+    said_at_last = None if filled else "100 units are open without a stop"
+    assert run.parts["root"].status_message == said_at_last  # the target has closed them
 
 
 def test_an_entry_that_cannot_be_told_from_others_fails_its_plan():
