@@ -35,6 +35,8 @@ ODD = (
 )  # fmt: skip
 """Faults during which the service knows enough to act well."""
 PAUSES = (0.0, 0.01, 0.3, 1.0, 2.0, 4.0, 12.0, 25.0)
+NEAR = (-2.5, -1.5, -1, 0, 1, 1.5, 2.5)
+"""Within every price band, with the stops below it."""
 MOVES = (-7, -6, -5, -3.5, -2.5, -1, 0, 1, 2.5, 3.5, 5, 7)
 
 
@@ -122,7 +124,7 @@ class _Drawing:
         if dice.random() < 0.5:
             return self._made(
                 "move",
-                percent=dice.choice(MOVES),
+                percent=dice.choice(NEAR if self.theme is Theme.PLAIN else MOVES),
                 second=dice.random() < 0.25,
                 walks=self.theme is Theme.PLAIN or dice.random() < 0.3,
             )
@@ -141,7 +143,7 @@ class _Drawing:
         else:
             kinds = dice.choice((GUARDED, GUARDS, CLOSES, ENTRIES, OTHERS, OTHERS))
         return self._made(
-            "place", kind=dice.choice(kinds), scale=dice.choice((0.25, 0.5) if self.theme is Theme.PLAIN else (0.25, 0.5, 1.0)), quantity=dice.choice((10, 30, 100)),
+            "place", kind=dice.choice(kinds), scale=0.25 if self.theme is Theme.PLAIN else dice.choice((0.25, 0.5, 1.0)), quantity=dice.choice((10, 30, 100)),
             product=dice.choice(("MIS", "MIS", "MIS", "CNC")), seconds=dice.choice((15, 40, 90)),
             mirrored=self.theme is Theme.ANY and dice.random() < 0.3, closes=dice.random() < 0.5,
             holds=dice.random() < 0.5,
@@ -151,9 +153,8 @@ class _Drawing:
     def _caller(self) -> Step:
         dice = self.dice
         which = dice.randint(0, 3)
-        match dice.choice(
-            ("cancel", "modify", "stop", "stop_part", "modify_held", "flatten", "close", "halt", "overtake", "again")
-        ):
+        kinds = ("cancel", "modify", "stop", "stop_part", "modify_held", "flatten", "close", "overtake", "again")
+        match dice.choice(kinds if self.theme is Theme.PLAIN else (*kinds, "halt")):
             case "modify":
                 return self._made(
                     "modify", which=which, change=dice.choice(({"price": -2}, {"price": 1}, {"quantity": 4}))

@@ -32,6 +32,7 @@ from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import SimOrder, SimStatus
 from onebroker.config.clock import IST
+from onebroker.config.events import ExposureUnprotected, ParentTrouble
 from tests.support.day import Day
 
 LOOK_SECONDS = 1.0
@@ -76,6 +77,7 @@ class Watch:
         self._said: set[str] = set()
         self._parents: dict[str, dict[str, Any]] = {}
         self._lost_knowledge = False
+        self._heard = 0
         self._read = 0
         """How many of the store's commits have been read."""
 
@@ -222,6 +224,10 @@ class Watch:
             yield from self._untrue(parents, orders)
 
     def _false_problems(self) -> Iterable[tuple[object, str, float]]:
+        for event in self.day.heard[self._heard :]:
+            if isinstance(event, ParentTrouble | ExposureUnprotected):
+                yield ("event", id(event)), f"an event on a plain day: {event}", 0.0
+        self._heard = len(self.day.heard)
         for row in self.day.engine_context.troubles.rows:
             yield ("problem", row.parent_id, row.sentence), f"a problem on a plain day: {row.sentence}", 0.0
         for named in doubts(self.day.engine_context):

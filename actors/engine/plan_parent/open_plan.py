@@ -20,6 +20,7 @@ from onebroker.actors.engine.plan.machine.position_closes import not_fresh
 from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
 from onebroker.actors.engine.plan.stored_tree import decode_plan, encode_plan
 from onebroker.actors.store.durable_history import Rename
+from onebroker.config.messages import plan_life as texts
 
 SENDS = frozenset(ACTS)
 """States of parents that send legs."""
@@ -132,6 +133,8 @@ class OpenPlan:
         said = looked.parts[self.root.path].status_message
         # A trouble of the parent is told beside its sentence, and only as long as it is there.
         message = self.record.status_message if said is None or said in looked.untold else said
+        if said is None and texts.is_without_stop(message):
+            message = None  # the units have been closed since then
         self._kept_at = self._clock.monotonic()
         asks = any(isinstance(action, NewLeg) for action in looked.actions)
         plan = self.record.plan if self.root is self._kept_root else encode_plan(self.root)

@@ -273,8 +273,21 @@ class PlanMarket:
     def held(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int | None:
         key = (broker, instrument_id, product, side)
         if key not in self._held:
-            self._held[key] = held_for(self._context, broker, instrument_id, product, side)
+            known = None if self._is_behind(instrument_id) else held_for(self._context, *key)
+            self._held[key] = known
         return self._held[key]
+
+    def _is_behind(self, instrument_id: str) -> bool:
+        """Whether a book shows a fill of an order of this plan of which the plan has not heard yet. The position has the fill already: compared with the
+        plan's own units, it would seem to have lost them."""
+        for leg in self._legs.values():
+            if leg.state.final or leg.order_id is None or leg.instrument_id != instrument_id:
+                continue
+            handle = self._context.sessions.get(leg.broker)
+            row = None if handle is None else handle.view.value.orders.get(leg.order_id)
+            if row is not None and row.filled_quantity > leg.filled_quantity:
+                return True
+        return False
 
     def exit_lock(self, broker: str | None) -> str | None:
         if broker not in self._exit_locks:

@@ -7,8 +7,11 @@ import pytest
 import trio
 
 from onebroker.actors.engine.books.settled_positions import held_for
+from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
+from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import SimHolding
+from onebroker.config.events import ExposureUnprotected, ParentTrouble
 from onebroker.config.vocabulary import Product, Side
 from tests.actors.engine.days.plans.test_overdue_day import bought_with_bracket, is_told, net, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
@@ -131,3 +134,17 @@ async def test_shares_bought_at_one_exchange_are_held_for_an_exit_at_the_other(m
         before = held_for(market.engine_context, "zerodha", share, "CNC", Side.SELL)
         await owned(market, other, 1234)
         assert held_for(market.engine_context, "zerodha", share, "CNC", Side.SELL) == before + 1234
+
+
+async def test_a_plan_that_has_not_heard_of_its_exit_s_fill_yet_has_lost_nothing(market, autojump_clock):
+    """The book has the fill, and so has the position; the plan's own units are of before it."""
+    async with traded(market) as trading:
+        answer = await bought_with_bracket(trading)
+        before = await stored_record(market.store, answer.body["parent_id"])
+        trading.moved(-4.5)
+        await trading.until(answer, "completed")
+        after = await stored_record(market.store, answer.body["parent_id"])
+        asked = ("zerodha", trading.share.instrument_id, Product.MIS, Side.SELL)
+        await market.until(lambda: PlanMarket(market.engine_context, after.legs).held(*asked) == 0, 30)
+        assert PlanMarket(market.engine_context, before.legs).held(*asked) is None
+        assert not any(isinstance(event, ParentTrouble | ExposureUnprotected) for event in market.heard)
