@@ -48,6 +48,8 @@ FLAT_SECONDS = 3.0
 TIMED = {"scheduled": "at_time", "square_off": "at_time"}
 """The types that do something at a time, and the setting that names it."""
 
+BY_HAND = "ended by hand"
+"""What callers do to their own stops is told, and is so."""
 HOLDS = re.compile(r"(\w+) holds (\d+) of the (\d+) units that this order guards")
 
 Place: TypeAlias = tuple[str, str, str]
@@ -225,10 +227,12 @@ class Watch:
 
     def _false_problems(self) -> Iterable[tuple[object, str, float]]:
         for event in self.day.heard[self._heard :]:
-            if isinstance(event, ParentTrouble | ExposureUnprotected):
+            if isinstance(event, ParentTrouble | ExposureUnprotected) and BY_HAND not in str(event):
                 yield ("event", id(event)), f"an event on a plain day: {event}", 0.0
         self._heard = len(self.day.heard)
         for row in self.day.engine_context.troubles.rows:
+            if BY_HAND in row.sentence:
+                continue
             yield ("problem", row.parent_id, row.sentence), f"a problem on a plain day: {row.sentence}", 0.0
         for named in doubts(self.day.engine_context):
             yield ("doubt", named.broker, named.doubt.key), f"doubted on a plain day: {named.doubt}", DOUBT_WITHIN
