@@ -142,6 +142,10 @@ class Actor(Script):
         await self.modify_held(which, change)
 
     async def do_stop(self, which: int, path: str | None) -> None:
+        if path is not None and self.parents:
+            self.watch.resized.add(
+                self.parents[which % len(self.parents)]
+            )  # who ends a stop before its entry fills wants none
         await self.stop(which, path)
 
     async def do_overtake(self, by: str, which: int) -> None:

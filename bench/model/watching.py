@@ -278,6 +278,9 @@ class Watch:
         for parent in parents:
             if parent["routed_from"] not in GUARDED or parent["body"].get("transaction_type") != "BUY":
                 continue
+            own = {(leg["broker"], leg["order_id"]) for leg in parent["legs"]}
+            if parent["parent_order_id"] in self.resized or own & self.changed:
+                continue  # a caller, or the person, has made its stop as it is
             for leg in parent["legs"]:
                 stopped[leg["broker"], parent["instrument_id"], leg["product"]] += self._asked_for(leg)
             for leg, order in _placed(parent, orders):
