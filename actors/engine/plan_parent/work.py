@@ -267,7 +267,7 @@ class PlanWork:
         if looked is not None and not by_others:
             unprotected.update(looked.unprotected)
         by_hand = ended_by_caller(self._record) if by_others else {} if looked is None else looked.ended_by_hand
-        untold = () if looked is None else (*(looked.untold if sends else ()), *looked.ended_today)
+        untold = () if looked is None else (*(looked.untold if sends else ()), *looked.lasting)
         return WorkTroubles(
             unprotected=unprotected,
             ended_by_hand={one: units for one, units in by_hand.items() if one not in unprotected},

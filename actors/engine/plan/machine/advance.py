@@ -58,7 +58,7 @@ class Outcome:
     """Instrument -> units that are open without a stop."""
     ended_by_hand: Mapping[str, int]
     """Instrument -> units that are open and whose stop a caller has ended."""
-    ended_today: tuple[str, ...]
+    lasting: tuple[str, ...]
     """Sentences that stay true after the plan's end: parts that ended today because of a corporate action, units without their hedge."""
     untold: tuple[str, ...]
     """Sentences on what waits, or does not hold, and why: figures that no broker reports, exits that are overdue, orders that cannot be cancelled,
@@ -116,7 +116,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         unprotected=unprotected(look),
         ended_by_hand=ended_by_hand(look),
         untold=tuple(sorted(look.untold | {texts.waits_because(reason) for reason in overdue.values()})),
-        ended_today=(*ended_today(look), *sorted(look.lasting)),
+        lasting=(*ended_today(look), *sorted(look.lasting)),
         blind=frozenset(look.blind),
     )
 
