@@ -74,10 +74,10 @@ async def test_a_square_off_without_a_feed_closes_and_takes_no_stop_away_before_
         since = len(trading.messages())
         at = market.clock.epoch()
         close = await trading.send(
-            transaction_type="SELL", quantity=None, synthetic={"type": "square_off", "at_time": "10:30"}
+            transaction_type="SELL", quantity=None, synthetic={"type": "square_off", "at_time": "10:10"}
         )
         assert close.status == 202
-        due = market.clock.now().replace(hour=10, minute=30, second=0, microsecond=0).timestamp()
+        due = market.clock.now().replace(hour=10, minute=10, second=0, microsecond=0).timestamp()
         assert at < due
         await trio.sleep(due - market.clock.epoch() - 0.5)
         assert resting(trading) == [("SELL", "SL", 100)]
@@ -93,9 +93,9 @@ async def test_a_square_off_under_a_full_halt_leaves_the_stop_and_says_why(marke
         await bought_with_bracket(trading)
         await halt(market, HaltMode.NOTHING)
         close = await trading.send(
-            transaction_type="SELL", quantity=None, synthetic={"type": "square_off", "at_time": "10:10"}
+            transaction_type="SELL", quantity=None, synthetic={"type": "square_off", "at_time": "10:04"}
         )
-        due = market.clock.now().replace(hour=10, minute=10, second=0, microsecond=0).timestamp()
+        due = market.clock.now().replace(hour=10, minute=4, second=0, microsecond=0).timestamp()
         await trio.sleep(due - market.clock.epoch() + 3)
         assert resting(trading) == [("SELL", "SL", 100)]
         assert SENTENCE in " ".join(problems(trading))
