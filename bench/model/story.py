@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from bench.model.plots import GUARDED, PLOTS
+
 BROKERS = ("zerodha", "upstox", "dhan", "fyers", "angelone", "groww", "fivepaisa", "kotakneo", "shoonya", "icicidirect")
-GUARDED = ("bracket", "cover", "scale_out")
-"""The types that open a position and guard it with a stop of their own."""
 GUARDS = ("trailing_stop", "atr_trail", "stepped_stop", "hidden_stop", "daily_stop", "oco", "candle_close_stop")
 """The types that guard a position which somebody else has opened."""
 CLOSES = ("square_off", "strategy_stop", "close_on_trigger")
@@ -35,6 +35,8 @@ ODD = (
 )  # fmt: skip
 """Faults during which the service knows enough to act well."""
 PAUSES = (0.0, 0.01, 0.3, 1.0, 2.0, 4.0, 12.0, 25.0)
+PLOTTED = 0.5
+"""How many lives have a plot."""
 NEAR = (-2.5, -1.5, -1, 0, 1, 1.5, 2.5)
 """Within every price band, with the stops below it."""
 MOVES = (-7, -6, -5, -3.5, -2.5, -1, 0, 1, 2.5, 3.5, 5, 7)
@@ -99,6 +101,10 @@ class _Drawing:
     def life(self, *, first: bool) -> Life:
         steps = [self._place()] if first else []
         steps += [self._step() for _ in range(self.dice.randint(4, 14))]
+        if self.dice.random() < PLOTTED and self.theme is not Theme.PLAIN:
+            plot = self.dice.choice(PLOTS)
+            at = self.dice.choice((0, len(steps) // 2))
+            steps[at:at] = [Step(verb, dict(given), pause) for verb, given, pause in plot(self.dice, self.brokers)]
         if first and self.dice.random() < 0.7:
             steps.insert(1, self._made("fill", which=0, units=None))
         death = None

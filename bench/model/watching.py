@@ -357,6 +357,7 @@ class Watch:
             if at in (None, "now") or parent["state"] not in ("received", "armed", "working") or name in told:
                 continue
             live = any(not order.status.finished for _, order in _placed(parent, orders))
+            live = live or any(leg["state"] in ("sending", "unknown") for leg in parent["legs"])
             if not live and now.strftime("%H:%M:%S") > at and not self.halted:
                 yield (
                     ("due", name),

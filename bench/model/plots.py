@@ -1,0 +1,145 @@
+"""Short sequences of steps that belong together: what chance alone seldom puts in a row. A story mixes them with its other steps."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+Beat: TypeAlias = tuple[str, Mapping[str, Any], float]
+"""Verb, what it is given, seconds until the next step."""
+Plot: TypeAlias = Callable[[random.Random, Sequence[str]], Iterator[Beat]]
+
+GUARDED = ("bracket", "cover", "scale_out")
+FAR_DOWN, FAR_UP = -7, 7
+
+
+def _order(kind: str, dice: random.Random, **more: Any) -> Beat:
+    given = {
+        "kind": kind, "scale": dice.choice((0.25, 0.5)), "quantity": dice.choice((10, 30, 100)), "product": "MIS",
+        "seconds": 15, "mirrored": False, "closes": False, "holds": True, "broker": None, **more,
+    }  # fmt: skip
+    return "place", given, 1.0
+
+
+def _held(dice: random.Random, brokers: Sequence[str], **more: Any) -> Iterator[Beat]:
+    """A guarded plan whose entry fills."""
+    yield _order(dice.choice(GUARDED), dice, **{"broker": dice.choice((None, *brokers)), **more})
+    yield "move", {"percent": -1.1, "second": False, "walks": False}, 2.0
+    yield "fill", {"which": 0, "units": None}, 4.0
+
+
+def reduced(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A person takes units off a guarded position; half a minute later the market falls through the stop."""
+    yield from _held(dice, brokers)
+    for broker in (0, 1):
+        yield "reduce", {"broker": broker, "units": dice.choice((None, 5))}, 15.0
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
+
+
+def flattened_late(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A flatten right after a fill that the positions do not show yet."""
+    fault = {
+        "kind": "late_positions",
+        "broker": "all",
+        "seconds": 30,
+        "count": None,
+        "delay": dice.choice((1.5, 3.0, 5.0)),
+    }
+    yield "fault", fault, 0.3
+    quantity, broker = dice.choice((20, 100)), dice.choice((None, *brokers))
+    yield (
+        "simple",
+        {"side": "BUY", "percent": None, "quantity": quantity, "product": "MIS", "broker": broker},
+        dice.choice((0.3, 1.0)),
+    )
+    yield dice.choice((("flatten", {}, 12.0), ("close", {"product": "intraday", "broker": None}, 12.0)))
+
+
+def flattened_in_vain(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A flatten whose cancels are refused, or whose closes find nobody."""
+    yield from _held(dice, brokers)
+    if dice.random() < 0.5:
+        fault = {"kind": "reject_cancels", "broker": "all", "seconds": 12, "count": None, "delay": None}
+        yield "fault", fault, 0.3
+    else:
+        yield "empty_side", {"side": "BUY", "seconds": 20, "circuit": False}, 0.3
+    yield "flatten", {}, 20.0
+
+
+def taken_off(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A person takes units off an entry, or cancels it, in the app."""
+    yield _order(
+        dice.choice((*GUARDED, "ladder", "iceberg", "post_only", "time_stop", "oto")),
+        dice,
+        broker=dice.choice((None, *brokers)),
+    )
+    yield "move", {"percent": dice.choice((-0.3, 0)), "second": False, "walks": False}, 4.0
+    yield dice.choice((
+        ("app_cancel", {"which": 0}, 25.0),
+        ("app_modify", {"which": 0, "what": "quantity", "percent": 1}, 25.0),
+    ))  # fmt: skip
+    yield "move", {"percent": -1.5, "second": False, "walks": True}, 12.0
+
+
+def trailed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A trail is tightened in the app, or moved by the market; then the market rises a little, and falls."""
+    yield "simple", {"side": "BUY", "percent": None, "quantity": 30, "product": "MIS", "broker": brokers[0]}, 4.0
+    yield _order(dice.choice(("trailing_stop", "atr_trail", "stepped_stop")), dice, quantity=30, broker=brokers[0])
+    yield "move", {"percent": 2.5, "second": False, "walks": True}, 4.0
+    yield "app_modify", {"which": 0, "what": "trigger", "percent": dice.choice((0.5, 1))}, 25.0
+    for percent in (3.5, 1, 3):
+        yield "move", {"percent": percent, "second": False, "walks": True}, 4.0
+
+
+def due_in_silence(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A close comes due while there is no quote, or nobody on the other side."""
+    yield from _held(dice, brokers)
+    yield _order("square_off", dice, quantity=None)
+    if dice.random() < 0.5:
+        fault = {"kind": "stalled_quotes", "broker": "all", "seconds": 30, "count": None, "delay": None}
+        yield "fault", fault, 25.0
+    else:
+        yield "empty_side", {"side": "BUY", "seconds": 30, "circuit": False}, 25.0
+
+
+def reserved(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A stop and a target over delivery shares, and a market that reaches both."""
+    yield from _held(dice, brokers, product="CNC")
+    for percent in dice.sample((1.5, 3.5, -2.5, 0.5, FAR_UP), 3):
+        yield "move", {"percent": percent, "second": False, "walks": dice.random() < 0.5}, 12.0
+
+
+def annulled(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """The exchange annuls the last trade of a plan that has ended."""
+    yield from _held(dice, brokers)
+    yield "move", {"percent": -4, "second": False, "walks": True}, 12.0
+    yield "annul", {"which": 0}, 25.0
+
+
+def halted(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """Orders come and the market moves while trading is halted."""
+    yield from _held(dice, brokers)
+    yield "halt", {"mode": dice.choice(("reduce_only", "nothing")), "seconds": 20}, 1.0
+    yield "simple", {"side": "BUY", "percent": None, "quantity": 20, "product": "MIS", "broker": None}, 1.0
+    yield _order("marketable_limit", dice, quantity=20)
+    yield "move", {"percent": dice.choice((FAR_DOWN, 2.5)), "second": False, "walks": True}, 12.0
+
+
+def repeated(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A caller sends an order again."""
+    yield (
+        "simple",
+        {"side": "BUY", "percent": None, "quantity": 20, "product": "MIS", "broker": dice.choice((None, *brokers))},
+        dice.choice((0.0, 1.0)),
+    )
+    yield "again", {}, 2.0
+
+
+def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """The market jumps over the limit of a stop, and stays there."""
+    yield from _held(dice, brokers)
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": False}, 15.0
+
+
+PLOTS: Sequence[Plot] = (
+    reduced, flattened_late, flattened_in_vain, taken_off, trailed, due_in_silence, reserved, annulled, halted, repeated, jumped_over,
+)  # fmt: skip
