@@ -33,6 +33,8 @@ UNTIL_HEALED_SECONDS = 100
 UNTIL_TOLD_SECONDS = 20
 UNTIL_HELD_SECONDS = 86_400
 INSTRUMENTS = 100
+TAKEN_BACK_SECONDS = 35
+"""A lower fill is believed when two books half a minute apart show it."""
 WALK_PERCENT, WALK_SECONDS = 0.1, 0.3
 SOON = {"minutes": 1, "over_minutes": 1, "every_seconds": 5, "step_seconds": 5}
 """Settings that would take longer than a story."""
@@ -276,6 +278,7 @@ class Actor(Script):
             fill = fills[-1 - which % len(fills)]
             self.watch.person_acts()
             self.watch.annulled = True
+            self.watch.blind(TAKEN_BACK_SECONDS)
             with contextlib.suppress(ValueError):  # annulled before
                 self.day.exchange.hands.annul(fill.broker, fill.trade_id)
 
