@@ -68,5 +68,11 @@ class HeldWatch:
     def _tell(self, code: str, key: RowKey) -> None:
         latest = self._context.catalogue.value.latest
         instrument_id = None if latest is None else latest.by_token(code, key.token)
-        if instrument_id is not None:
-            self._context.bounds.tell_exits(instrument_id)
+        instrument = None if latest is None or instrument_id is None else latest.instrument(instrument_id)
+        if latest is None or instrument is None:
+            return
+        same = (
+            () if instrument.isin is None else latest.by_isin(instrument.isin)
+        )  # shares bought at one exchange are sold at the other
+        for concerned in {instrument.instrument_id, *same}:
+            self._context.bounds.tell_closing(concerned)

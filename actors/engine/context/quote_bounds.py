@@ -38,12 +38,22 @@ class PlanQuotes:
     """The quotes of one plan: the instruments it watches, its bounds, and the quotes that no look has seen."""
 
     def __init__(
-        self, bounds: "QuoteBounds", *, is_exit: bool, look: Callable[[], None], tell: Callable[[], None]
+        self,
+        bounds: "QuoteBounds",
+        *,
+        is_exit: bool,
+        look: Callable[[], None],
+        tell: Callable[[], None],
+        closes: Iterable[str] = (),
     ) -> None:
-        """`tell` lets the plan look in the next round; `look` lets it look within this step where it was told. Exits look before other plans."""
+        """`tell` lets the plan look in the next round; `look` lets it look within this step where it was told. Exits look before other plans. `closes`:
+        the instruments that the plan closes, whether or not it watches their quotes."""
         self._bounds = bounds
         self.is_exit = is_exit
         self.look, self.tell = look, tell
+        self._closes = tuple(closes)
+        for instrument_id in self._closes:
+            bounds.closing.setdefault(instrument_id, {})[self] = None
         self._watched: dict[str, _Watched] = {}
         self._is_resting = False
 
@@ -97,6 +107,11 @@ class PlanQuotes:
 
     def close(self) -> None:
         self.follow(())
+        for instrument_id in self._closes:
+            plans = self._bounds.closing[instrument_id]
+            plans.pop(self, None)
+            if not plans:
+                del self._bounds.closing[instrument_id]
 
 
 class _Watched:
@@ -114,6 +129,8 @@ class QuoteBounds:
         self._quotes = quotes
         self._seen = seen
         self._of: dict[str, _OfInstrument] = {}
+        self.closing: dict[str, dict[PlanQuotes, None]] = {}
+        """Instrument -> the plans that close it. A target that rests at a broker watches no quote."""
         self._due: dict[PlanQuotes, None] = {}
         """Plans whose bounds were broken by the quotes that are just being taken."""
 
@@ -185,6 +202,12 @@ class QuoteBounds:
         """Let the plans with exits look that watch the instrument."""
         held = self._of.get(instrument_id)
         for plan in [] if held is None else [plan for plan in held.plans if plan.is_exit]:
+            plan.tell()
+
+    def tell_closing(self, instrument_id: str) -> None:
+        """Let the plans look that close the instrument: what is held of it has changed (order-engine 1.13)."""
+        self.tell_exits(instrument_id)
+        for plan in list(self.closing.get(instrument_id, ())):
             plan.tell()
 
     def _look(self) -> None:

@@ -92,6 +92,7 @@ class PlanWork:
         quotes = PlanQuotes(
             self._context.bounds,
             is_exit=self._plan.has_exits,
+            closes=self._plan.closes,
             look=self._look_within_the_quote,
             tell=self._plan.news.tell,
         )

@@ -9,6 +9,7 @@ import attrs
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import Ending, PartState
 from onebroker.actors.engine.plan.machine.conditions import too_late
+from onebroker.actors.engine.plan.machine.held_units import limit_of_group
 from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end
 from onebroker.actors.engine.plan.machine.lifetimes import applies, counts_days, ending_of, over, waits_days
@@ -427,8 +428,8 @@ def _says(look: Look, child: Part, context: Context) -> int | None:
 
 def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
     guard = guarded(look, part, context)
-    if context.guard is not None:
-        guard = min(guard, context.guard)
+    for limit in (context.guard, limit_of_group(look, part)):
+        guard = guard if limit is None else min(guard, limit)
     shares = _shares(look, part.children, context)
     pair = is_pair(part)
     if pair:

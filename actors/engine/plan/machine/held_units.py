@@ -23,7 +23,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
-from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OnEnd, OrderPart, Part, own_orders_of, walk
+from onebroker.actors.engine.plan.parts import (
+    FromExposure,
+    FromFill,
+    FromPosition,
+    OnEnd,
+    OrderPart,
+    Part,
+    own_orders_of,
+    walk,
+)
 from onebroker.config.messages import plan_life as texts
 
 ANYWHERE = ""
@@ -82,8 +91,12 @@ def _guarded(look: Look) -> Iterator[tuple[Part, Sequence[OrderPart]]]:
 
 
 def _known(look: Look) -> Iterator[tuple[Part, list[OrderPart]]]:
-    """Yield each base whose exits the engine itself knows to close it. An order that hangs on an exit and enters again closes nothing."""
-    return ((base, exits) for base, exits in bases_of(look) if all(order.known_exit for order in exits))
+    """Yield each base whose exits the engine itself knows to close it, or whose fills they sell one for one (the second order of an `oto`). An order
+    that hangs on an exit and enters again closes nothing."""
+    for base, exits in bases_of(look):
+        enters = not any(order.is_exit for order in own_orders_of(base))
+        if all(order.known_exit or (enters and order.quantity == FromFill()) for order in exits):
+            yield base, exits
 
 
 def _alone(look: Look) -> Iterator[OrderPart]:
@@ -112,14 +125,25 @@ def gone_of(look: Look, part: Part) -> Mapping[str, int]:
 
 def limit_of(look: Look, part: OrderPart) -> int | None:
     """Return the units that an exit may have unfilled; None = nothing limits it."""
-    if not look.rules.exits_follow or not part.is_exit:
+    if not look.rules.exits_follow:
         return None
     for base, exits in _known(look):
         if any(order is part for order in exits):
             return still_open(look, base, exits)
-    if not look.record(part).gone:
+    if not part.is_exit or not look.record(part).gone:
         return None
     return max(0, (asked_of(look, part) or 0) - look.filled(part) - sum(look.record(part).gone.values()))
+
+
+def limit_of_group(look: Look, group: Part) -> int | None:
+    """Return the units that the exits of a group may have unfilled together: targets that share the units of one stop. None = nothing limits them."""
+    if not look.rules.exits_follow:
+        return None
+    own = {order.path for order in own_orders_of(group)}
+    for base, exits in _known(look):
+        if own <= {order.path for order in exits}:
+            return still_open(look, base, exits)
+    return None
 
 
 def _own_open(look: Look, base: Part, exits: Sequence[OrderPart]) -> Mapping[str, int]:

@@ -148,3 +148,53 @@ async def test_a_plan_that_has_not_heard_of_its_exit_s_fill_yet_has_lost_nothing
         await market.until(lambda: PlanMarket(market.engine_context, after.legs).held(*asked) == 0, 30)
         assert PlanMarket(market.engine_context, before.legs).held(*asked) is None
         assert not any(isinstance(event, ParentTrouble | ExposureUnprotected) for event in market.heard)
+
+
+@pytest.mark.parametrize("hold", [True, False])
+async def test_the_targets_of_a_scale_out_sell_together_no_more_than_is_left(market, hold, autojump_clock):
+    async with traded(market) as trading:
+        settings = {
+            "type": "scale_out", "stop_price": trading.at(-4), "stop_limit_price": trading.at(-4.5),
+            "target_prices": [trading.at(2), trading.at(3), trading.at(4)], "hold_limits": hold,
+        }  # fmt: skip
+        price = {"order_type": "LIMIT", "price": trading.at(1)}
+        await trading.send(quantity=60, broker="zerodha", synthetic=settings, **price)
+        await market.until(lambda: net(trading) == 60, 30)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 35)
+        await is_told(trading, "zerodha holds 25 of the 60 units that this order guards", seconds=30)
+        await market.until(lambda: sum(units for _, kind, units in resting(trading) if kind == "LIMIT") <= 25, 30)
+        trading.moved(4.5)
+        await market.until(lambda: net(trading) == 0, 60)
+        await trio.sleep(30)
+        assert (net(trading), resting(trading)) == (0, [])
+
+
+async def test_a_target_that_watches_no_quote_hears_that_its_position_has_gone(market, autojump_clock):
+    async with traded(market) as trading:
+        step = trading.at(1) - trading.at(0)
+        settings = {
+            "type": "scale_with_profit_taker", "levels": 2, "step_points": step, "profit_points": 3 * step, "hold_limits": False,
+        }  # fmt: skip
+        await trading.send(quantity=40, broker="zerodha", order_type="LIMIT", price=trading.at(-1), synthetic=settings)
+        trading.moved(-1.5)
+        await market.until(lambda: net(trading) == 20 and ("SELL", "LIMIT", 20) in resting(trading), 30)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
+        await market.until(lambda: ("SELL", "LIMIT", 20) not in resting(trading), 30)
+        trading.moved(4)
+        await trio.sleep(30)
+        assert net(trading) == 0
+
+
+async def test_the_second_order_of_a_pair_of_orders_sells_no_more_than_is_left_of_the_first(market, autojump_clock):
+    async with traded(market) as trading:
+        then = {"transaction_type": "SELL", "order_type": "LIMIT", "price": trading.at(3)}
+        settings = {"type": "oto", "then": then, "hold_limits": False}
+        price = {"order_type": "LIMIT", "price": trading.at(1)}
+        await trading.send(quantity=40, broker="zerodha", synthetic=settings, **price)
+        await market.until(lambda: resting(trading) == [("SELL", "LIMIT", 40)], 30)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 15)
+        await market.until(lambda: resting(trading) == [("SELL", "LIMIT", 25)], 30)
+        trading.moved(4)
+        await market.until(lambda: net(trading) == 0, 30)
+        await trio.sleep(30)
+        assert (net(trading), resting(trading)) == (0, [])
