@@ -9,7 +9,7 @@ from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, BookDepth
 from onebroker.actors.engine.plan.machine import swaps
 from onebroker.actors.engine.plan.machine.leg_actions import NewLeg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.overdue import block_unpriced
+from onebroker.actors.engine.plan.machine.overdue import block, block_unpriced, cannot_leave
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.verdicts import goes_again, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, price_of, wanted
@@ -69,7 +69,11 @@ class Sending:
         wanted_out = swaps.out(self.look, self.part) + quantity
         if wanted_out <= self.context.room:
             return True
-        swaps.note_wish(self.look, self.part, wanted_out)
+        locked = cannot_leave(self.look, swaps.brokers_of_group(self.look, self.part))
+        if locked is not None:
+            block(self.look, self.part, locked)  # the stop stays: what takes its place could not leave
+        else:
+            swaps.note_wish(self.look, self.part, wanted_out)
         return False
 
     def _is_too_soon(self) -> bool:

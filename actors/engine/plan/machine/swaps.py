@@ -164,6 +164,11 @@ def _siblings(look: Look, order: OrderPart) -> Iterator[OrderPart]:
                 yield from (one for one in own if one.is_exit)
 
 
+def brokers_of_group(look: Look, order: OrderPart) -> frozenset[str]:
+    """Return the brokers at which exits of the order's group rest."""
+    return frozenset(leg.broker for sibling in _siblings(look, order) for leg in look.live(sibling))
+
+
 def reorder(look: Look, part: OneCancelsOthersPart) -> Iterator[Leg]:
     """Put the stop first where a broker has refused one of the group's orders for want of shares or margin: from then on the targets are
     swapped in. Yield their orders that rest while a stop was refused: they are ended, so that the stop finds its units."""

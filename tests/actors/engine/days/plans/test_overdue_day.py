@@ -161,6 +161,24 @@ async def test_a_trail_that_the_engine_replaces_is_tried_again_after_a_lost_conn
         await is_quiet(trading)
 
 
+async def test_a_stop_over_delivery_shares_stays_while_its_target_may_not_leave(market, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=10, product="CNC", broker="zerodha")
+        await trio.sleep(10)
+        held = net(trading)
+        levels = {"stop_price": trading.at(-4), "stop_limit_price": trading.at(-5), "target_price": trading.at(3)}
+        sale = {"transaction_type": "SELL", "quantity": 10, "product": "CNC", "broker": "zerodha"}
+        answer = await trading.send(synthetic={"type": "oco", **levels}, **sale)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 10)], 30)
+        await halt(market, HaltMode.NOTHING)
+        trading.moved(3.2)
+        await is_told(trading, f"what is due waits: {SENTENCE}", seconds=15)
+        assert resting(trading) == [("SELL", "SL", 10)]
+        await resume(market)
+        await trading.until(answer, "completed", seconds=60)
+        assert (net(trading), resting(trading)) == (held - 10, [])
+
+
 async def test_a_pair_over_delivery_shares_rests_as_a_stop_and_swaps_its_target_in(market, autojump_clock):
     async with traded(market) as trading:
         await trading.send(quantity=10, product="CNC", broker="zerodha")
