@@ -171,6 +171,9 @@ class PositionDay:
     """The order book that was taken up last, so that an unchanged book is not summed again."""
     _untold: frozenset[RowKey] = frozenset()
     _traded: dict[RowKey, Traded] = attrs.field(factory=dict)
+    _moved: set[RowKey] = attrs.field(factory=set)
+    """Positions whose carried-in units were believed against the row's own: units were converted, or came without a trade. A row tells nothing of that:
+    when the rest is sold, a late row agrees with what it tells by chance."""
     _history: dict[RowKey, list[tuple[float, Traded]]] = attrs.field(factory=dict)
     """Position -> (until when, what had filled), oldest first."""
     _last_rows: dict[RowKey, PositionRow] = attrs.field(factory=dict)
@@ -179,6 +182,7 @@ class PositionDay:
         """Take up the carried-in units that were stored earlier today. They count against units that were learnt from reads after a restart."""
         self.carried = dict(carried)
         self.learnt, self._judged = True, None
+        self._moved = set(carried)  # it is not stored how they were learnt
         self._learnt_with.clear()
 
     # --- what today's orders have filled -----------------------------------------------------------------------------
@@ -276,10 +280,9 @@ class PositionDay:
         units, told = shown.get(key) or 0, _told(nets.get(key, ()))
         if units == self.by_fills(key):
             return False
-        if told is not None and told + self._traded.get(key, Traded()).net == units:
-            self._carry(
-                key, told
-            )  # the row's own figures and the fills agree: a first read had shown a fill that the orders did not
+        agrees = told is not None and told + self._traded.get(key, Traded()).net == units
+        if told is not None and agrees and key not in self._moved:
+            self._carry(key, told)  # a first read had shown a fill that the orders did not
             return False
         return True
 
@@ -346,6 +349,7 @@ class PositionDay:
                 self._doubt(key, shown, read, monotonic)
                 moved.append(self.doubts[key])
                 self._carry(key, self.carried.get(key, 0) + gap)
+                self._moved.add(key)
                 differing.discard(key)
         return moved
 
@@ -375,6 +379,7 @@ class PositionDay:
                 continue
             confirmed.append(doubt)
             self._carry(key, self.carried.get(key, 0) + doubt.shown - doubt.by_fills)
+            self._moved.add(key)
             differing.discard(key)
         return confirmed
 

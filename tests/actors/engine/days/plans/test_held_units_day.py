@@ -52,6 +52,21 @@ async def test_a_converted_position_keeps_its_units_and_the_intraday_exits_end(m
         assert net(trading) == 100
 
 
+async def test_the_exit_of_what_a_conversion_left_is_sent_once(market, autojump_clock):
+    """Half is converted and the other half sold: the row of before the sale shows as many units as were sold."""
+    async with traded(market) as trading:
+        answer = await bought_with_bracket(trading)
+        market.person.convert("zerodha", trading.share.instrument_id, Product.MIS, Product.CNC, 50)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 50)], 60)
+        market.simulator.fault("zerodha", FaultKind.LATE_POSITIONS, seconds=60, delay_seconds=3)
+        trading.moved(-4.2)
+        await trading.until(answer, "completed")
+        await trio.sleep(40)
+        sales = [order for order in market.ledger()["orders"] if order["side"] == "SELL" and order["tag"]]
+        assert sum(order["filled_quantity"] for order in sales if order["product"] == "MIS") == 50
+        assert (net(trading), resting(trading)) == (50, [])
+
+
 @pytest.mark.parametrize("closes", [True, False])
 async def test_an_exit_that_fires_over_a_position_that_has_gone_sends_nothing(market, closes, autojump_clock):
     async with traded(market) as trading:
