@@ -91,7 +91,7 @@ class Sending:
 
     def _lacked_lately(self) -> bool:
         """Whether an exit must wait, because a broker has just refused it for want of shares or margin."""
-        lacking = [leg for leg in self.look.legs(self.part) if swaps.lacks(self.look, self.part, leg)]
+        lacking = [leg for leg in self.look.legs(self.part) if swaps.tries_again(self.look, self.part, leg)]
         if not lacking:
             return False
         at = max(leg.ended_at for leg in lacking) + LACK_SECONDS[min(len(lacking), len(LACK_SECONDS)) - 1]

@@ -25,7 +25,7 @@ from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.position_closes import work_positions
 from onebroker.actors.engine.plan.machine.share_actions import judge_action, waits_for_action
 from onebroker.actors.engine.plan.machine.standing import judge_standing
-from onebroker.actors.engine.plan.machine.swaps import lacks
+from onebroker.actors.engine.plan.machine.swaps import tries_again
 from onebroker.actors.engine.plan.machine.target_quantities import final_target, target
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stopped, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import note_jumped, observe
@@ -244,7 +244,7 @@ def _verdict(look: Look, part: OrderPart, context: Context) -> Verdict | None:
     if refusal is not None and not isinstance(part.execution, Daily):
         accepted = any(leg.accepted for leg in look.legs(part))
         return Verdict(PartState.FAILED if accepted else PartState.REJECTED, refusal)
-    return stopped(part, [leg for leg in look.legs(part) if not lacks(look, part, leg)])
+    return stopped(part, [leg for leg in look.legs(part) if not tries_again(look, part, leg)])
 
 
 def _conclude(look: Look, part: OrderPart, context: Context, verdict: Verdict | None, wanted_units: int) -> None:

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from onebroker.actors.engine.orders.parent_records import LegState
-from onebroker.actors.engine.plan.machine.leg_actions import Leg
+from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, own_orders_of
 from onebroker.actors.engine.plan.price_kinds import is_stop
@@ -154,6 +154,18 @@ def lacks(look: Look, order: OrderPart, leg: Leg) -> bool:
     if not order.is_exit or leg.state is not LegState.REJECTED or not leg.shortage:
         return False
     return order.known_exit or any(other.accepted for sibling in _siblings(look, order) for other in look.legs(sibling))
+
+
+def tries_again(look: Look, order: OrderPart, leg: Leg) -> bool:
+    """Whether a refusal is not the end of an exit: for want of shares or margin (`lacks`), or of the order that took the place of one which the engine
+    itself had ended. There was a stop until the engine took it away, so the engine goes on until there is one again (1.11)."""
+    if lacks(look, order, leg) or not order.is_exit or leg.state is not LegState.REJECTED:
+        return lacks(look, order, leg)
+    taken_away = (Reason.REPLACE, Reason.SHRINK) if is_stop(order.price) else (Reason.REPLACE,)
+    return any(
+        other.state is LegState.CANCELLED and other.cancel_reason in taken_away and other.ended_at <= leg.sent_at
+        for other in look.legs(order)
+    )
 
 
 def _siblings(look: Look, order: OrderPart) -> Iterator[OrderPart]:

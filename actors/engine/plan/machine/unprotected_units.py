@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
-from onebroker.actors.engine.plan.machine.swaps import lacks
+from onebroker.actors.engine.plan.machine.swaps import tries_again
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
 from onebroker.actors.engine.plan.machine.wanted_prices import is_jumped
 from onebroker.actors.engine.plan.parts import (
@@ -121,7 +121,7 @@ def is_held_up(look: Look, order: OrderPart) -> bool:
     if order.path in look.held_up:
         return True
     return not look.live(order) and any(
-        goes_again(order, leg) or (is_stop(order.price) and lacks(look, order, leg)) for leg in look.legs(order)
+        goes_again(order, leg) or (is_stop(order.price) and tries_again(look, order, leg)) for leg in look.legs(order)
     )
 
 

@@ -141,7 +141,8 @@ async def test_a_caller_who_ends_a_stop_is_warned_and_it_stands_in_the_problems(
         await is_told(trading, "its stop was ended by hand while 100 units were open")
 
 
-async def test_a_trail_that_the_engine_replaces_is_tried_again_after_a_lost_connection(market, autojump_clock):
+@pytest.mark.parametrize("fault", [FaultKind.REFUSE_CONNECTIONS, FaultKind.REJECT_ORDERS])
+async def test_a_trail_that_the_engine_replaces_is_tried_again_whatever_stopped_it(market, fault, autojump_clock):
     async with traded(market) as trading:
         await trading.send(quantity=100, broker="zerodha")
         await trio.sleep(10)
@@ -151,7 +152,7 @@ async def test_a_trail_that_the_engine_replaces_is_tried_again_after_a_lost_conn
         for step in range(1, 24):
             await trading.move(step * 0.2)
             await trio.sleep(1.5)
-        market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=8)
+        market.simulator.fault("zerodha", fault, seconds=8)
         for step in range(24, 40):
             trading.moved(step * 0.2)
             await trio.sleep(1.5)
