@@ -354,6 +354,9 @@ async def play(story: Story) -> tuple[list[str], Actor]:
             async with day.service(log_in=not actor.logged_in, quotes=True):
                 actor.watch.begin_life()
                 await day.until(lambda: day.status.value.running, UNTIL_HEALED_SECONDS)
+                for code, handle in day.sessions.items():
+                    if not handle.view.value.live:
+                        await day.log_in(code)
                 with day.quotes.follow(actor.instruments):
                     await trio.sleep(UNTIL_HEALED_SECONDS if actor.watch.lost_knowledge else UNTIL_TOLD_SECONDS)
                     await quiet(day)

@@ -27,7 +27,6 @@ WHOLE = (
     "ladder",
     "post_only",
     "discretionary",
-    "accumulation",
     "good_till_time",
     "freeze_slicer",
     "chaser",

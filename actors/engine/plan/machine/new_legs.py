@@ -125,6 +125,8 @@ class Sending:
             return True
         if self.context.room is not None and not swaps.may_swap(self.look, self.part):
             return True
+        if swaps.stop_is_selling(self.look, self.part):
+            return True
         if any(on_touch(seen, self.side, limit) for seen in quote.since(self.look.record(self.part).due_at)):
             return False
         above, below = (limit, None) if self.side is Side.BUY else (None, limit)

@@ -176,6 +176,15 @@ def _siblings(look: Look, order: OrderPart) -> Iterator[OrderPart]:
                 yield from (one for one in own if one.is_exit)
 
 
+def stop_is_selling(look: Look, order: OrderPart) -> bool:
+    """Whether the stop of the target's group went out as a plain limit, because the market was past its trigger. That order fills at the touch wherever
+    the target would; with both at the exchange both may fill, in the moment in which somebody comes to an empty side."""
+    if is_stop(order.price):
+        return False
+    stops = (sibling for sibling in _siblings(look, order) if is_stop(sibling.price))
+    return any(leg.trigger is None and leg.unfilled > 0 for stop in stops for leg in look.live(stop))
+
+
 def brokers_of_group(look: Look, order: OrderPart) -> frozenset[str]:
     """Return the brokers at which exits of the order's group rest."""
     return frozenset(leg.broker for sibling in _siblings(look, order) for leg in look.live(sibling))

@@ -194,6 +194,19 @@ def test_at_a_product_that_reserves_nothing_both_rest(held):
     assert [leg.leg_id for leg in run.resting] == ["A1", "A2"]
 
 
+def test_a_held_target_waits_while_its_stop_is_out_as_a_plain_limit():
+    """The market was past the stop. Then it jumps up, and nobody is on the other side yet: with both at the exchange both would fill."""
+    run = Runner(oco("root", attrs.evolve(stop(), product="MIS"), target(product="MIS", hold=True)))
+    run.quote(90, 89.95, 90.05)
+    run.book("A1", "open")
+    assert [(leg.leg_id, leg.trigger) for leg in run.resting] == [("A1", None)]
+    run.sent()
+    run.quote(111, 110.95, 111.05)
+    assert run.sent() == []
+    run.book("A1", "complete")
+    assert (run.sent(), run.over()) == ([], True)
+
+
 @given(st.data())
 def test_whatever_happens_no_more_is_out_than_is_held_and_the_stop_comes_back(data):
     """Prices, fills, cancels by another hand and refusals in any order."""
