@@ -1,12 +1,13 @@
 """Changing resting legs: smaller, larger, to another price, or ended (order-engine 1.2, 1.4, 1.7)."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 
 from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.machine.leg_actions import ChangeLeg, EndLeg, Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
-from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave
+from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, guards
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, gives_up_after, moves, price_of, wanted
 from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.price_kinds import Marketable, Price, is_stop, uncapped
@@ -79,11 +80,19 @@ def grow(sending: Sending, missing: int) -> bool:
         fits = freeze is None or quantity <= freeze
         refused = leg.refused is not None and leg.refused[0] == quantity
         if leg.changeable and fits and not refused and _one_broker(sending, leg):
-            sending.look.do(
-                ChangeLeg(leg_id=leg.leg_id, quantity=quantity, price=leg.price, trigger=leg.trigger, reduces=False)
-            )
+            _change(sending.look, leg, quantity, leg.price, leg.trigger)
             return True
     return False
+
+
+def _change(look: Look, leg: Leg, quantity: int, price: Decimal | None, trigger: Decimal | None) -> None:
+    """Change a leg that does not become smaller. While nothing can leave for its part's guard at its broker, the part says why instead (1.11)."""
+    part = look.by_path[leg.part]
+    locked = cannot_leave(look, [leg.broker]) if guards(part) else None
+    if locked is None:
+        look.do(ChangeLeg(leg_id=leg.leg_id, quantity=quantity, price=price, trigger=trigger, reduces=False))
+    else:
+        block(look, part, locked)
 
 
 def _one_broker(sending: Sending, leg: Leg) -> bool:
@@ -148,4 +157,4 @@ def _move_to(look: Look, leg: Leg, want: Wanted) -> None:
     elif leg.changes >= look.rules.most_changes(leg.broker) - 1:
         replace(look, leg)
     else:
-        look.do(ChangeLeg(leg_id=leg.leg_id, quantity=leg.quantity, price=price, trigger=trigger, reduces=False))
+        _change(look, leg, leg.quantity, price, trigger)

@@ -7,6 +7,7 @@ from decimal import Decimal as D
 import pytest
 
 from onebroker.actors.engine.plan.execution_kinds import Daily
+from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import (
     Direction,
     FromFill,
@@ -20,7 +21,7 @@ from onebroker.actors.engine.plan.parts import (
     Since,
     TimeOfDay,
 )
-from onebroker.actors.engine.plan.price_kinds import Cap, Fixed, Marketable, NativeStop, Trail
+from onebroker.actors.engine.plan.price_kinds import Cap, Fixed, Marketable, Milestone, NativeStop, Stages, Trail
 from tests.actors.engine.plan.test_positions import PositionRunner, closes
 from tests.actors.engine.plan.trees import oco, order
 from tests.actors.engine.plan.world import DAY, MORNING, Runner
@@ -115,6 +116,57 @@ def test_a_trail_that_cannot_follow_is_said_while_its_stop_still_guards():
         {},
         ("what is due waits: no live quote exists for this instrument, so its stop does not follow the market",),
     )
+
+
+TRAIL = Trail(points=D(2), limit_offset=D("0.5"))
+STEPPED = Stages(
+    entry_price=D(100), stop_price=D(98), limit_offset=D("0.5"), rules=(Milestone(gain=D(2), stop_at_gain=D(1)),)
+)
+
+
+@pytest.mark.parametrize("where", [None, "alpha"])
+@pytest.mark.parametrize("price", [TRAIL, STEPPED])
+def test_a_stop_that_should_follow_and_cannot_be_moved_is_said_until_it_can(price, where):
+    run = Runner(order(side="SELL", price=price, is_exit=True))
+    run.quote(100, 99.95, 100.05)
+    assert run.sent() == ["PLACE alpha SELL 10 SL 98/97.5 -> A1"]
+    run.at(5)
+    run.world.exit_locks[where] = HALTED
+    run.at(60)
+    assert trouble(run) == ({}, ()), "nothing is to be moved"
+    run.quote(103, 102.95, 103.05)
+    run.at(61.9)
+    assert trouble(run) == ({}, ())
+    run.at(62)
+    assert (run.sent(), trouble(run)) == ([], ({}, (f"what is due waits: {HALTED}",)))
+    run.world.exit_locks.clear()
+    run.at(63)
+    assert (run.sent(), trouble(run)) == (["MODIFY A1 SL 101/100.5"], ({}, ()))
+
+
+def test_a_stop_that_waits_for_its_next_change_is_no_trouble():
+    run = Runner(order(side="SELL", price=TRAIL, is_exit=True), rules=Rules(move_interval_seconds=60))
+    run.quote(100, 99.95, 100.05)
+    run.at(1).quote(103, 102.95, 103.05)
+    run.at(2).quote(105, 104.95, 105.05)
+    run.at(50)
+    assert trouble(run) == ({}, ())
+
+
+@pytest.mark.parametrize("where", [None, "alpha"])
+def test_an_exit_that_cannot_grow_with_the_fills_of_its_entry_is_said_and_grows_once_it_can(where):
+    run = Runner(bracket())
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", filled=4)
+    run.sent()
+    run.world.exit_locks[where] = HALTED
+    run.book("A1", "complete")
+    run.at(2)
+    assert (run.sent(), trouble(run)) == ([], ({"I": 6}, (f"what is due waits: {HALTED}",)))
+    run.world.exit_locks.clear()
+    run.at(3)
+    assert sorted(run.sent()) == ["MODIFY A2 quantity 10", "MODIFY A3 quantity 10"]
+    assert trouble(run) == ({}, ())
 
 
 def test_units_that_filled_without_their_hedge_are_said_while_the_hedge_has_no_price():
@@ -287,7 +339,7 @@ def test_a_trail_that_may_not_be_changed_any_more_keeps_its_order_while_nothing_
     last = 100
     for n in range(1, 30):
         run.at(n * 2).quote(last + n, last + n - 0.05, last + n + 0.05)
-        if n == 20:
+        if n == 25:
             run.world.exit_locks[where] = HALTED
     assert not any(line.startswith("CANCEL") for line in run.log)
     assert HALTED in run.outcome.untold[0]

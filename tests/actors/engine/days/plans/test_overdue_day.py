@@ -61,6 +61,11 @@ def resting(trading):
     )
 
 
+def triggers(trading):
+    """The triggers of the live orders."""
+    return [one["trigger_price"] for one in trading.day.ledger()["orders"] if one["status"] == "trigger_pending"]
+
+
 def net(trading, code="zerodha"):
     rows = trading.day.ledger()["positions"].get(code, [])
     return sum(row["quantity"] for row in rows if row["instrument_id"] == trading.share.instrument_id)
@@ -178,6 +183,55 @@ async def test_a_stop_over_delivery_shares_stays_while_its_target_may_not_leave(
         await resume(market)
         await trading.until(answer, "completed", seconds=60)
         assert (net(trading), resting(trading)) == (held - 10, [])
+
+
+async def without_a_login(trading, code="zerodha"):
+    """Let the broker's login end, and wait until its session knows."""
+    trading.day.simulator.fault(code, FaultKind.EXPIRE_SESSION)
+    await trading.day.until(lambda: not trading.day.sessions[code].view.value.live)
+
+
+async def stops_leaving(trading, how):
+    """Let nothing leave at zerodha from now on. Return the words in which that is told."""
+    if how == "halt":
+        await halt(trading.day, HaltMode.NOTHING)
+        return f"what is due waits: {SENTENCE}"
+    await without_a_login(trading)
+    return "what is due waits: zerodha has no login in Redis"
+
+
+async def leaves_again(trading, how):
+    await (resume(trading.day) if how == "halt" else trading.day.log_in("zerodha"))
+
+
+@pytest.mark.parametrize("how", ["halt", "login"])
+@pytest.mark.parametrize("kind", ["trailing_stop", "stepped_stop"])
+async def test_a_stop_that_should_follow_and_cannot_says_so_until_it_has_moved(market, how, kind, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=100, broker="zerodha")
+        await trio.sleep(10)
+        gain = trading.at(2) - trading.at(0)
+        settings = {
+            "trailing_stop": {"trail_percent": 4},
+            "stepped_stop": {"entry_price": trading.at(0), "stop_price": trading.at(-4), "rules": [{"gain": gain, "stop_at_gain": 0}]},
+        }[kind]  # fmt: skip
+        settings = {"type": kind, "stop_limit_offset": 1, **settings}
+        answer = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=settings)
+        assert answer.status == 200
+        await trio.sleep(5)
+        before = triggers(trading)
+        sentence = await stops_leaving(trading, how)
+        await trio.sleep(10)
+        assert problems(trading) == []
+        trading.moved(6)
+        await is_told(trading, sentence, seconds=10)
+        assert sentence in (await trading.parent(answer))["status_message"]
+        assert triggers(trading) == before
+        await leaves_again(trading, how)
+        await is_quiet(trading, seconds=30)
+        with trio.fail_after(30):
+            while triggers(trading) <= before:
+                await trio.sleep(0.1)
 
 
 async def test_a_pair_over_delivery_shares_rests_as_a_stop_and_swaps_its_target_in(market, autojump_clock):
