@@ -219,7 +219,7 @@ class PartRecord:
     rows: tuple[RowToClose, ...] | None = None
     """The net positions that the part closes, once they are read; or the hedge that an exposure wants now."""
     rows_message: str | None = None
-    """What could not be read or cleared before these rows; the part then ends as failed."""
+    """What could not be read or cleared before these rows; the part then ends as failed. Of an exposure: why its units are not known; it waits."""
     rows_at: float | None = None
     """When `rows` (or `nets`) were read; None also for rows read before a restart."""
     rows_again: bool = False

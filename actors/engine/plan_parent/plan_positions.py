@@ -145,14 +145,16 @@ class PlanPositions:
 
     async def _read_exposure(self, part: OrderPart, form: FromExposure) -> None:
         traded = {leg.broker for leg in self._plan.record.legs if leg.part == part.path and leg.filled_quantity}
-        nets, holders = None, frozenset(self._plan.parts[part.path].holders)
+        nets, holders, is_unread = None, frozenset(self._plan.parts[part.path].holders), False
         for _ in range(MOST_READS):
             moment = self._clock.monotonic()
             nets, holders = await self._rows.of_exposure(part, form, self._plan.parts[part.path], traded)
+            is_unread = nets is None
             if nets is None or self._is_borne_out(part.path, nets, moment):
                 break
             nets = None
-        read = with_nets(self._plan.parts[part.path], nets, holders, self._clock.epoch())
+        record = self._plan.parts[part.path]
+        read = with_nets(record, nets, holders, self._clock.epoch(), is_unread=is_unread)
         self._plan.take_changed(part.path, read)
 
     def _is_borne_out(self, path: str, nets: Mapping[str, int], moment: float) -> bool:

@@ -39,6 +39,9 @@ def work_exposure(look: Look, part: OrderPart, context: Context, *, over: bool) 
         return None
     if ended:
         return Verdict(PartState.EXPIRED)
+    untold = look.record(part).rows_message
+    if untold is not None:
+        block(look, part, untold)
     if _is_due(look, part):
         _look(look, part, form)
     return None
@@ -137,10 +140,16 @@ def _in_lots(look: Look, part: OrderPart, form: FromExposure, wanted: Decimal) -
     return look.terms(part).whole_lots(units) * (1 if wanted > 0 else -1)
 
 
-def with_nets(record: PartRecord, nets: Mapping[str, int] | None, holders: Collection[str], now: float) -> PartRecord:
+def with_nets(
+    record: PartRecord, nets: Mapping[str, int] | None, holders: Collection[str], now: float, *, is_unread: bool = True
+) -> PartRecord:
     """Return the part's record with the net rows read for its next decision.
 
-    `nets` None = they could not be read; reading is tried again when the next look is due.
+    `nets` None = they are not known; reading is tried again when the next look is due. `is_unread`: in that case, whether a broker could not be
+    read. Else the units have changed, and no two reads have agreed yet.
     """
     memory = attrs.evolve(record.memory, since=now) if nets is None else record.memory
-    return attrs.evolve(record, nets=nets, rows_at=now, holders=tuple(sorted(holders)), memory=memory)
+    message = texts.EXPOSURE_UNTOLD if nets is None and is_unread else None
+    return attrs.evolve(
+        record, nets=nets, rows_at=now, holders=tuple(sorted(holders)), memory=memory, rows_message=message
+    )

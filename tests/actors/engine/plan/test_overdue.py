@@ -7,6 +7,7 @@ from decimal import Decimal as D
 import pytest
 
 from onebroker.actors.engine.plan.execution_kinds import Daily
+from onebroker.actors.engine.plan.machine.exposure import with_nets
 from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import (
     Direction,
@@ -22,7 +23,7 @@ from onebroker.actors.engine.plan.parts import (
     TimeOfDay,
 )
 from onebroker.actors.engine.plan.price_kinds import Cap, Fixed, Marketable, Milestone, NativeStop, Stages, Trail
-from tests.actors.engine.plan.test_positions import PositionRunner, closes
+from tests.actors.engine.plan.test_positions import PositionRunner, closes, hedging
 from tests.actors.engine.plan.trees import oco, order
 from tests.actors.engine.plan.world import DAY, MORNING, Runner
 
@@ -202,6 +203,35 @@ def test_a_joint_figure_that_cannot_be_read_is_said():
     run.world.joint = 0
     run.at(3)
     assert run.outcome.untold == ()
+
+
+UNKNOWN = "what is due waits: the positions of a broker cannot be read, so the exposure is not known and not hedged"
+
+
+def test_a_hedge_whose_exposure_cannot_be_read_is_said_until_it_is_read():
+    run = hedging()
+    run.nets(A=0)
+    run.at(5)
+    run.nets()
+    run.at(6.9)
+    assert trouble(run) == ({}, ())
+    run.at(7)
+    assert trouble(run) == ({}, (UNKNOWN,))
+    run.at(10)
+    run.nets()
+    run.restarted()
+    assert trouble(run) == ({}, (UNKNOWN,))
+    run.at(15)
+    run.nets(A=60)
+    assert (run.sent(), trouble(run)) == (["PLACE alpha SELL 30 LIMIT 199.85 -> A1"], ({}, ()))
+
+
+def test_a_hedge_whose_units_no_two_reads_have_shown_yet_is_no_trouble():
+    run = hedging()
+    run.parts["root"] = with_nets(run.parts["root"], None, ("alpha",), run.world.now, is_unread=False)
+    run.look()
+    run.at(4.9)
+    assert trouble(run) == ({}, ())
 
 
 def test_a_stop_that_the_market_has_jumped_over_guards_nothing():

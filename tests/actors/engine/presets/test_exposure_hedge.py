@@ -3,6 +3,7 @@
 import trio
 
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.http.health_parts import order_problems
 from tests.actors.engine.plan.strategies import SHARE
 from tests.support.every_case import every_case
 from tests.support.typed import accepted, refusal
@@ -75,3 +76,22 @@ async def test_without_the_positions_of_a_broker_it_is_refused(trading, autojump
     await trading.day.until(lambda: "positions" in trading.day.sessions["zerodha"].view.value.read_errors, 300)
     _, answer = await hedged(trading, measure="units", band=5)
     assert (answer.status, answer.body["error"].split(" could")[0]) == (503, "the positions of zerodha"), answer
+
+
+async def test_while_the_positions_of_a_broker_cannot_be_read_it_is_told_that_nobody_hedges(trading, autojump_clock):
+    _, answer = await hedged(trading, measure="units", band=5, check_seconds=2)
+    await trading.until_messages(2)
+    await trio.sleep(20)
+    trading.day.simulator.faults.add("upstox", FaultKind.HTTP_500, count=None, seconds=3600)
+    sentence = (
+        "what is due waits: the positions of a broker cannot be read, so the exposure is not known and not hedged"
+    )
+
+    def problems():
+        return [row["message"] for row in order_problems(trading.day.engine_context.troubles.rows)]
+
+    await trading.day.until(lambda: sentence in problems(), 30)
+    assert (await trading.parent(answer))["status_message"] == sentence
+    trading.day.simulator.faults.heal()
+    await trading.day.until(lambda: not problems(), 60)
+    assert len(trading.day.messages("place")) == 2
