@@ -78,6 +78,7 @@ class Looks:
             market=self._market() if market is None else market,
             placing=(*self.under_way, *self._waiting.orders),
             held_up=self._waiting.reasons,
+            held_since=self._waiting.since,
             rules=Rules(
                 move_interval_seconds=settings.move_interval_seconds,
                 follow_seconds=settings.follow_seconds,

@@ -33,6 +33,8 @@ class _HeldUp:
     reason: str
     tries: int
     """How often the exit was tried before."""
+    since: float
+    """When it could not leave for the first time, in epoch seconds."""
 
 
 class WaitingExits:
@@ -49,6 +51,14 @@ class WaitingExits:
         """Part path -> why an exit of the part could not leave."""
         return {place.part: held.reason for place, held in self._held_up.items()}
 
+    @property
+    def since(self) -> Mapping[str, float]:
+        """The same parts -> since when, in epoch seconds."""
+        found: dict[str, float] = {}
+        for place, held in self._held_up.items():
+            found[place.part] = min(held.since, found.get(place.part, held.since))
+        return found
+
     def hold(self, new: NewLeg) -> None:
         """Keep an exit among the waiting orders: the next look then does not hand out another in its place."""
         if not any(order is new for order in self.orders):
@@ -59,7 +69,8 @@ class WaitingExits:
         self.hold(new)
         before = self._held_up.get(_place_of(new))
         tries = 0 if before is None else before.tries + 1
-        self._held_up[_place_of(new)] = _HeldUp(reason, tries)
+        since = self._context.clock.epoch() if before is None else before.since
+        self._held_up[_place_of(new)] = _HeldUp(reason, tries, since)
         return tries
 
     async def wait(self, new: NewLeg, tries: int) -> None:

@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan.machine.held_units import note_gone, say_gone
 from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.over_fills import over_filled
-from onebroker.actors.engine.plan.machine.overdue import note_waiting
+from onebroker.actors.engine.plan.machine.overdue import cannot_leave_yet, note_waiting
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.share_actions import ended_today, with_known_actions
 from onebroker.actors.engine.plan.machine.unprotected_units import ended_by_hand, unprotected
@@ -97,6 +97,8 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
     for part in walk(root):
         if look.record(part).held_up != look.held_up.get(part.path):
             look.note(part, held_up=look.held_up.get(part.path))
+    without_stop = unprotected(look)
+    waits = {*overdue.values(), *cannot_leave_yet(look, said=overdue.values(), without_stop=without_stop)}
     excess = over_filled(look)
     if excess:
         look.note(root, status_message=texts.over_filled(excess))
@@ -113,9 +115,9 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         reasons=look.reasons,
         excess=look.excess,
         over_filled=excess,
-        unprotected=unprotected(look),
+        unprotected=without_stop,
         ended_by_hand=ended_by_hand(look),
-        untold=tuple(sorted(look.untold | {texts.waits_because(reason) for reason in overdue.values()})),
+        untold=tuple(sorted(look.untold | set(map(texts.waits_because, waits)))),
         lasting=(*ended_today(look), *sorted(look.lasting)),
         blind=frozenset(look.blind),
     )

@@ -25,7 +25,7 @@ Not known here: the room in a broker's messages of the second or the minute. It 
 A part outside of its instrument's session is not due; whether the feed is silent then says nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
@@ -71,6 +71,24 @@ def _acts(look: Look, part: Part) -> bool:
     """Whether the part has an order on its way, or asks for its positions now."""
     reads = any(isinstance(action, ReadRows) and action.part == part.path for action in look.actions)
     return reads or bool(look.on_the_way(part))
+
+
+def cannot_leave_yet(look: Look, said: Collection[str], without_stop: Collection[str]) -> Iterator[str]:
+    """Yield why an order that closes or hedges, and that is asked for, has not been able to leave for OVERDUE_SECONDS although its units are guarded.
+
+    Not again what is `said` already; nor where units of its instrument count as open `without_stop`, which says more.
+    """
+    for path, since in look.held_since.items():
+        part = look.by_path[path]
+        ending = look.record(part).ending
+        closes = guards(part) or (ending is not None and ending.close)
+        asked = look.on_the_way(part)
+        if not closes or not asked or any(order.instrument_id in without_stop for order in asked):
+            continue
+        if look.now < since + OVERDUE_SECONDS:
+            look.wake(since + OVERDUE_SECONDS)
+        elif not any(reason in look.held_up[path] for reason in said):
+            yield look.held_up[path]
 
 
 def is_overdue(look: Look, part: Part) -> bool:

@@ -4,10 +4,14 @@ rests is ended for an order that could not leave (order-engine 1.10)."""
 from datetime import time
 from decimal import Decimal as D
 
+import attrs
 import pytest
 
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.execution_kinds import Daily
+from onebroker.actors.engine.plan.machine.advance import advance
 from onebroker.actors.engine.plan.machine.exposure import with_nets
+from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
 from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import (
     Direction,
@@ -203,6 +207,61 @@ def test_a_joint_figure_that_cannot_be_read_is_said():
     run.world.joint = 0
     run.at(3)
     assert run.outcome.untold == ()
+
+
+def held_up(run, path, *, since=0.0, reason=HALTED, **held):
+    """A look while the orders that the plan asks for now wait: their last try failed; those of `path` at `since` (seconds from the start) for the first time."""
+    asked = advance(run.root, run.inputs)
+    placing = tuple(action for action in asked.actions if isinstance(action, NewLeg))
+    waits = {"held_up": {path: reason}, "held_since": {path: run.started + since}, **held}
+    return advance(run.root, attrs.evolve(run.inputs, parts=asked.parts, placing=placing, **waits))
+
+
+def with_a_held_target():
+    exits = oco(
+        "root.each_fill",
+        order("root.each_fill.children.0", "SELL", FromFill(), NativeStop(trigger_price=D(95), limit_price=D(94)),
+              is_exit=True, known_exit=True),
+        order("root.each_fill.children.1", "SELL", FromFill(), Fixed(D(110)), hold=True, is_exit=True, known_exit=True),
+    )  # fmt: skip
+    run = Runner(order(price=100, each_fill=exits))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    return run
+
+
+def test_a_target_that_cannot_leave_is_said_after_two_seconds_although_the_stop_guards():
+    run = with_a_held_target()
+    target = "root.each_fill.children.1"
+    run.world.quotes["I"] = attrs.evolve(run.world.quotes["I"], last_price=D(111))
+    run.world.now += 1.9
+    soon = held_up(run, target)
+    assert (soon.unprotected, soon.untold, soon.wake_at) == ({}, (), run.started + 2)
+    run.world.now = run.started + 2
+    told = held_up(run, target)
+    assert (told.unprotected, told.untold) == ({}, (f"what is due waits: {HALTED}",))
+
+
+def test_an_exit_that_is_not_asked_for_any_more_is_no_trouble():
+    run = with_a_held_target()
+    run.world.now += 60
+    assert held_up(run, "root.each_fill.children.1").untold == ()
+
+
+def test_an_entry_that_could_not_leave_is_no_trouble():
+    run = Runner(order(price=100))
+    run.world.now += 60
+    assert held_up(run, "root").untold == ()
+
+
+def test_a_hedge_that_could_not_leave_is_said():
+    hedge = order("root.each_fill", "SELL", FromFill(), Marketable(follow=True), of="J", uncovered="unhedged")
+    run = Runner(order(price=100, each_fill=hedge))
+    run.quote(100, 99.95, 100.00)
+    run.world.quotes["J"] = attrs.evolve(run.world.quotes["I"])
+    run.put(attrs.evolve(run.leg("A1"), state=LegState.COMPLETE, filled=10, average=D(100)))
+    run.world.now += 60
+    assert held_up(run, "root.each_fill").untold == (f"what is due waits: {HALTED}",)
 
 
 UNKNOWN = "what is due waits: the positions of a broker cannot be read, so the exposure is not known and not hedged"

@@ -192,12 +192,12 @@ async def without_a_login(trading, code="zerodha"):
 
 
 async def stops_leaving(trading, how):
-    """Let nothing leave at zerodha from now on. Return the words in which that is told."""
+    """Let nothing leave at zerodha from now on. Return the reason that is told."""
     if how == "halt":
         await halt(trading.day, HaltMode.NOTHING)
-        return f"what is due waits: {SENTENCE}"
+        return SENTENCE
     await without_a_login(trading)
-    return "what is due waits: zerodha has no login in Redis"
+    return "zerodha has no login in Redis"
 
 
 async def leaves_again(trading, how):
@@ -232,6 +232,27 @@ async def test_a_stop_that_should_follow_and_cannot_says_so_until_it_has_moved(m
         with trio.fail_after(30):
             while triggers(trading) <= before:
                 await trio.sleep(0.1)
+
+
+@pytest.mark.parametrize("how", ["halt", "login", "connections"])
+async def test_a_target_that_is_reached_and_cannot_leave_is_told_while_its_stop_guards(market, how, autojump_clock):
+    async with traded(market) as trading:
+        answer = await bought_with_bracket(trading)
+        if how == "connections":
+            market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=40)
+            sentence = "what is due waits: "
+        else:
+            sentence = await stops_leaving(trading, how)
+        await trio.sleep(5)
+        assert problems(trading) == []
+        trading.moved(5)
+        await is_told(trading, sentence, seconds=10)
+        assert sentence in (await trading.parent(answer))["status_message"]
+        assert resting(trading) == [("SELL", "SL", 100)]
+        if how != "connections":
+            await leaves_again(trading, how)
+        await trading.until(answer, "completed", seconds=120)
+        assert (net(trading), resting(trading), problems(trading)) == (0, [], [])
 
 
 async def test_a_pair_over_delivery_shares_rests_as_a_stop_and_swaps_its_target_in(market, autojump_clock):
