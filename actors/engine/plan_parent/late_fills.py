@@ -11,7 +11,7 @@ from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import LATE
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
 from onebroker.actors.engine.plan.machine.open_units import left_by_caller, open_units
-from onebroker.actors.engine.plan.machine.over_fills import exits_by_base
+from onebroker.actors.engine.plan.machine.over_fills import closed_by_base
 from onebroker.actors.engine.plan.parts import Part, own_orders_of
 
 _ENDED_BY_ITSELF = frozenset({ParentState.REJECTED, ParentState.FAILED})
@@ -34,9 +34,9 @@ def with_late_fill(record: ParentRecord, root: Part, leg: LegRecord) -> ParentRe
     grown = leg.filled_quantity - (0 if before is None else before.filled_quantity)
     if grown <= 0:
         return record
-    for base, exits in exits_by_base(root):
+    for base, exits in closed_by_base(root):
         entries = {order.path for order in own_orders_of(base)}
-        if leg.part in entries and leg.cancel_reason == LATE and record.state in _ENDED_BY_ITSELF:
+        if exits and leg.part in entries and leg.cancel_reason == LATE and record.state in _ENDED_BY_ITSELF:
             return moved_parent(record, ParentEvent.TURNED_UP)
         sign = (leg.part in entries) - any(leg.part == order.path for order in exits)
         if sign and leg.instance != CLOSING:

@@ -22,12 +22,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
+from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of, closed_at_end
 from onebroker.actors.engine.plan.parts import (
     FromExposure,
     FromFill,
     FromPosition,
-    OnEnd,
     OrderPart,
     Part,
     own_orders_of,
@@ -82,12 +81,9 @@ def _guarded(look: Look) -> Iterator[tuple[Part, Sequence[OrderPart]]]:
     with_exits = list(_known(look))
     yield from with_exits
     known = {order.path for base, _ in with_exits for order in own_orders_of(base)}
-    for part in walk(look.root):
-        if part.lifetime is not None and part.lifetime.on_end is OnEnd.CLOSE_FILLED:
-            for order in own_orders_of(part):
-                if order.path not in known and not isinstance(order.quantity, FromPosition | FromExposure):
-                    known.add(order.path)
-                    yield order, ()
+    for order in closed_at_end(look.root):
+        if order.path not in known and not isinstance(order.quantity, FromPosition | FromExposure):
+            yield order, ()
 
 
 def _known(look: Look) -> Iterator[tuple[Part, list[OrderPart]]]:

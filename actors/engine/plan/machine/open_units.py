@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
 from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
-from onebroker.actors.engine.plan.machine.over_fills import exits_by_base
+from onebroker.actors.engine.plan.machine.over_fills import closed_by_base, exits_by_base
 from onebroker.actors.engine.plan.parts import OrderPart, Part, TimeOfDay, own_orders_of, walk
 from onebroker.actors.engine.plan.price_kinds import is_stop
 from onebroker.actors.engine.plan.stored_tree import decode_plan
@@ -23,17 +23,18 @@ NO_OPEN_UNITS: Mapping[str, int] = {}
 def open_units(record: ParentRecord, root: Part | None = None) -> Mapping[str, int]:
     """Return instrument -> units that the plan's entries have filled and its exits have not closed; empty for an order without a plan.
 
-    Only entries on which exits hang count. An order without exits was never meant to be closed by this parent. `root`: the plan's tree, where
-    the caller has decoded it already.
+    Only entries on which exits hang count, and entries whose fills the end of a lifetime closes. Any other order was never meant to be closed
+    by this parent. `root`: the plan's tree, where the caller has decoded it already.
     """
     if record.plan is None:
         return NO_OPEN_UNITS
     found: Counter[str] = Counter()
-    for base, exits in exits_by_base(decode_plan(record.plan) if root is None else root):
-        entries, closers = {order.path for order in own_orders_of(base)}, {order.path for order in exits}
+    for base, exits in closed_by_base(decode_plan(record.plan) if root is None else root):
+        own = list(own_orders_of(base))
+        entries, closers = {order.path for order in own}, {order.path for order in exits}
         opened = sum(leg.filled_quantity for leg in record.legs if leg.part in entries and leg.instance != CLOSING)
         closed = sum(leg.filled_quantity for leg in record.legs if _takes(leg, entries, closers))
-        found[exits[0].instrument_id] += opened - closed
+        found[own[0].instrument_id] += opened - closed
     return {instrument_id: units for instrument_id, units in found.items() if units > 0}
 
 

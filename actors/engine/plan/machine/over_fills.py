@@ -7,6 +7,7 @@ from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     OneCancelsOthersPart,
+    OnEnd,
     OrderPart,
     Part,
     Rule,
@@ -15,7 +16,9 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
     Units,
     links_of,
+    orders_of,
     own_orders_of,
+    walk,
 )
 
 
@@ -47,6 +50,35 @@ def takers_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
         takers = [order for order in own_orders_of(then) if _closes(base, order)]
         if takers:
             yield base, takers
+
+
+def closed_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
+    """Yield each part whose fills the plan itself is to close, with the orders that take from them: what `exits_by_base` yields, and the parts
+    whose fills only the end of a lifetime closes (1.8). There often nothing takes from them."""
+    known: set[str] = set()
+    for base, exits in exits_by_base(root):
+        known.update(order.path for order in own_orders_of(base))
+        yield base, exits
+    ends = {order.path: order for order in closed_at_end(root) if order.path not in known and not order.is_exit}
+    for base, takers in takers_by_base(root):
+        own = [order.path for order in own_orders_of(base)]
+        if ends.keys() >= set(own):
+            yield base, takers
+            ends = {path: order for path, order in ends.items() if path not in own}
+    for order in ends.values():
+        yield order, []
+
+
+def closed_at_end(root: Part) -> Iterator[OrderPart]:
+    """Yield each order whose fills the end of a lifetime closes. An order that takes from the fills of another opens nothing."""
+    takers = {order.path for _, orders in takers_by_base(root) for order in orders}
+    covered = {
+        order.path
+        for part in walk(root)
+        if part.lifetime is not None and part.lifetime.on_end is OnEnd.CLOSE_FILLED
+        for order in own_orders_of(part)
+    }
+    return (order for order in orders_of(root) if order.path in covered - takers)
 
 
 def _closes(base: Part, order: OrderPart) -> bool:

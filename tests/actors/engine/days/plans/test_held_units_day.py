@@ -213,3 +213,18 @@ async def test_the_second_order_of_a_pair_of_orders_sells_no_more_than_is_left_o
         await market.until(lambda: net(trading) == 0, 30)
         await trio.sleep(30)
         assert (net(trading), resting(trading)) == (0, [])
+
+
+async def test_the_cancel_of_a_time_stop_says_what_it_leaves_open(market, autojump_clock):
+    async with traded(market) as trading:
+        answer = await trading.send(
+            quantity=35, order_type="LIMIT", price=trading.at(1), broker="zerodha",
+            synthetic={"type": "time_stop", "minutes": 30},
+        )  # fmt: skip
+        open_units = {trading.share.instrument_id: 35}
+        with trio.fail_after(60):
+            while (await trading.parent(answer))["open_units"] != open_units:
+                await trio.sleep(0.1)
+        done = await market.stop(answer.body["parent_id"])
+        assert done.body["open_units"] == open_units
+        assert (await trading.parent(answer))["open_units"] == open_units
