@@ -130,6 +130,8 @@ class LegRecord:
     unsent: bool = False
     """Whether another leg replaces this one, an exit of a running plan: no connection could be opened for it, or its broker turned it away
     before looking at the order."""
+    refused_late: bool = False
+    """Whether its broker refused the order in its book, after the parent's caller had been answered that it was accepted, or not known."""
     found_by_token: bool = False
     """Whether it is only known that the broker has the order: the store had lost the leg, the broker was asked for it by token, and no
     book has shown it yet (K19). Its quantity, prices and side are guesses until then."""

@@ -3,6 +3,8 @@
 
 import logging
 
+import attrs
+
 from onebroker.actors.engine.context.messages import BooksFresh
 from onebroker.actors.engine.orders.another_hand import numbers_changed
 from onebroker.actors.engine.orders.leg_rows import is_of, row_of
@@ -87,6 +89,8 @@ class Following:
             self._parent.note_troubles()
         adopted = self._parent.work.adopts(leg)
         seen = leg_seen(leg, standing, self._clock.epoch(), confirmed=confirmed, adopted=adopted)
+        if seen.state is LegState.REJECTED and not leg.state.final and self._parent.record.answered:
+            seen = attrs.evolve(seen, refused_late=True)
         if seen is not leg:
             self._parent.work.leg_changed(seen)
             if seen.taken_off != leg.taken_off:

@@ -48,6 +48,7 @@ def leg_of(
         state=LegState.CANCELLING if leg.cancel_accepted and not leg.state.final else leg.state,
         status_message=leg.status_message,
         shortage=leg.state is LegState.REJECTED and says_shortage(leg.status_message or ""),
+        refused_late=leg.refused_late,
         cancel_reason=leg.cancel_reason,
         piece=leg.piece,
         instance=leg.instance,

@@ -97,7 +97,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
     for part in walk(root):
         if look.record(part).held_up != look.held_up.get(part.path):
             look.note(part, held_up=look.held_up.get(part.path))
-    without_stop = unprotected(look)
+    without_stop = unprotected(look)  # it may ask to be looked at again, so before the result is made
     waits = {*overdue.values(), *cannot_leave_yet(look, said=overdue.values(), without_stop=without_stop)}
     excess = over_filled(look)
     if excess:

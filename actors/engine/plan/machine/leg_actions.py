@@ -55,6 +55,8 @@ class Leg:
     status_message: str | None = None
     shortage: bool = False
     """Whether its broker refused it for want of shares, margin or funds."""
+    refused_late: bool = False
+    """Whether its broker refused it when the caller had already been answered."""
     cancel_reason: str | None = None
     piece: int = 0
     instance: str | None = None

@@ -34,6 +34,7 @@ from decimal import Decimal
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, own_orders_of
 from onebroker.actors.engine.plan.price_kinds import is_stop
 from onebroker.actors.engine.plan.pricing.touch import on_touch
@@ -149,11 +150,19 @@ def lacks(look: Look, order: OrderPart, leg: Leg) -> bool:
     """Whether a leg of an exit was refused for want of shares or margin while something stands that another try can rely on.
 
     Either the plan itself holds the units that the exit closes, or another order of the same group of exits was accepted: then the two ask
-    for the same shares. An exit that stands alone and finds nothing to sell is refused for good; its caller hears that at once.
+    for the same shares. Or it is a guard over units that are held, and its caller was answered before the broker refused it. Any other exit
+    that stands alone is refused for good; its caller hears that at once.
     """
     if not order.is_exit or leg.state is not LegState.REJECTED or not leg.shortage:
         return False
-    return order.known_exit or any(other.accepted for sibling in _siblings(look, order) for other in look.legs(sibling))
+    if order.known_exit or any(other.accepted for sibling in _siblings(look, order) for other in look.legs(sibling)):
+        return True
+    return is_guard(order) and (look.record(order).armed_over or 0) > 0 and was_refused_late(look, order)
+
+
+def was_refused_late(look: Look, order: OrderPart) -> bool:
+    """Whether a broker took an order of an exit, so that its caller was answered, and refused it in its book a moment later (row 17)."""
+    return any(leg.refused_late for leg in look.legs(order))
 
 
 def tries_again(look: Look, order: OrderPart, leg: Leg) -> bool:

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.plan.machine.held_units import still_open
-from onebroker.actors.engine.plan.machine.leg_actions import Reason
+from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
-from onebroker.actors.engine.plan.machine.swaps import tries_again
+from onebroker.actors.engine.plan.machine.swaps import lacks, tries_again, was_refused_late
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
 from onebroker.actors.engine.plan.machine.wanted_prices import is_jumped
 from onebroker.actors.engine.plan.parts import (
@@ -30,6 +30,9 @@ from onebroker.actors.engine.plan.parts import (
     walk,
 )
 from onebroker.actors.engine.plan.price_kinds import is_stop
+
+STANDS_SECONDS = 5.0
+"""How long after an order that was refused in its broker's book the next order must stand before it counts."""
 
 
 def ended_by_hand(look: Look) -> Mapping[str, int]:
@@ -120,9 +123,26 @@ def is_held_up(look: Look, order: OrderPart) -> bool:
         return False
     if order.path in look.held_up:
         return True
-    return not look.live(order) and any(
-        goes_again(order, leg) or (is_stop(order.price) and tries_again(look, order, leg)) for leg in look.legs(order)
-    )
+    live = look.live(order)
+    if not live:
+        return any(
+            goes_again(order, leg) or (is_guard(order) and tries_again(look, order, leg)) for leg in look.legs(order)
+        )
+    return not any(_stands(look, order, leg) for leg in live)
+
+
+def _stands(look: Look, order: OrderPart, leg: Leg) -> bool:
+    """Whether a live order of an exit counts. A broker that refused the order before it in its book, for want of shares, may take this order too and
+    refuse it a moment later."""
+    if not _lacked_late(look, order, [other for other in look.legs(order) if other.sent_at < leg.sent_at]):
+        return True
+    look.wake(leg.sent_at + STANDS_SECONDS)
+    return leg.filled > 0 or (leg.accepted and look.now >= leg.sent_at + STANDS_SECONDS)
+
+
+def _lacked_late(look: Look, order: OrderPart, legs: list[Leg]) -> bool:
+    last = max(legs, key=lambda leg: leg.sent_at, default=None)
+    return last is not None and last.refused_late and lacks(look, order, last)
 
 
 def _guarded(look: Look, exits: list[OrderPart]) -> int:
@@ -131,9 +151,14 @@ def _guarded(look: Look, exits: list[OrderPart]) -> int:
     for stop in exits:
         held_up = stop.path in look.held_up  # another attempt guards nothing until its broker has accepted it
         if is_stop(stop.price):
-            standing = (leg for leg in look.live(stop) if not (held_up and is_jumped(look, stop, leg)))
+            standing = (
+                leg
+                for leg in look.live(stop)
+                if not (held_up and is_jumped(look, stop, leg)) and _stands(look, stop, leg)
+            )
             units += sum(leg.unfilled for leg in standing if leg.accepted or not held_up)
-            units += 0 if held_up else sum(new.quantity for new in look.on_the_way(stop))
+            doubted = held_up or _lacked_late(look, stop, look.legs(stop))
+            units += 0 if doubted else sum(new.quantity for new in look.on_the_way(stop))
     return units
 
 
@@ -183,9 +208,12 @@ def _is_told(look: Look, order: OrderPart) -> bool:
     """Whether the caller of such an exit knows how it ended, or looks after it.
 
     Such an exit left as soon as its turn came. It was refused then, or it rested where the caller cancels it. An accepted stop is
-    different: it was there to guard, so its loss counts no matter who cancelled it.
+    different: it was there to guard, so its loss counts no matter who cancelled it. Nor has he heard of a refusal in the broker's book, after
+    the answer that the order was accepted; over nothing held, the order was his entry (1.13).
     """
     record = look.record(order)
+    if was_refused_late(look, order) and record.armed_over != 0:
+        return False
     if record.started_at is not None and record.due_at is not None and record.started_at > record.due_at:
         return False
     return not (is_stop(order.price) and any(leg.accepted for leg in look.legs(order)))

@@ -207,6 +207,77 @@ def test_a_held_target_waits_while_its_stop_is_out_as_a_plain_limit():
     assert (run.sent(), run.over()) == ([], True)
 
 
+def refused_late(run, leg_id):
+    """The broker took the order, its caller was answered, and its book rejects it for want of shares."""
+    leg = run.leg(leg_id)
+    changes = {"state": LegState.REJECTED, "status_message": WANT, "shortage": True, "refused_late": True}
+    run.put(attrs.evolve(leg, ended_at=run.world.now, **changes))
+    return run.look()
+
+
+def held_pair(units, **more):
+    run = Runner(more.pop("root", oco("root", stop(), target(hold=True))), **more)
+    run.world.holdings["alpha"] = units
+    return run.quote(100, 99.95, 100.05)
+
+
+def test_a_stop_that_is_refused_after_the_answer_goes_again_and_is_told_until_one_stands():
+    run = held_pair(10)
+    refused_late(run, "A1")
+    assert (run.state(), run.outcome.unprotected) == ("held", {"I": 10})
+    run.sent()
+    told = []
+    for seconds, again in ((2, "A2"), (7, "A3"), (22, "A4"), (37, "A5")):
+        run.at(seconds)
+        told.append(run.outcome.unprotected)
+        assert run.sent() == [f"PLACE alpha SELL 10 SL 95/94 -> {again}"]
+        if again != "A5":
+            refused_late(run, again)
+            told.append(run.outcome.unprotected)
+    run.at(41.9)
+    told.append(run.outcome.unprotected)
+    assert told == [{"I": 10}] * len(told)
+    run.at(42)
+    assert (run.outcome.unprotected, run.sent()) == ({}, [])
+
+
+def test_a_lone_stop_goes_again_too_and_ends_with_its_position():
+    run = held_pair(10, root=stop("root"))
+    refused_late(run, "A1")
+    assert run.outcome.unprotected == {"I": 10}
+    run.world.holdings["alpha"] = 0
+    run.look()
+    run.at(60)
+    assert (run.over(), run.outcome.unprotected, [leg.leg_id for leg in run.legs]) == (True, {}, ["A1"])
+
+
+def test_a_stop_over_nothing_that_is_held_is_an_entry_and_is_refused_for_good():
+    run = held_pair(0, root=stop("root"))
+    refused_late(run, "A1")
+    assert (run.state(), run.outcome.unprotected) == ("rejected", {})
+
+
+def test_a_lone_target_that_is_refused_after_the_answer_is_told_and_not_sent_again():
+    run = held_pair(10, root=target("root"))
+    refused_late(run, "A1")
+    run.at(60)
+    assert (run.state(), run.outcome.unprotected, len(run.legs)) == ("rejected", {"I": 10}, 1)
+
+
+def test_a_stop_that_is_refused_after_the_answer_for_another_reason_is_told():
+    run = held_pair(10, root=stop("root"))
+    run.put(attrs.evolve(run.leg("A1"), state=LegState.REJECTED, status_message="not allowed", refused_late=True))
+    run.look()
+    assert (run.state(), run.outcome.unprotected) == ("rejected", {"I": 10})
+
+
+def test_a_stop_that_is_refused_in_the_answer_stays_refused():
+    run = held_pair(10, root=stop("root"))
+    run.put(attrs.evolve(run.leg("A1"), state=LegState.REJECTED, status_message=WANT, shortage=True))
+    run.look()
+    assert (run.state(), run.outcome.unprotected) == ("rejected", {})
+
+
 @given(st.data())
 def test_whatever_happens_no_more_is_out_than_is_held_and_the_stop_comes_back(data):
     """Prices, fills, cancels by another hand and refusals in any order."""

@@ -1,13 +1,21 @@
 """A day on which the world withholds what a due exit needs, judged on the exchange's ledger: nothing that guards is taken away for an order that
 could not leave, what waits is told within seconds, and a close does not wait for ever (order-engine 1.11, 1.12)."""
 
+from contextlib import asynccontextmanager
+from functools import partial
+
 import pytest
 import trio
 
+from onebroker.actors.engine.books.settled_positions import held_for
 from onebroker.actors.store.durable import HaltMode
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.world.model import NewOrder
+from onebroker.config.events import ExposureProtected, ExposureUnprotected
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from onebroker.http.health_parts import order_problems
 from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.support.day import Day
 from tests.support.halts import SENTENCE, halt, resume
 
 ALL = "all"
@@ -276,3 +284,48 @@ async def test_a_pair_over_delivery_shares_rests_as_a_stop_and_swaps_its_target_
         trading.moved(3.5)
         await trading.until(answer, "completed", seconds=60)
         assert (net(trading), resting(trading)) == (before - 10, [])
+
+
+@asynccontextmanager
+async def blocked_pair(code):
+    """A pair for 20 delivery shares that a person's resting sale has; the broker takes orders, and rejects them in its book a moment later. Yields
+    the trading, the answer, and what takes the person's sale back."""
+    day = Day(brokers=(code, "zerodha"))
+    with trio.fail_after(86_400):
+        async with day.market(), traded(day) as trading:
+            share = trading.share.instrument_id
+            await trading.send(quantity=20, product="CNC", broker=code)
+            await day.until(lambda: (held_for(day.engine_context, code, share, "CNC", Side.SELL) or 0) >= 20, 60)
+            await trio.sleep(10)
+            sale = NewOrder(
+                instrument_id=share, side=Side.SELL, product=Product.CNC, order_type=OrderType.LIMIT, validity=Validity.DAY,
+                quantity=held_for(day.engine_context, code, share, "CNC", Side.SELL), price=trading.at(6),
+            )  # fmt: skip
+            other = day.person.place(code, sale)
+            await trio.sleep(10)
+            pair = {"type": "oco", "stop_price": trading.at(-4), "stop_limit_price": trading.at(-5)}
+            answer = await trading.send(
+                transaction_type="SELL", quantity=20, product="CNC", broker=code,
+                synthetic={**pair, "target_price": trading.at(3)},
+            )  # fmt: skip
+            yield trading, answer, partial(day.person.cancel, code, other.order_id)
+
+
+@pytest.mark.parametrize("code", ["upstox", "dhan", "kotakneo"])
+async def test_a_pair_that_its_broker_refuses_after_the_answer_is_told_and_its_stop_goes_again(code, autojump_clock):
+    """Where the broker's stream is faster than the answer, the caller hears in it that the stop, or both, are refused. What he heard stays so."""
+    async with blocked_pair(code) as (trading, answer, unblock):
+        if answer.status == 422:
+            return
+        assert answer.status in (200, 207)
+        await is_told(trading, "20 units are open without a stop", seconds=10)
+        assert "20 units are open without a stop" in (await trading.parent(answer))["status_message"]
+        await trio.sleep(60)
+        unblock()
+        if answer.status == 207:
+            assert (await trading.parent(answer))["state"] == "rejected"
+            return
+        await trading.day.until(lambda: resting(trading) == [("SELL", "SL", 20)], 30)
+        await is_quiet(trading)
+        told = [event for event in trading.day.heard if isinstance(event, ExposureUnprotected | ExposureProtected)]
+        assert [type(event) for event in told] == [ExposureUnprotected, ExposureProtected]
