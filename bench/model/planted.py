@@ -51,7 +51,7 @@ PLANTED: Sequence[Planted] = (
     _planted("what is due is overdue after ten minutes", f"{MACHINE}/overdue.py",
              "        if look.now >= since + OVERDUE_SECONDS:", "        if look.now >= since + 600:"),
     _planted("exits do not follow the position", f"{MACHINE}/held_units.py",
-             "    if not look.rules.exits_follow or not part.is_exit:\n", "    if part.is_exit or not part.is_exit:\n"),
+             "return sum(max(0, units - gone.get(broker, 0)) for", "return sum(max(0, units) for"),
     _planted("a stop that was jumped over guards", f"{MACHINE}/wanted_prices.py",
              "    return (quote.last_price - leg.price) * side_of(part).sign > 0\n", "    return False\n"),
     _planted("a trailing stop moves away from the market", "engine/plan/pricing/moving_stops.py",

@@ -226,6 +226,8 @@ class PartRecord:
     """Whether to read the rows again for which nothing was sent."""
     rows_wait: Mapping[str, str] = attrs.field(factory=dict)
     """Instrument -> why a position in it is not closed yet; what rests at it was left alone. It is read again."""
+    rows_unread: tuple[str, ...] = ()
+    """Brokers whose positions could not be read, so that they are not closed yet. They are read again."""
     nets: Mapping[str, int] | None = None
     """Of an exposure: net units by instrument, as read for the next decision."""
     holders: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.cleared_exits import Closing, without_exits
 from onebroker.actors.engine.plan.machine.exposure import with_nets
 from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
-from onebroker.actors.engine.plan.machine.position_closes import ROWS_SECONDS, with_rows
+from onebroker.actors.engine.plan.machine.position_closes import ROWS_SECONDS, is_due_at_once, with_rows
 from onebroker.actors.engine.plan.parts import (
     AllOf,
     AnyOf,
@@ -102,7 +102,16 @@ class PlanPositions:
         form = attrs.evolve(form, most=form.most if before.quantity is None else before.quantity)
         owner = f"{self._parent.parent_id} {part.path}"
         begun = [row for row in rows if row.key in sent]
-        found = await self._rows.to_close(part, form, begun, owner, without_price=without_price)
+        waits = not is_due_at_once(self._plan.root, part)
+        # What was sent for the others stays as it is. So only the brokers are read again that could not be read.
+        others_sent = all(row.key in sent or row.refusal is not None for row in rows)
+        again = before.rows_unread if others_sent and not before.rows_again and not before.rows_wait else ()
+        found = await self._rows.to_close(
+            part, form, begun, owner, without_price=without_price, waits=waits, only=again or None
+        )
+        if again:
+            said = dict.fromkeys(filter(None, [before.rows_message, found.message]))  # of the others, and of these
+            found = attrs.evolve(found, message="; ".join(said) or None)
         record = self._plan.parts[part.path]
         if not self._plan.sends or record.own is not None:
             return
@@ -139,6 +148,8 @@ class PlanPositions:
             return False
         if part.path in self._looks.reading or record.rows_again:
             return True
+        if record.rows_unread and not record.rows:
+            return False
         sent = self._keys_sent(part)
         unsent = [row for row in record.rows or () if row.key not in sent and row.refusal is None]
         return record.rows is not None and (not record.rows or bool(unsent))

@@ -52,6 +52,8 @@ class _Read:
     """The order product that closes each position."""
     unread: tuple[str, ...]
     """Codes of brokers that could not be read."""
+    read: frozenset[str]
+    """Codes of the brokers that were read."""
     partly: Mapping[str, str] = attrs.field(factory=dict)
     """Broker code -> why a row of the form may be unreadable there."""
     troubles: tuple[str, ...] = ()
@@ -70,15 +72,24 @@ class PlanRows:
         self._clearing = clearing
 
     async def to_close(
-        self, part: OrderPart, form: FromPosition, begun: Collection[RowToClose], owner: str, *, without_price: bool
+        self,
+        part: OrderPart,
+        form: FromPosition,
+        begun: Collection[RowToClose],
+        owner: str,
+        *,
+        without_price: bool,
+        waits: bool,
+        only: Collection[str] | None,
     ) -> FoundRows:
         """Read the rows that a part closes. Where the part says so, the orders that rest there are cancelled first. `begun`: rows for which an
-        order was sent already; `owner`: the name by which `Closes` knows the part; `without_price`: rows without a price are closed too.
+        order was sent already; `owner`: the name by which `Closes` knows the part; `without_price`: rows without a price are closed too;
+        `waits`: brokers that cannot be read are to be read again; `only`: the only brokers that are read now, None = all.
 
         A row whose close could not leave now is left out, and what rests there is left alone (order-engine 1.11)."""
         left_alone = {row.key for row in begun}
         while True:
-            read, cleared = await self._read_cleared(part, form, left_alone, without_price=without_price)
+            read, cleared = await self._read_cleared(part, form, left_alone, only, without_price=without_price)
             keys = {holding.key for holding in read.nets} - left_alone
             if not self._context.closes.are_others(keys, owner, read.mark):
                 break
@@ -89,26 +100,34 @@ class PlanRows:
         return FoundRows(
             rows=rows,
             nets={holding.key: net for holding, net in read.nets.items()},
-            message=_joined([*_unread(read), *read.troubles, *uncleared]),
+            message=_joined([*_unread(read, whole=not waits), *read.troubles, *uncleared]),
+            unread=read.unread if waits else (),
+            read=read.read if waits else None,
             status_message=_joined([*read.doubted, *notes]),
             waits=read.waits,
             at=self._context.clock.epoch(),
         )
 
     async def _read_cleared(
-        self, part: OrderPart, form: FromPosition, left_alone: Collection[str], *, without_price: bool
+        self,
+        part: OrderPart,
+        form: FromPosition,
+        left_alone: Collection[str],
+        only: Collection[str] | None,
+        *,
+        without_price: bool,
     ) -> tuple[_Read, dict[Holding, int]]:
         """Read, cancel the resting orders where the form asks for it, and read again, until there is no new position to clear."""
         cleared: dict[Holding, int] = {}
         can_close = functools.partial(self._can_close, left_alone=left_alone, without_price=without_price)
-        read = can_close(await self._read_positions(form))
+        read = can_close(await self._read_positions(form, only=only))
         while form.cancel_resting_first:
             new = frozenset(holding for holding in read.nets if holding.key not in left_alone) - cleared.keys()
             if not new:
                 break
             closing = Closing(holdings=new, elsewhere=self._elsewhere(read, new))
             cleared |= await self._clearing.clear(part.path, closing)
-            read = can_close(await self._read_positions(form, unread=read.unread), cleared=cleared)
+            read = can_close(await self._read_positions(form, unread=read.unread, only=only), cleared=cleared)
         return read, cleared
 
     def _can_close(
@@ -139,10 +158,12 @@ class PlanRows:
             return texts.no_depth(side)
         return None if against else texts.nobody(side)
 
-    async def _read_positions(self, form: FromPosition, unread: Collection[str] = ()) -> _Read:
+    async def _read_positions(
+        self, form: FromPosition, *, unread: Collection[str] = (), only: Collection[str] | None
+    ) -> _Read:
         """Read every broker that may hold such a position, except the brokers that could not be read before (`unread`)."""
         mark = self._context.closes.mark
-        asked = [code for code in self._holders(form) if code not in unread]
+        asked = [code for code in self._holders(form) if code not in unread and (only is None or code in only)]
         about = everything if form.every_instrument else of_instruments(self._context, form.instrument_ids)
         fresh = await read_fresh(self._context, asked, about)
         partly = {
@@ -175,6 +196,7 @@ class PlanRows:
             nets=open_nets,
             products=products,
             unread=unread_now,
+            read=frozenset(asked) - not_read,
             partly={code: why for code, why in partly.items() if code not in unread_now},
             troubles=tuple(troubles),
             doubted=tuple(
@@ -299,9 +321,10 @@ async def read_fresh(context: EngineContext, codes: Sequence[str], about: About)
     return await read_settled(context, codes, READ_SECONDS, about)
 
 
-def _unread(read: _Read) -> Iterator[str]:
-    """Yield a sentence for each broker that could not be read, or only in part."""
-    yield from map(texts.positions_unread, read.unread)
+def _unread(read: _Read, *, whole: bool) -> Iterator[str]:
+    """Yield a sentence for each broker that could not be read (`whole`), or only in part."""
+    if whole:
+        yield from map(texts.positions_unread, read.unread)
     for code, why in read.partly.items():
         yield texts.positions_partly_unread(code, why)
 

@@ -17,6 +17,7 @@ from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.over_fills import over_filled
 from onebroker.actors.engine.plan.machine.overdue import cannot_leave_yet, note_waiting
 from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.position_closes import left_unclosed
 from onebroker.actors.engine.plan.machine.share_actions import ended_today, with_known_actions
 from onebroker.actors.engine.plan.machine.unprotected_units import ended_by_hand, unprotected
 from onebroker.actors.engine.plan.market import Calm, Seen
@@ -59,7 +60,8 @@ class Outcome:
     ended_by_hand: Mapping[str, int]
     """Instrument -> units that are open and whose stop a caller has ended."""
     lasting: tuple[str, ...]
-    """Sentences that stay true after the plan's end: parts that ended today because of a corporate action, units without their hedge."""
+    """Sentences that stay true after the plan's end: parts that ended today because of a corporate action, units without their hedge,
+    positions that a close has left open."""
     untold: tuple[str, ...]
     """Sentences on what waits, or does not hold, and why: figures that no broker reports, exits that are overdue, orders that cannot be cancelled,
     instruments that are not listed."""
@@ -118,7 +120,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         unprotected=without_stop,
         ended_by_hand=ended_by_hand(look),
         untold=tuple(sorted(look.untold | set(map(texts.waits_because, waits)))),
-        lasting=(*ended_today(look), *sorted(look.lasting)),
+        lasting=(*ended_today(look), *left_unclosed(look), *sorted(look.lasting)),
         blind=frozenset(look.blind),
     )
 

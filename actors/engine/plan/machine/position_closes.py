@@ -19,7 +19,7 @@ from onebroker.actors.engine.plan.machine.overdue import block, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked
-from onebroker.actors.engine.plan.parts import FromPosition, OrderPart
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, first_orders_of, walk
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 
@@ -42,7 +42,7 @@ def work_positions(look: Look, part: OrderPart, context: Context, *, over: bool)
     if record.rows is None:
         return None
     ends = [work_row(look, part, context, row, over=over) for row in record.rows]
-    waits = (look.record(part).rows_again or bool(record.rows_wait)) and not over
+    waits = (look.record(part).rows_again or bool(record.rows_wait) or bool(record.rows_unread)) and not over
     if waits or not look.quiet(part):
         return None
     ended = [end for end in ends if end is not None]
@@ -63,8 +63,11 @@ def _read(look: Look, part: OrderPart) -> None:
     for instrument_id, why in record.rows_wait.items():
         look.seen(instrument_id)
         block(look, part, why, blind=instrument_id)
-    again = bool(record.rows_wait) and (record.rows_at is None or look.now >= record.rows_at + AGAIN_SECONDS)
-    if record.rows_wait and record.rows_at is not None:
+    if record.rows_unread:
+        block(look, part, _unread(record))
+    waits = bool(record.rows_wait) or bool(record.rows_unread)
+    again = waits and (record.rows_at is None or look.now >= record.rows_at + AGAIN_SECONDS)
+    if waits and record.rows_at is not None:
         look.wake(record.rows_at + AGAIN_SECONDS)
     if record.rows is None or record.rows_again or again:
         _watch(look, part)
@@ -81,9 +84,10 @@ def _watch(look: Look, part: OrderPart) -> None:
 
 def _together(record: PartRecord, ends: Sequence[Verdict]) -> Verdict:
     """Combine the ends of the rows into one verdict. A row that was not closed takes precedence."""
-    words = [record.rows_message, *(end.message for end in ends)]
+    not_closed = _not_closed(record)
+    words = [not_closed, *(end.message for end in ends)]
     message = "; ".join(dict.fromkeys(word for word in words if word)) or None
-    if record.rows_message is not None:
+    if not_closed is not None:
         return Verdict(PartState.FAILED, message)
     if not ends:
         return Verdict(PartState.COMPLETED, texts.NO_POSITION)
@@ -94,6 +98,33 @@ def _together(record: PartRecord, ends: Sequence[Verdict]) -> Verdict:
         if state in states:
             return Verdict(state, message)
     return Verdict(PartState.COMPLETED, message)
+
+
+def _unread(record: PartRecord) -> str:
+    return "; ".join(map(texts.positions_unread, record.rows_unread))
+
+
+def _not_closed(record: PartRecord) -> str | None:
+    """Say what was not closed because it could not be read or cleared; None when nothing is left of that kind."""
+    return "; ".join(filter(None, [_unread(record), record.rows_message])) or None
+
+
+def left_unclosed(look: Look) -> tuple[str, ...]:
+    """Return a sentence for each close that has ended without some of its positions. It stays true after the plan's end. Not of a close whose
+    caller is told so in the answer to the place."""
+    closes = (
+        part for part in walk(look.root) if isinstance(part, OrderPart) and isinstance(part.quantity, FromPosition)
+    )
+    failed = (
+        part for part in closes if look.record(part).own is PartState.FAILED and not is_due_at_once(look.root, part)
+    )
+    return tuple(sorted({said for part in failed if (said := _not_closed(look.record(part))) is not None}))
+
+
+def is_due_at_once(root: Part, part: OrderPart) -> bool:
+    """Whether a close is due when its plan is placed: its caller waits for it, and the answer says what could not be closed."""
+    above = [one for one in walk(root) if f"{part.path}.".startswith(f"{one.path}.")]
+    return part in first_orders_of(root) and all(one.when is None for one in above)
 
 
 # --- one row -------------------------------------------------------------------------------------------------------------
@@ -150,7 +181,9 @@ def _send(sending: Sending, row: RowToClose, legs: Sequence[Leg]) -> None:
     out = sum(leg.spoken_for for leg in legs) + sum(order.quantity for order in under_way)
     missing = row.units - forgone(part, legs) - out
     asked = Asked(quantity=missing, instance=Instance(key=row.key, leg_id="", quantity=missing, price=_NO_PRICE))
-    if missing <= 0 or look.record(part).rows_again or sending.priced(missing, asked) is None:
+    record = look.record(part)
+    waits = record.rows_again or row.broker in record.rows_unread
+    if missing <= 0 or waits or sending.priced(missing, asked) is None:
         return
     if _is_old(look, part, fresh_start=not legs and not under_way):
         look.note(part, rows_again=True)
@@ -204,6 +237,10 @@ class FoundRows:
     """Says what is closed in another way than the caller asked."""
     waits: Mapping[str, str] = attrs.field(factory=dict)
     """Instrument -> why positions in it are not among the rows: their close could not leave now. What rests at them was left alone."""
+    unread: tuple[str, ...] = ()
+    """Brokers that could not be read, and are to be read again."""
+    read: Collection[str] | None = None
+    """The brokers that were read. Rows of other brokers stay as they are. None: rows that were not found are no longer there."""
     at: float
     """Epoch seconds."""
 
@@ -215,6 +252,8 @@ def with_rows(record: PartRecord, legs: Collection[Leg], under_way: Collection[s
     A row for which something was sent stays as it was first read, and sends no more than what is still open.
     """
     begun = {leg.instance for leg in legs if not leg.never_reached} | set(under_way)
+    if found.read is not None:
+        begun |= {row.key for row in record.rows or () if row.refusal is not None}
     kept = [_still_there(row, legs, found) for row in record.rows or () if row.key in begun]
     new = [row for row in found.rows if row.key not in begun]
     return attrs.evolve(
@@ -224,11 +263,14 @@ def with_rows(record: PartRecord, legs: Collection[Leg], under_way: Collection[s
         rows_at=found.at,
         rows_again=False,
         rows_wait=found.waits,
+        rows_unread=found.unread,
         status_message=found.status_message or record.status_message,
     )
 
 
 def _still_there(row: RowToClose, legs: Collection[Leg], found: FoundRows) -> RowToClose:
+    if found.read is not None and row.broker not in found.read:
+        return row
     own = [leg for leg in legs if leg.instance == row.key]
     side = 1 if row.quantity > 0 else -1
     open_units = found.nets.get(row.key, 0) * side + row.units - abs(row.quantity)

@@ -37,7 +37,7 @@ class PositionRunner(Runner):
     def asks(self, path="root"):
         return any(isinstance(one, ReadRows) and one.part == path for one in self.outcome.actions)
 
-    def found(self, *rows, nets=None, message=None, under_way=(), path="root"):
+    def found(self, *rows, nets=None, message=None, under_way=(), path="root", unread=(), read=None):
         """`rows` as (broker, instrument, signed net, units to send)."""
         assert self.asks(path), "nobody asked for rows"
         closing = tuple(
@@ -45,7 +45,7 @@ class PositionRunner(Runner):
             for broker, of, net, units in rows
         )
         nets = {row.key: row.quantity for row in closing} if nets is None else nets
-        found = FoundRows(rows=closing, nets=nets, message=message, at=self.world.now)
+        found = FoundRows(rows=closing, nets=nets, message=message, at=self.world.now, unread=tuple(unread), read=read)
         legs = [leg for leg in self.legs if leg.part == path]
         self.parts[path] = with_rows(self.parts[path], legs, under_way, found)
         return self.look()
@@ -125,6 +125,104 @@ def test_without_a_position_there_is_nothing_to_close():
     run.quote(100, 100.00, 100.05)
     run.found()
     assert (run.sent(), run.state(), run.message) == ([], "completed", "there was no open position to close")
+
+
+def due_later(**more):
+    run = PositionRunner(closes(when=TimeOfDay(time(9, 21)), **more), brokers=("nowhere",))
+    run.quote(100, 100.00, 100.05)
+    return run.at(60)
+
+
+def unread(broker):
+    return f"the positions of {broker} could not be read, so they were not closed"
+
+
+def test_a_close_that_is_due_later_waits_for_a_broker_that_cannot_be_read_and_closes_the_others():
+    run = due_later()
+    run.found(("alpha", "I", 10, 10), unread=("beta",))
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 99.9 -> A1"]
+    run.book("A1", "complete")
+    assert (run.state(), run.asks()) == ("working", False)
+    run.at(61)
+    assert run.asks()
+    run.found(unread=("beta",), read=())
+    assert (run.sent(), run.state(), run.outcome.untold) == ([], "working", ())
+    run.at(62)
+    assert run.outcome.untold == (f"what is due waits: {unread('beta')}",)
+    assert run.asks()
+    run.found(("beta", "I", -5, 5), read=("beta",))
+    assert (run.sent(), run.outcome.untold) == (["PLACE beta BUY 5 LIMIT 100.15 -> B1"], ())
+    run.book("B1", "complete")
+    assert (run.state(), run.sent(), run.message) == ("completed", [], None)
+
+
+def test_a_close_that_waits_for_a_broker_ends_when_its_caller_cancels_it():
+    run = due_later()
+    run.found(unread=("alpha", "beta"))
+    run.at(64)
+    assert run.outcome.untold == (f"what is due waits: {unread('alpha')}; {unread('beta')}",)
+    run.cancel_part("root")
+    assert (run.state(), run.asks(), run.outcome.untold) == ("cancelled", False, ())
+
+
+def test_a_row_that_goes_on_is_left_as_it_is_while_another_broker_alone_is_read():
+    run = due_later()
+    run.world.freezes["I"] = 40
+    run.found(("alpha", "I", 100, 100), unread=("beta",))
+    run.book("A1", "complete")
+    run.at(61)
+    run.found(read=("beta",))
+    assert [row.units for row in run.parts["root"].rows] == [100]
+
+
+def test_a_row_whose_broker_cannot_be_read_again_after_a_restart_is_left_as_it_was():
+    run = due_later()
+    run.world.freezes["I"] = 40
+    run.found(("alpha", "I", 100, 100))
+    run.legs = run.legs[:1]
+    run.restarted()
+    run.book("A1", "complete")
+    assert run.asks()
+    run.found(unread=("alpha",), read=("beta",))
+    assert [row.units for row in run.parts["root"].rows] == [100]
+    assert run.state() == "working"
+    run.at(61)
+    run.found(nets={key("alpha"): 60}, read=("alpha", "beta"))
+    assert [leg.quantity for leg in run.legs] == [40, 40, 20]
+
+
+def test_what_is_still_unread_at_the_end_of_the_day_was_not_closed_and_stays_told():
+    run = due_later()
+    run.found(unread=("beta",))
+    run.world.now += 30_000
+    run.look()
+    assert (run.state(), run.message) == ("failed", unread("beta"))
+    assert run.look().outcome.lasting == (unread("beta"),)
+
+
+def test_what_a_later_close_could_not_close_stays_told():
+    run = due_later()
+    run.found(message="1 resting orders could not be cancelled, so this position was not closed")
+    assert run.state() == "failed"
+    assert run.outcome.lasting == ("1 resting orders could not be cancelled, so this position was not closed",)
+
+
+def test_a_close_whose_caller_is_told_in_the_answer_leaves_no_trouble_behind():
+    run = PositionRunner(closes())
+    run.quote(100, 100.00, 100.05)
+    run.found(message=unread("beta"))
+    assert (run.state(), run.message, run.outcome.lasting) == ("failed", unread("beta"), ())
+
+
+def test_a_close_after_another_part_waits_too():
+    then = closes(path="root.then")
+    run = PositionRunner(SequencePart(path="root", first=order("root.first", price=100), then=then))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    run.found(unread=("beta",), path="root.then")
+    assert not run.over()
+    run.at(1)
+    assert run.asks("root.then")
 
 
 def test_what_could_not_be_read_makes_it_fail_after_the_others_are_closed():

@@ -18,6 +18,7 @@ from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, NativeSt
 from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing
 from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.http.health_parts import order_problems
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.support.engine_orders import placed_elsewhere, truth
 from tests.support.mortal import mortal
@@ -243,6 +244,73 @@ async def test_where_no_broker_can_be_read_the_caller_is_told_and_nothing_is_sen
     assert answer.body["error"].startswith("the positions of upstox could not be read, so they were not closed; ")
     closing.day.simulator.faults.heal()
     assert closing.sent() == []
+
+
+def problems(closing):
+    return [row["message"] for row in order_problems(closing.day.engine_context.troubles.rows)]
+
+
+UNREAD = "what is due waits: the positions of upstox could not be read, so they were not closed"
+
+
+async def unread_when_due(closing, code="upstox"):
+    """A close that becomes due at 10:01 while a broker answers no question for positions; returns its answer."""
+    await closing.holds("zerodha", 40)
+    await closing.holds("upstox", 60)
+    answer = await closing.place(closing.close(when=AT))
+    assert answer.status == 202
+    closing.day.simulator.fault(code, FaultKind.HTTP_500)
+    return answer
+
+
+async def test_a_close_that_is_due_later_waits_for_a_broker_that_cannot_be_read_and_closes_the_others(
+    closing, autojump_clock
+):
+    answer = await unread_when_due(closing)
+    await closing.day.until(lambda: UNREAD in problems(closing), 400)
+    assert closing.sent() == [("place", "zerodha", "SELL", 40)]
+    parent = await stored_parent(closing.day.store, answer.body["parent_id"])
+    assert (parent["state"], UNREAD in parent["status_message"]) == ("working", True)
+    await closing.holds("zerodha", 7)  # a new position, after that of the close was closed
+    await trio.sleep(120)
+    closing.day.simulator.faults.heal()
+    await closing.until(answer, "completed")
+    assert closing.sent() == [("place", "upstox", "SELL", 60)]
+    assert (closing.net("zerodha"), closing.net("upstox")) == (7, 0)
+    assert problems(closing) == []
+
+
+async def test_a_close_that_waits_for_a_broker_is_cancelled_by_its_caller(closing, autojump_clock):
+    answer = await unread_when_due(closing, "all")
+    await closing.day.until(lambda: any(UNREAD in message for message in problems(closing)), 400)
+    stopped = await closing.day.stop(answer.body["parent_id"])
+    assert (stopped.status, stopped.body["state"]) == (200, "cancelled")
+    closing.day.simulator.faults.heal()
+    await trio.sleep(60)
+    assert (closing.sent(), problems(closing)) == ([], [])
+
+
+async def test_a_close_that_waits_for_a_broker_goes_on_after_a_restart(day, autojump_clock):
+    with trio.fail_after(86_400):
+        async with day.market():
+            async with day.service(quotes=True):
+                closing = Closing(day)
+                await closing.quoted()
+                answer = await unread_when_due(closing)
+                await day.until(lambda: UNREAD in problems(closing), 400)
+            day.simulator.faults.heal()
+            async with day.service(quotes=True):
+                await closing.until(answer, "completed")
+                assert closing.sent() == [("place", "zerodha", "SELL", 40), ("place", "upstox", "SELL", 60)]
+                assert (closing.net("zerodha"), closing.net("upstox")) == (0, 0)
+
+
+async def test_what_a_close_that_was_due_later_could_not_close_stays_told(closing, autojump_clock):
+    await at_two_brokers(closing)
+    closing.day.simulator.fault("zerodha", FaultKind.REJECT_CANCELS)
+    answer = await closing.place(closing.close(when=AT))
+    await closing.until(answer, "failed", 90)
+    assert problems(closing) == ["1 resting orders could not be cancelled, so this position was not closed"]
 
 
 async def test_an_order_that_fills_while_it_is_cancelled_is_not_closed_twice(closing, autojump_clock):

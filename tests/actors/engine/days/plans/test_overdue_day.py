@@ -2,6 +2,7 @@
 could not leave, what waits is told within seconds, and a close does not wait for ever (order-engine 1.11, 1.12)."""
 
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -261,6 +262,31 @@ async def test_a_target_that_is_reached_and_cannot_leave_is_told_while_its_stop_
             await leaves_again(trading, how)
         await trading.until(answer, "completed", seconds=120)
         assert (net(trading), resting(trading), problems(trading)) == (0, [], [])
+
+
+@pytest.mark.parametrize("kind", ["square_off", "close_on_trigger", "stop_and_reverse", "strategy_stop"])
+async def test_a_close_whose_broker_has_no_login_is_told_and_closes_after_the_login(market, kind, autojump_clock):
+    async with traded(market) as trading:
+        await bought_with_bracket(trading)
+        at = (market.clock.now() + timedelta(seconds=60)).strftime("%H:%M:%S")
+        settings = {
+            "square_off": {"at_time": at},
+            "close_on_trigger": {"trigger_price": trading.at(-2)},
+            "stop_and_reverse": {"trigger_price": trading.at(-2)},
+            "strategy_stop": {"instrument_ids": [trading.share.instrument_id], "max_loss": 100},
+        }[kind]
+        close = await trading.send(transaction_type="SELL", quantity=None, synthetic={"type": kind, **settings})
+        assert close.status == 202, close
+        await without_a_login(trading)
+        if kind != "square_off":
+            trading.moved(-3)
+        await is_told(trading, "what is due waits: the positions of ", seconds=80)
+        await trio.sleep(60)
+        assert resting(trading) == [("SELL", "SL", 100)]
+        await market.log_in("zerodha")
+        await trading.until(close, "completed", seconds=60)
+        assert (net(trading), resting(trading)) == (-100 if kind == "stop_and_reverse" else 0, [])
+        assert not any("what is due waits" in message for message in problems(trading))
 
 
 async def test_a_pair_over_delivery_shares_rests_as_a_stop_and_swaps_its_target_in(market, autojump_clock):
