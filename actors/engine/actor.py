@@ -28,6 +28,7 @@ from onebroker.actors.engine.context.messages import (
 )
 from onebroker.actors.engine.context.write_count import WriteCount
 from onebroker.actors.engine.ended_orders import EndedOrders
+from onebroker.actors.engine.ended_watch import EndedWatch
 from onebroker.actors.engine.held_watch import HeldWatch
 from onebroker.actors.engine.lost_orders import (
     REPEATED_SECONDS,
@@ -111,6 +112,7 @@ class EngineActor:
                     self._parents.start(nursery, record, None)
                 ended = EndedOrders(self._context, self._lock)
                 nursery.start_soon(ended.run)
+                nursery.start_soon(EndedWatch(self._context, ended).run)
                 router = OrderRouter(self._context, self._parents, ended)
                 for code, handle in self._context.sessions.items():
                     nursery.start_soon(router.route, code, handle)

@@ -2,7 +2,8 @@
 
 An ended parent has no actor, and nothing acts for it any more. But its orders are still in the books of the day, and a fill that nobody hears of leaves
 units that nobody guards. So the fill is corrected in the stored record, and the owner is told: by the parent's `status_message`, by `/api/health`, by
-an event. The problem stays until the next broking day, because the engine cannot know whether somebody has acted on it.
+an event. The problem stays until the next broking day, because the engine cannot know whether somebody has acted on it. Only units that are open
+without a stop are seen: when nothing is held of them any more, that sentence goes (`ended_watch.py`).
 
 Orders that count as not sent keep their parent's actor (`write_ahead.is_over`), so they are not the business of this module.
 """
@@ -37,6 +38,8 @@ class EndedOrders:
         self._context, self._lock = context, lock
         self._rows: deque[tuple[str, str, OrderRow]] = deque()
         """(parent id, broker, row), oldest first."""
+        self._gone: deque[tuple[str, frozenset[str]]] = deque()
+        """(parent id, sentences that are not true any more), oldest first."""
         self._news = trio.Event()
 
     def tell_row(self, parent_id: str, code: str, row: OrderRow) -> None:
@@ -44,24 +47,42 @@ class EndedOrders:
         self._rows.append((parent_id, code, row))
         self._news.set()
 
+    def tell_gone(self, parent_id: str, sentences: frozenset[str]) -> None:
+        """Hear that nothing is held any more of the units that these sentences of an ended parent are about."""
+        self._gone.append((parent_id, sentences))
+        self._news.set()
+
     async def run(self) -> None:
         """Compare rows with records until it is cancelled. The store may be away as long as it likes: rows wait."""
         while True:
             await self._news.wait()
             self._news = trio.Event()
-            while self._rows:
-                await self._compare(*self._rows.popleft())
+            while self._rows or self._gone:
+                if self._rows:
+                    await self._compare(*self._rows.popleft())
+                else:
+                    await self._take_back(*self._gone.popleft())
 
     async def _compare(self, parent_id: str, code: str, row: OrderRow) -> None:
+        record = await self._ended_parent(parent_id)
+        corrected = None if record is None else self._corrected(record, code, row)
+        if record is not None and corrected is not None and not await self._write(record, corrected):
+            self.tell_row(parent_id, code, row)
+
+    async def _take_back(self, parent_id: str, sentences: frozenset[str]) -> None:
+        record = await self._ended_parent(parent_id)
+        if record is None or parent_id in self._context.open_states or not sentences.intersection(record.troubles):
+            return
+        left = attrs.evolve(_without(record, sentences), updated_at=self._context.clock.epoch())
+        if not await self._write(record, left):
+            self.tell_gone(parent_id, sentences)
+
+    async def _ended_parent(self, parent_id: str) -> ParentRecord | None:
         try:
             record = await load_parent(self._context.store, parent_id)
         except StructureError:
-            return  # damaged: left alone, and named by GET parents
-        if record is None or not record.state.final:
-            return
-        corrected = self._corrected(record, code, row)
-        if corrected is not None:
-            await self._write(record, corrected, code, row)
+            return None  # damaged: left alone, and named by GET parents
+        return None if record is None or not record.state.final else record
 
     def _corrected(self, record: ParentRecord, code: str, row: OrderRow) -> ParentRecord | None:
         """Return the record with the fill that the broker shows now; None where it shows nothing new."""
@@ -83,17 +104,17 @@ class EndedOrders:
         kept = [trouble for trouble in record.troubles if trouble not in _left_open(record)]
         return attrs.evolve(left, troubles=tuple(dict.fromkeys([*kept, sentence, *_left_open(left)])))
 
-    async def _write(self, before: ParentRecord, left: ParentRecord, code: str, row: OrderRow) -> None:
+    async def _write(self, before: ParentRecord, left: ParentRecord) -> bool:
+        """Write an ended parent anew, and tell what is wrong with it now. False: the store was away, so it is to be tried again."""
         parent_id = left.parent_order_id
         try:
             await self._context.store.commit(*final_ops(left), fence=self._lock.fence)
         except FencedOut:
             self._lock.lose()
-            return
+            return True
         except StoreError:
             await trio.sleep(RETRY_SECONDS)
-            self.tell_row(parent_id, code, row)
-            return
+            return False
         for event in changes(before, left):
             self._context.events.tell(event)
         units = {plan_texts.without_stop(count): (of, count) for of, count in open_units(left).items()}
@@ -104,10 +125,28 @@ class EndedOrders:
         ]
         self._context.troubles.note(parent_id, found, self._context.clock.epoch(), is_ended=True)
         self._context.parents.note(parent_id, left)
+        return True
 
 
 def _left_open(record: ParentRecord) -> list[str]:
     return [plan_texts.without_stop(units) for units in open_units(record).values()]
+
+
+def _without(record: ParentRecord, sentences: frozenset[str]) -> ParentRecord:
+    """Return the record without these sentences: of its troubles, of its own message, of the messages of its parts."""
+    return attrs.evolve(
+        record,
+        troubles=tuple(trouble for trouble in record.troubles if trouble not in sentences),
+        status_message=_less(record.status_message, sentences),
+        parts={
+            path: attrs.evolve(part, status_message=_less(part.status_message, sentences))
+            for path, part in record.parts.items()
+        },
+    )
+
+
+def _less(message: str | None, sentences: frozenset[str]) -> str | None:
+    return "; ".join(said for said in (message or "").split("; ") if said and said not in sentences) or None
 
 
 def _is_exit(record: ParentRecord, leg: LegRecord) -> bool:

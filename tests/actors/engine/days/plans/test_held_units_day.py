@@ -1,6 +1,8 @@
 """A day on which a person uses the broker's own app while plans guard the position: exits never open the other side, and the parent says what has
 gone (order-engine 1.13). Judged on the exchange's ledger."""
 
+from contextlib import asynccontextmanager
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -11,10 +13,12 @@ from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
 from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import SimHolding
-from onebroker.config.events import ExposureUnprotected, ParentTrouble
+from onebroker.config.events import ExposureProtected, ExposureUnprotected, ParentTrouble
 from onebroker.config.vocabulary import Product, Side
-from tests.actors.engine.days.plans.test_overdue_day import bought_with_bracket, is_told, net, resting
+from tests.actors.engine.days.plans.test_overdue_day import bought_with_bracket, is_told, net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.support.day import Day
+from tests.support.trading import Trading
 
 
 async def test_a_person_takes_off_a_part_and_the_exits_guard_what_is_left(market, autojump_clock):
@@ -228,3 +232,87 @@ async def test_the_cancel_of_a_time_stop_says_what_it_leaves_open(market, autoju
         done = await market.stop(answer.body["parent_id"])
         assert done.body["open_units"] == open_units
         assert (await trading.parent(answer))["open_units"] == open_units
+
+
+NAKED = "20 units are open without a stop"
+"""Of a parent that has ended."""
+
+
+@asynccontextmanager
+async def trailed(market, **more):
+    """20 bought units, and a trailing stop of them that a person cancels in the broker's app: its parent has ended."""
+    async with traded(market, **more) as trading:
+        await trading.send(quantity=20, broker="zerodha")
+        await market.until(lambda: net(trading) == 20, 30)
+        await trio.sleep(10)
+        trail = {"type": "trailing_stop", "trail_percent": 3, "stop_limit_offset": 1}
+        answer = await trading.send(transaction_type="SELL", quantity=20, broker="zerodha", synthetic=trail)
+        await trio.sleep(6)
+        market.person.cancel("zerodha", (await trading.parent(answer))["legs"][0]["order_id"])
+        await is_told(trading, NAKED, seconds=30)
+        assert (await trading.parent(answer))["state"] == "cancelled"
+        yield trading, answer
+
+
+async def is_gone(trading, answer, sentence=NAKED):
+    """Wait until nothing says any more that units are open: neither the parent nor the problems."""
+    with trio.fail_after(120):
+        while sentence in ((parent := await trading.parent(answer))["status_message"] or ""):
+            await trio.sleep(0.1)
+    assert not any(sentence in (part.get("status_message") or "") for part in parent["parameters"]["parts"].values())
+    await trading.day.until(lambda: not any(sentence in message for message in problems(trading)), 5)
+
+
+async def test_an_ended_parent_says_that_units_are_open_as_long_as_they_are_held(market, autojump_clock):
+    async with trailed(market) as (trading, answer):
+        await trio.sleep(300)
+        assert problems(trading) == [NAKED]
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 12)
+        await trio.sleep(120)
+        assert problems(trading) == [NAKED]
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
+        await is_gone(trading, answer)
+        told = [type(event) for event in market.heard if isinstance(event, ExposureUnprotected | ExposureProtected)]
+        assert told == [ExposureUnprotected, ExposureProtected]
+
+
+async def test_what_an_ended_parent_says_goes_also_after_a_restart(market, autojump_clock):
+    async with trailed(market) as (trading, answer):
+        pass
+    market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
+    async with market.service(log_in=False, quotes=True):
+        await is_gone(Trading(market), answer)
+    async with market.service(log_in=False, quotes=True):
+        await trio.sleep(30)
+        assert problems(Trading(market)) == []
+
+
+async def test_while_positions_cannot_be_read_an_ended_parent_says_what_it_said(market, autojump_clock):
+    async with trailed(market) as (trading, answer):
+        market.simulator.fault("zerodha", FaultKind.EXPIRE_SESSION)
+        await trio.sleep(10)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
+        await trio.sleep(300)
+        assert problems(trading) == [NAKED]
+        await market.log_in("zerodha")
+        await is_gone(trading, answer)
+
+
+@pytest.mark.parametrize("code", ["dhan", "groww"])
+async def test_after_the_broker_s_own_square_off_nothing_says_that_units_are_open(code, autojump_clock):
+    """It cancels the resting orders, and closes the position half a second later: the parent has ended by then."""
+    day = Day(brokers=(code, "zerodha"))
+    with trio.fail_after(86_400):
+        async with day.market(), traded(day) as trading:
+            await trading.send(quantity=20, broker=code)
+            await day.until(lambda: net(trading, code) == 20, 30)
+            await trio.sleep(10)
+            pair = {"type": "oco", "stop_price": trading.at(-4), "stop_limit_price": trading.at(-5)}
+            answer = await trading.send(
+                transaction_type="SELL", quantity=20, broker=code, synthetic={**pair, "target_price": trading.at(4)}
+            )
+            await trio.sleep(10)
+            day.exchange.hands.square_off_at(code, (day.clock.now() + timedelta(seconds=5)).time())
+            await day.until(lambda: net(trading, code) == 0, 60)
+            await trading.until(answer, "cancelled", seconds=60)
+            await is_gone(trading, answer)
