@@ -1,4 +1,5 @@
-"""Takes back `<n> units are open without a stop` of parents that have ended, once nothing is held of their positions (order-engine 1.13).
+"""Takes back what parents that have ended say of open units, once nothing is held of their positions (order-engine 1.13): `<n> units are open without a
+stop`, and that a caller ended their stop.
 
 An ended parent has no actor, so nobody looks at it again. But its position can go: its broker squares it off a moment after it has cancelled the
 exits, a person closes it. Then the sentence is not true any more, and neither is the alert. So once a second the ended parents that say it are
@@ -61,7 +62,7 @@ class EndedWatch:
     async def _look(self) -> None:
         said: dict[str, list[Trouble]] = {}
         for row in self._context.troubles.rows:
-            if row.is_ended and texts.is_without_stop(row.sentence) and row.parent_id not in self._context.open_states:
+            if row.is_ended and texts.is_of_open_units(row.sentence) and row.parent_id not in self._context.open_states:
                 said.setdefault(row.parent_id, []).append(row)
         self._places = {parent_id: places for parent_id, places in self._places.items() if parent_id in said}
         for parent_id, rows in said.items():

@@ -135,9 +135,17 @@ def stop_taken_away(name: str, parent_id: str, units: int) -> str:
     return f"this is the stop of {name} {parent_id}: {units} units stay open without it"
 
 
+_BY_HAND = "its stop was ended by hand while "
+
+
 def stop_ended_by_hand(units: int) -> str:
     """Ours."""
-    return f"its stop was ended by hand while {units} units were open"
+    return f"{_BY_HAND}{units} units were open"
+
+
+def is_of_open_units(sentence: str) -> bool:
+    """Whether a sentence is about units that are open, so that it is over when nothing is held any more."""
+    return is_without_stop(sentence) or sentence.startswith(_BY_HAND)
 
 
 _WITHOUT_STOP = "units are open without a stop"

@@ -32,6 +32,8 @@ from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.vocabulary import Outcome
 
 CALLER = "caller"
+CLOSED = "closed"
+"""Another plan closes the position that the order would close (`plan.machine.leg_actions.Reason`)."""
 LATE_RETRIES_SECONDS = (2.0, 5.0, 15.0)
 """Waits before the cancel of an order that turned up late is tried again (as a plan's own cancel, row 32)."""
 FLATTEN_LOOKS_SECONDS = 6.0
@@ -90,8 +92,9 @@ class Cancelling:
         journal = taken_up(message.intent, message.parent_id)
         try:
             origin = None if message.routed is None else Origin(at=message.routed)
+            reason = CALLER if message.asked else CLOSED
             sent = await self.cancel(
-                message.broker, message.row, leg, CALLER, message.deadline, *journal, origin=origin
+                message.broker, message.row, leg, reason, message.deadline, *journal, origin=origin
             )
             message.reply.answer(sent)
         except NOT_SENT as error:

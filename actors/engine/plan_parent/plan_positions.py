@@ -10,7 +10,7 @@ import attrs
 from onebroker.actors.engine.books.fresh_reads import read_soon
 from onebroker.actors.engine.context.second_figures import SecondFigures
 from onebroker.actors.engine.orders.part_state import PartRecord
-from onebroker.actors.engine.parent.leg_cancel import CALLER
+from onebroker.actors.engine.parent.leg_cancel import CLOSED
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.cleared_exits import Closing, without_exits
 from onebroker.actors.engine.plan.machine.exposure import with_nets
@@ -179,7 +179,7 @@ class PlanPositions:
     # --- clearing ---------------------------------------------------------------------------------------------------
 
     async def _cancel_own(self, broker: str, row: OrderRow, leg_id: str, deadline: float) -> Sent:
-        return await self._parent.cancelling.cancel(broker, row, self._plan.record.leg(leg_id), CALLER, deadline)
+        return await self._parent.cancelling.cancel(broker, row, self._plan.record.leg(leg_id), CLOSED, deadline)
 
     async def end_exits(self, closing: Closing) -> None:
         """End the exits that wait at positions which are about to be closed, and record that. Wait until none of them is on its way."""

@@ -25,7 +25,12 @@ class Reason:
     SHRINK = "shrink"
     """Nothing is left for the leg to do."""
     CALLER = "caller"
+    CLOSED = "closed"
+    """Another plan, or another part, closes the position that the leg would close."""
     LATE = "late"
+
+    BY_OTHERS = frozenset({CALLER, CLOSED})
+    """Reasons that lie outside the leg's own part: its units are not sent again."""
 
     GIVES_BACK = frozenset({PIECE, REPLACE, SHRINK})
     """Reasons after which the unfilled units go back to the part."""

@@ -65,7 +65,7 @@ def _cancelled(part: OrderPart, leg: Leg, legs: Sequence[Leg]) -> Verdict | None
     if is_independent(part) or isinstance(part.execution, TopUp):
         return None  # the other orders go on; a top_up piece gives its unfilled units back (3.2, 3.24)
     # It ends the part (row 28). Only of several all_at_once legs the others go on, and its units are not sent again.
-    if leg.cancel_reason == Reason.CALLER:
+    if leg.cancel_reason in Reason.BY_OTHERS:
         return Verdict(PartState.CANCELLED) if len(legs) == 1 or not isinstance(part.execution, AllAtOnce) else None
     if leg.immediate:  # row 15b
         gives_back = isinstance(part.execution, BookDepth) or isinstance(part.price, Discretion)
@@ -89,7 +89,7 @@ def forgone(part: OrderPart, legs: Sequence[Leg]) -> int:
     return sum(
         leg.quantity - leg.filled
         for leg in legs
-        if leg.state is LegState.CANCELLED and leg.cancel_reason == Reason.CALLER
+        if leg.state is LegState.CANCELLED and leg.cancel_reason in Reason.BY_OTHERS
     )
 
 

@@ -102,6 +102,26 @@ async def test_a_square_off_without_a_feed_closes_and_takes_no_stop_away_before_
         assert [one[:3] for one in sent if one[0] == "place"] == [("place", "SELL", 100)]
 
 
+async def test_a_close_that_takes_the_exits_of_another_plan_is_nobody_s_hand(market, autojump_clock):
+    async with traded(market) as trading:
+        await bought_with_bracket(trading)
+        settings = {"type": "square_off", "at_time": "10:02"}
+        close = await trading.send(transaction_type="SELL", quantity=None, synthetic=settings)
+        await trading.until(close, "completed", seconds=200)
+        await market.until(lambda: net(trading) == 0, 30)
+        await is_quiet(trading, seconds=30)
+        assert not [event for event in market.heard if "ended by hand" in str(event)]
+
+
+async def test_a_caller_s_own_cancel_of_a_stop_is_said_until_the_position_goes(market, autojump_clock):
+    async with traded(market) as trading:
+        answer = await bought_with_bracket(trading)
+        await market.stop(answer.body["parent_id"])
+        await is_told(trading, "its stop was ended by hand while 100 units were open")
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
+        await is_quiet(trading, seconds=60)
+
+
 async def test_a_square_off_under_a_full_halt_leaves_the_stop_and_says_why(market, autojump_clock):
     async with traded(market) as trading:
         await bought_with_bracket(trading)
