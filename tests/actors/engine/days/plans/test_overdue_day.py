@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.books.settled_positions import held_for
+from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.actors.store.durable import HaltMode
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import NewOrder
@@ -284,6 +285,12 @@ async def test_a_target_that_is_reached_and_cannot_leave_is_told_while_its_stop_
         assert (net(trading), resting(trading), problems(trading)) == (0, [], [])
 
 
+async def until_the_loss_is_counted(trading, close):
+    with trio.fail_after(60):
+        while not (await stored_record(trading.day.store, close.body["parent_id"])).parts["root"].joint:
+            await trio.sleep(0.1)
+
+
 @pytest.mark.parametrize("kind", ["square_off", "close_on_trigger", "stop_and_reverse", "strategy_stop"])
 async def test_a_close_whose_broker_has_no_login_is_told_and_closes_after_the_login(market, kind, autojump_clock):
     async with traded(market) as trading:
@@ -297,6 +304,8 @@ async def test_a_close_whose_broker_has_no_login_is_told_and_closes_after_the_lo
         }[kind]
         close = await trading.send(transaction_type="SELL", quantity=None, synthetic={"type": kind, **settings})
         assert close.status == 202, close
+        if kind == "strategy_stop":  # a loss since its placement needs the figure of then
+            await until_the_loss_is_counted(trading, close)
         await without_a_login(trading)
         if kind != "square_off":
             trading.moved(-3)
