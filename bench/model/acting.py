@@ -367,7 +367,7 @@ async def play(story: Story) -> tuple[list[str], Actor]:
 
 @contextlib.contextmanager
 def _same_each_time(seed: int) -> Iterator[None]:
-    """Let trio, which shuffles its tasks, and the services, which draw their waits, do the same each time."""
+    """Let trio, which shuffles its tasks, and the services, which draw their waits, do the same each time. Ids stay random."""
     run: Any = trio._core._run
     known, state = run._ALLOW_DETERMINISTIC_SCHEDULING, random.getstate()
     run._ALLOW_DETERMINISTIC_SCHEDULING = True
