@@ -8,6 +8,7 @@ without a stop are seen: when nothing is held of them any more, that sentence go
 Orders that count as not sent keep their parent's actor (`write_ahead.is_over`), so they are not the business of this module.
 """
 
+import logging
 from collections import deque
 
 import attrs
@@ -29,6 +30,8 @@ from onebroker.brokers.records import OrderRow
 from onebroker.config.converters import StructureError
 from onebroker.config.messages import plan_life as plan_texts
 from onebroker.config.messages import unknown_orders as texts
+
+_LOG = logging.getLogger(__name__)
 
 
 class EndedOrders:
@@ -58,24 +61,26 @@ class EndedOrders:
             await self._news.wait()
             self._news = trio.Event()
             while self._rows or self._gone:
-                if self._rows:
-                    await self._compare(*self._rows.popleft())
-                else:
-                    await self._take_back(*self._gone.popleft())
+                parent_id = (self._rows or self._gone)[0][0]
+                try:
+                    if self._rows:
+                        await self._compare(*self._rows.popleft())
+                    else:
+                        await self._take_back(*self._gone.popleft())
+                except Exception:  # noqa: BLE001  # an ended parent that cannot be read must not end the engine, whose start would read it again
+                    _LOG.exception("the record of the ended parent %s could not be corrected", parent_id)
 
     async def _compare(self, parent_id: str, code: str, row: OrderRow) -> None:
         record = await self._ended_parent(parent_id)
         corrected = None if record is None else self._corrected(record, code, row)
-        if record is not None and corrected is not None and not await self._write(record, corrected):
-            self.tell_row(parent_id, code, row)
+        if record is not None and corrected is not None:
+            await self._write(record, corrected)
 
     async def _take_back(self, parent_id: str, sentences: frozenset[str]) -> None:
         record = await self._ended_parent(parent_id)
         if record is None or parent_id in self._context.open_states or not sentences.intersection(record.troubles):
             return
-        left = attrs.evolve(_without(record, sentences), updated_at=self._context.clock.epoch())
-        if not await self._write(record, left):
-            self.tell_gone(parent_id, sentences)
+        await self._write(record, attrs.evolve(_without(record, sentences), updated_at=self._context.clock.epoch()))
 
     async def _ended_parent(self, parent_id: str) -> ParentRecord | None:
         try:
@@ -104,17 +109,20 @@ class EndedOrders:
         kept = [trouble for trouble in record.troubles if trouble not in _left_open(record)]
         return attrs.evolve(left, troubles=tuple(dict.fromkeys([*kept, sentence, *_left_open(left)])))
 
-    async def _write(self, before: ParentRecord, left: ParentRecord) -> bool:
-        """Write an ended parent anew, and tell what is wrong with it now. False: the store was away, so it is to be tried again."""
+    async def _write(self, before: ParentRecord, left: ParentRecord) -> None:
+        """Write an ended parent anew, and tell what is wrong with it now. The same write is tried until the store has answered: a write whose answer was
+        lost may have taken effect, and then the record alone no longer shows that something is to be told."""
         parent_id = left.parent_order_id
-        try:
-            await self._context.store.commit(*final_ops(left), fence=self._lock.fence)
-        except FencedOut:
-            self._lock.lose()
-            return True
-        except StoreError:
-            await trio.sleep(RETRY_SECONDS)
-            return False
+        while True:
+            try:
+                await self._context.store.commit(*final_ops(left), fence=self._lock.fence)
+            except FencedOut:
+                self._lock.lose()
+                return
+            except StoreError:
+                await trio.sleep(RETRY_SECONDS)
+            else:
+                break
         for event in changes(before, left):
             self._context.events.tell(event)
         units = {plan_texts.without_stop(count): (of, count) for of, count in open_units(left).items()}
@@ -125,7 +133,6 @@ class EndedOrders:
         ]
         self._context.troubles.note(parent_id, found, self._context.clock.epoch(), is_ended=True)
         self._context.parents.note(parent_id, left)
-        return True
 
 
 def _left_open(record: ParentRecord) -> list[str]:

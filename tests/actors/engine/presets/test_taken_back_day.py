@@ -5,7 +5,11 @@ import msgspec
 import pytest
 import trio
 
+from onebroker.actors.engine.orders.parent_records import encode_parent
+from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.actors.sessions.session_books import Books
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.http.health_parts import order_problems
 from tests.support.engine_orders import truth
@@ -122,7 +126,24 @@ async def test_a_problem_of_an_ended_parent_is_there_again_after_a_restart(day, 
             await day.until(lambda: told_of(trading, answer) == wanted, 200)
 
 
-async def test_a_fill_that_is_shown_after_the_parent_has_ended_is_told(trading, annulled, autojump_clock):
+def lose_answer_about(store, parent_id, monkeypatch):
+    """Lose the answer to the next write of a parent, which takes effect."""
+    commit, lost = store.commit, []
+
+    async def commit_and_lose(*ops, **more):
+        await commit(*ops, **more)
+        if not lost and any(getattr(op, "key", None) == keys.parent(parent_id) for op in ops):
+            lost.append(True)
+            raise StoreError("connection lost before the answer")
+
+    monkeypatch.setattr(store, "commit", commit_and_lose)
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+async def test_a_fill_that_is_shown_after_the_parent_has_ended_is_told(
+    trading, annulled, is_lost, monkeypatch, autojump_clock
+):
+    """`is_lost`: the store takes the corrected record, but its answer is lost."""
     orders, _ = annulled
     answer = await trading.send(quantity=100, order_type="LIMIT", price=trading.at(-3))
     code, order_id = answer.body["broker"], answer.body["order_id"]
@@ -130,8 +151,23 @@ async def test_a_fill_that_is_shown_after_the_parent_has_ended_is_told(trading, 
     await trio.sleep(5)
     await trading.day.cancel(order_id, broker=code)
     await trading.until(answer, "cancelled")
+    if is_lost:
+        lose_answer_about(trading.day.store, answer.body["parent_id"], monkeypatch)
     orders[code, order_id] = -40  # the book shows 40 more than it did when it showed the end
     await trading.day.until(lambda: told_of(trading, answer), 150)
     assert told_of(trading, answer) == [(f"{code} filled 40 more units of an order after this had ended", True)]
     (leg,) = (await trading.parent(answer))["legs"]
     assert (leg["filled_quantity"], leg["state"]) == (100, "cancelled")
+
+
+async def test_an_ended_parent_whose_plan_cannot_be_read_ends_no_engine(trading, autojump_clock):
+    answer, code, order_id = await completed_bracket(trading)
+    day, parent_id = trading.day, answer.body["parent_id"]
+    record = await stored_record(day.store, parent_id)
+    damaged = attrs.evolve(record, plan={"part": "of another version"})
+    await day.store.commit(Set(keys.parent(parent_id), encode_parent(damaged)))
+    (fill,) = [one for one in day.ledger()["fills"] if one["order_id"] == order_id]
+    day.exchange.hands.annul(code, fill["trade_id"])
+    await day.until(lambda: order_id in day.sessions[code].view.value.corrected_fills, 150)
+    await trio.sleep(10)
+    assert (day.status.value.running, day.crashes.records()) == (True, ())
