@@ -78,9 +78,9 @@ class EndedWatch:
     async def _places_of(self, parent_id: str) -> tuple[Place, ...]:
         try:
             record = await load_parent(self._context.store, parent_id)
+            return () if record is None else tuple(places_of(record))
         except StructureError:
-            return ()  # damaged: left alone, and named by GET parents
-        return () if record is None else tuple(places_of(record))
+            return ()  # damaged: it keeps its sentence, and is named by GET parents
 
     def _is_gone(self, row: Trouble, places: Collection[Place]) -> bool:
         """Whether nothing is held of the instrument that a sentence is about; after a restart it names only the parent's."""

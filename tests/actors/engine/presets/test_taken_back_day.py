@@ -171,3 +171,21 @@ async def test_an_ended_parent_whose_plan_cannot_be_read_ends_no_engine(trading,
     await day.until(lambda: order_id in day.sessions[code].view.value.corrected_fills, 150)
     await trio.sleep(10)
     assert (day.status.value.running, day.crashes.records()) == (True, ())
+
+
+async def test_a_problem_of_an_ended_parent_whose_plan_cannot_be_read_stays_in_silence(day, caplog, autojump_clock):
+    async with day.market():
+        async with day.service(quotes=True):
+            trading = Trading(day)
+            answer, code, order_id = await completed_bracket(trading)
+            (fill,) = [one for one in day.ledger()["fills"] if one["order_id"] == order_id]
+            day.exchange.hands.annul(code, fill["trade_id"])
+            await day.until(lambda: len(told_of(trading, answer)) == 2, 150)
+        parent_id = answer.body["parent_id"]
+        record = await stored_record(day.store, parent_id)
+        damaged = attrs.evolve(record, plan={"part": "of another version"})
+        await day.store.commit(Set(keys.parent(parent_id), encode_parent(damaged)))
+        async with day.service(log_in=False, quotes=True):
+            await day.until(lambda: len(told_of(trading, answer)) == 2, 60)
+            await trio.sleep(5)
+            assert "could not be compared" not in caplog.text
