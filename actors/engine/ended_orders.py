@@ -105,9 +105,9 @@ class EndedOrders:
             sentence = texts.took_back(code, leg.filled_quantity - row.filled_quantity)
         else:
             return None
-        left = attrs.evolve(record.with_leg(changed), updated_at=now)
-        kept = [trouble for trouble in record.troubles if trouble not in _left_open(record)]
-        return attrs.evolve(left, troubles=tuple(dict.fromkeys([*kept, sentence, *_left_open(left)])))
+        silent = _without(record, frozenset(_left_open(record)))
+        left = attrs.evolve(silent.with_leg(changed), updated_at=now)
+        return attrs.evolve(left, troubles=tuple(dict.fromkeys([*silent.troubles, sentence, *_left_open(left)])))
 
     async def _write(self, before: ParentRecord, left: ParentRecord) -> None:
         """Write an ended parent anew, and tell what is wrong with it now. The same write is tried until the store has answered: a write whose answer was

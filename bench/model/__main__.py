@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 import time
 import traceback
@@ -115,5 +116,12 @@ def main() -> int:
     return 1 if violated else 0
 
 
+def _with_fixed_hashes() -> None:
+    """Start again with a fixed hash of strings: without it sets have another order in each process, and a seed plays another day."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})  # itself
+
+
 if __name__ == "__main__":
+    _with_fixed_hashes()
     sys.exit(main())

@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from bench.model.story import ENTRIES, GUARDED, Story, Theme
-from bench.model.watching import Place, Watch
+from bench.model.watching import Place, Watch, booked
+from onebroker.brokers.simulator.exchange.ledger import Act
 from onebroker.brokers.simulator.world.model import SimOrder
 from tests.support.day import Day
 from tests.support.plan_judge import histories, judge_book, judge_sends, judge_steps
@@ -150,10 +151,8 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
         return
     ours = {(message["broker"], message["order_id"]) for message in day.messages("place")}
     net = Counter[Place]()
-    events: list[tuple[float, str, Any]] = [(_at(fill.at), "fill", fill) for fill in day.exchange.ledger.fills()]
-    events += [(_at(act.at), "act", act) for act in day.exchange.ledger.acts() if act.verb == "convert"]
-    for at, kind, event in sorted(events, key=lambda one: one[0]):
-        if kind == "act":
+    for event in booked(day):
+        if isinstance(event, Act):
             net[event.broker, event.instrument_id, event.product] -= event.quantity
             net[event.broker, event.instrument_id, event.to_product] += event.quantity
             continue
@@ -169,18 +168,14 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
             or (event.broker, event.order_id) not in ours
         ):
             continue
-        moment = _monotonic(day, at)
+        moment = _monotonic(day, event.at)
         excused = watch.was_blind(moment) or any(0 <= moment - acted <= REACT_SECONDS for acted in watch.person_at)
         if not excused:
             yield f"short: order {event.order_id} made {place} {net[place]} at {event.at}"
 
 
-def _at(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
-
-
-def _monotonic(day: Day, epoch: float) -> float:
-    return day.clock.monotonic() - (day.clock.now().timestamp() - epoch)
+def _monotonic(day: Day, at: str) -> float:
+    return day.clock.monotonic() - (day.clock.now() - datetime.fromisoformat(at)).total_seconds()
 
 
 def _loosened(day: Day, watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:

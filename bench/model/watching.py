@@ -30,6 +30,7 @@ from onebroker.actors.engine.shown.parent_view import parent_record
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.exchange.ledger import Act
 from onebroker.brokers.simulator.world.model import SimOrder, SimStatus
 from onebroker.config.clock import IST
 from onebroker.config.events import ExposureUnprotected, ParentTrouble
@@ -273,7 +274,8 @@ class Watch:
     def _unprotected(
         self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]
     ) -> Iterable[tuple[object, str, float]]:
-        units, stopped = Counter[Place](), Counter[Place]()
+        stopped = self._leaving()
+        entries, exits = set[tuple[str, str]](), set[tuple[str, str]]()
         owners: defaultdict[Place, set[str]] = defaultdict(set)
         for parent in parents:
             if parent["routed_from"] not in GUARDED or parent["body"].get("transaction_type") != "BUY":
@@ -286,20 +288,33 @@ class Watch:
             for leg, order in _placed(parent, orders):
                 place = _place(order)
                 if leg["part"] == "root" and order.new.side == "BUY":
-                    units[place] += order.filled_quantity
+                    entries.add((order.broker, order.order_id))
                     owners[place].add(parent["parent_order_id"])
                 else:
-                    units[place] -= order.filled_quantity
+                    exits.add((order.broker, order.order_id))
                     if _stops(order):
                         stopped[place] += order.pending_quantity
-        for place, own in units.items():
-            held = max(0, min(own, self._net(place)))
+        for place, units in still_open(self.day, entries, exits).items():
+            held = max(0, min(units, self._net(place)))
             if held > stopped[place] and not owners[place] & set(told):
                 yield (
                     ("unprotected", place),
                     f"{held - stopped[place]} of {held} units of {sorted(owners[place])} have no stop at {place[0]} {place[2]}, and nobody is told",
                     TOLD_WITHIN,
                 )
+
+    def _leaving(self) -> Counter[Place]:
+        """Units that an order of another plan, or of the person, sells to whoever bids: a close that rests because nobody does."""
+        found = Counter[Place]()
+        for order in self.day.exchange.all_orders():
+            waits = order.status.finished or order.trigger_price is not None or order.new.side != "SELL"
+            if (
+                not waits
+                and order.price is not None
+                and order.price <= self.day.exchange.market(order.new.instrument_id).last_price
+            ):
+                found[_place(order)] += order.pending_quantity
+        return found
 
     def _asked_for(self, leg: Mapping[str, Any]) -> int:
         """Units of an exit of which nobody knows yet whether its broker has it. That is told by itself after a minute (`order_unknown`)."""
@@ -364,6 +379,29 @@ class Watch:
                     f"{parent['routed_from']} {name} was due at {at}, is {parent['state']}, and nobody is told",
                     DUE_WITHIN,
                 )
+
+
+def still_open(day: Day, entries: Collection[tuple[str, str]], exits: Collection[tuple[str, str]]) -> Counter[Place]:
+    """Return the units of these entries, (broker, order id), that nobody has sold since: not these exits, and nobody else so that less is held."""
+    net, own = Counter[Place](), Counter[Place]()
+    for event in booked(day):
+        place = (event.broker, event.instrument_id, str(event.product))
+        if isinstance(event, Act):
+            net[place] -= event.quantity
+            net[event.broker, event.instrument_id, str(event.to_product)] += event.quantity
+        else:
+            net[place] += event.side.sign * event.quantity
+            name = (event.broker, event.order_id)
+            own[place] += event.quantity * ((name in entries) - (name in exits))
+        own[place] = max(0, min(own[place], net[place]))
+    return own
+
+
+def booked(day: Day) -> list[Any]:
+    """Return the fills and the conversions of a day, by time."""
+    fills = day.exchange.ledger.fills()
+    acts = [act for act in day.exchange.ledger.acts() if act.verb == "convert"]
+    return sorted([*fills, *acts], key=lambda event: datetime.fromisoformat(event.at)) if acts else list(fills)
 
 
 def _placed(

@@ -298,23 +298,23 @@ class Account:
                 history[:] = [attrs.evolve(state, new=new) for state in history]
 
     def unbook_fill(self, fill: SimFill) -> None:
-        """Take a fill out of the fills and the positions."""
+        """Take a fill out of the fills and the positions. Units that were converted meanwhile leave the product that they are in now."""
         self._fills.remove(fill)
-        held = self.position(fill.instrument_id, fill.product)
-        value = fill.price * fill.quantity
-        if fill.side is Side.BUY:
-            held = attrs.evolve(
-                held,
-                day_buy_quantity=held.day_buy_quantity - fill.quantity,
-                day_buy_value=held.day_buy_value - value,
-            )
-        else:
-            held = attrs.evolve(
-                held,
-                day_sell_quantity=held.day_sell_quantity - fill.quantity,
-                day_sell_value=held.day_sell_value - value,
-            )
-        self.put_position(held)
+        side = fill.side.value.lower()
+        converted = [
+            one for (instrument_id, product), one in self._positions.items()
+            if instrument_id == fill.instrument_id and product is not fill.product
+        ]  # fmt: skip
+        missing = fill.quantity
+        for held in (self.position(fill.instrument_id, fill.product), *converted):
+            had, value = getattr(held, f"day_{side}_quantity"), getattr(held, f"day_{side}_value")
+            units = min(missing, had)
+            if units:
+                left = value - fill.price * units if had > units else _ZERO
+                self.put_position(
+                    attrs.evolve(held, **{f"day_{side}_quantity": had - units, f"day_{side}_value": left})
+                )
+            missing -= units
 
     def put_position(self, position: SimPosition) -> None:
         """Store a position's present state. Open orders that close it block less."""

@@ -112,6 +112,21 @@ async def test_an_exit_that_is_annulled_after_its_parent_has_ended_is_told(tradi
     assert trading.messages() == sent  # an ended plan sends nothing
 
 
+async def test_an_entry_that_is_annulled_after_its_stop_was_lost_leaves_nothing_open(trading, autojump_clock):
+    """The sentence about the open units is part of the message with which the parent ended."""
+    below_circuit = trading.at(-40)
+    settings = {"type": "cover", "stop_price": trading.at(-5), "stop_limit_price": below_circuit, "hold_limits": False}
+    answer = await trading.send(synthetic=settings, quantity=100, order_type="LIMIT", price=trading.at(-3))
+    code, order_id = answer.body["broker"], answer.body["order_id"]
+    trading.day.exchange.fill(code, order_id, 100)
+    parent = await trading.until(answer, "failed")
+    assert "100 units are open without a stop" in parent["status_message"]
+    (fill,) = [one for one in trading.day.ledger()["fills"] if one["order_id"] == order_id]
+    trading.day.exchange.hands.annul(code, fill["trade_id"])
+    await trading.day.until(lambda: told_of(trading, answer) == [(f"{code} took back 100 units", True)], 150)
+    assert "without a stop" not in (await trading.parent(answer))["status_message"]
+
+
 async def test_a_problem_of_an_ended_parent_is_there_again_after_a_restart(day, autojump_clock):
     async with day.market():
         async with day.service(quotes=True):

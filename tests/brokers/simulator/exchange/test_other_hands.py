@@ -110,3 +110,16 @@ def test_both_accounts_of_an_annulled_trade_lose_it(floor):
     floor.exchange.hands.annul("upstox", trade.trade_id)
     assert floor.account().net_quantity(share.instrument_id, MIS) == 0
     assert floor.account("upstox").net_quantity(share.instrument_id, MIS) == 0
+
+
+def test_converted_units_of_an_annulled_trade_leave_the_product_that_they_are_in_now(floor):
+    share, account = floor.contract(n=100), floor.account()
+    blocked = account.true_funds().span
+    floor.place(share, "BUY", 10, product="MIS")
+    trade = account.fills()[-1]
+    floor.place(share, "BUY", 2)
+    floor.exchange.person.convert("zerodha", share.instrument_id, MIS, CNC, 4)
+    floor.exchange.hands.annul("zerodha", trade.trade_id)
+    assert [account.net_quantity(share.instrument_id, product) for product in (MIS, CNC)] == [0, 2]
+    assert all(row.day_buy_quantity >= 0 for row in account.held_positions())
+    assert account.true_funds().span == blocked
