@@ -57,6 +57,8 @@ class Actor(Script):
         """The newest order, with its intent."""
         self.percent = {False: 0.0, True: 0.0}
         """Of the second share or not -> where its price was sent last."""
+        self.moves = {False: 0, True: 0}
+        """The number of its newest move."""
         self.acts: list[tuple[str, str]] = []
         """(time, words) of every step."""
 
@@ -184,12 +186,16 @@ class Actor(Script):
 
     async def do_move(self, percent: float, *, second: bool, walks: bool) -> None:
         """Let the price jump, or walk there in steps that jump over no limit."""
-        before, self.percent[second] = self.percent[second], percent
+        self.moves[second] += 1
+        mine, before = self.moves[second], self.percent[second]
         count = max(1, round(abs(percent - before) / WALK_PERCENT)) if walks else 1
         for step in range(1, count + 1):
-            await self.move(before + (percent - before) * step / count, second)
+            self.percent[second] = before + (percent - before) * step / count
+            await self.move(self.percent[second], second)
             if step < count:
                 await trio.sleep(WALK_SECONDS)
+            if self.moves[second] != mine:
+                return  # a later move goes on from here
 
     async def do_fill(self, which: int, units: int | None) -> None:
         await self.fill(which, units)

@@ -27,6 +27,7 @@ from onebroker.actors.engine.books.settled_positions import doubts
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.orders.parent_records import decode_parent
 from onebroker.actors.engine.shown.parent_view import parent_record
+from onebroker.actors.health.order_problems import positions_doubted
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.exchange.faults import FaultKind
@@ -34,6 +35,7 @@ from onebroker.brokers.simulator.exchange.ledger import Act
 from onebroker.brokers.simulator.world.model import SimOrder, SimStatus
 from onebroker.config.clock import IST
 from onebroker.config.events import ExposureUnprotected, ParentTrouble
+from onebroker.config.messages import plan_life as texts
 from tests.support.day import Day
 
 LOOK_SECONDS = 1.0
@@ -43,12 +45,12 @@ TOLD_WITHIN = 8.0
 """Five seconds by the issue, and the look's own second before and after, and a send."""
 EXCESS_WITHIN = 25.0
 DUE_WITHIN = 15.0
-DOUBT_WITHIN = 12.0
 FLAT_SECONDS = 3.0
 """A fill in so short a time before the answer may have come after its last read."""
 TIMED = {"scheduled": "at_time", "square_off": "at_time"}
 """The types that do something at a time, and the setting that names it."""
 
+PRODUCT_WORDS = {"MIS": "intraday", "CNC": "delivery", "NRML": "carryforward", "MTF": "mtf"}
 BY_HAND = "ended by hand"
 """What callers do to their own stops is told, and is so."""
 HOLDS = re.compile(r"(\w+) holds (\d+) of the (\d+) units that this order guards")
@@ -80,6 +82,8 @@ class Watch:
         self._said: set[str] = set()
         self._parents: dict[str, dict[str, Any]] = {}
         self._lost_knowledge = False
+        self._closing = 0
+        self._closed_at = -math.inf
         self._heard = 0
         self._read = 0
         """How many of the store's commits have been read."""
@@ -136,7 +140,12 @@ class Watch:
         """Ask for a flatten or a close, and hold its answer against the exchange's positions."""
         if product is None and broker is None:
             self.flattened = True
-        answer = await ask()
+        self._closing += 1
+        try:
+            answer = await ask()
+        finally:
+            self._closing -= 1
+            self._closed_at = self.now
         if not answer.body.get("flat"):
             return
         recent = {
@@ -152,10 +161,15 @@ class Watch:
             return
         for code in self.day.codes:
             for row in self.day.exchange.account(code).held_positions():
-                word = {"MIS": "intraday", "CNC": "delivery"}.get(row.product.value, "carryforward")
+                word = PRODUCT_WORDS[row.product.value]
                 asked = product in (None, word) and broker in (None, code)
                 if row.quantity and asked and (code, row.instrument_id) not in recent:
                     self.note(f"flat: {code} still has {row.quantity} {row.instrument_id} {row.product}")
+
+    @property
+    def _closes(self) -> bool:
+        """Whether a flatten or a close takes the exits away just now, in order to close the units: an entry that fills meanwhile has none."""
+        return self._closing > 0 or self.now - self._closed_at <= FLAT_SECONDS
 
     # --- looks ---------------------------------------------------------------------------------------------------------------
 
@@ -228,15 +242,16 @@ class Watch:
 
     def _false_problems(self) -> Iterable[tuple[object, str, float]]:
         for event in self.day.heard[self._heard :]:
-            if isinstance(event, ParentTrouble | ExposureUnprotected) and BY_HAND not in str(event):
+            excused = BY_HAND in str(event) or (isinstance(event, ExposureUnprotected) and self._closes)
+            if isinstance(event, ParentTrouble | ExposureUnprotected) and not excused:
                 yield ("event", id(event)), f"an event on a plain day: {event}", 0.0
         self._heard = len(self.day.heard)
         for row in self.day.engine_context.troubles.rows:
-            if BY_HAND in row.sentence:
+            if BY_HAND in row.sentence or (self._closes and texts.is_of_open_units(row.sentence)):
                 continue
             yield ("problem", row.parent_id, row.sentence), f"a problem on a plain day: {row.sentence}", 0.0
-        for named in doubts(self.day.engine_context):
-            yield ("doubt", named.broker, named.doubt.key), f"doubted on a plain day: {named.doubt}", DOUBT_WITHIN
+        for problem in positions_doubted(doubts(self.day.engine_context), self.day.clock):
+            yield ("doubt", problem.broker, problem.subject), f"a problem on a plain day: {problem.what}", 0.0
 
     def _untrue(
         self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder]
@@ -296,12 +311,23 @@ class Watch:
                         stopped[place] += order.pending_quantity
         for place, units in still_open(self.day, entries, exits).items():
             held = max(0, min(units, self._net(place)))
-            if held > stopped[place] and not owners[place] & set(told):
+            if held > stopped[place] and not owners[place] & set(told) and not self._named(place):
                 yield (
                     ("unprotected", place),
                     f"{held - stopped[place]} of {held} units of {sorted(owners[place])} have no stop at {place[0]} {place[2]}, and nobody is told",
                     TOLD_WITHIN,
                 )
+
+    def _named(self, place: Place) -> bool:
+        """Whether a broker's position is named as doubted, or an annulled trade there at another parent, which had closed these units."""
+        taken_back = any(
+            row.sentence.startswith(f"{place[0]} took back") for row in self.day.engine_context.troubles.rows
+        )
+        return taken_back or any(
+            (named.broker, named.instrument_id, PRODUCT_WORDS[place[2]])
+            == (place[0], place[1], named.doubt.key.product)
+            for named in doubts(self.day.engine_context)
+        )
 
     def _leaving(self) -> Counter[Place]:
         """Units that an order of another plan, or of the person, sells to whoever bids: a close that rests because nobody does."""
