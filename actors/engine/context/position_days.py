@@ -7,9 +7,9 @@ instrument and product of a broker this must hold:
 
 A row for which it does not hold is doubted. Its last known figures are kept, with the time since when it is doubted, until rows and fills agree again.
 
-Carried-in units. The broker's row tells them (`overnight_quantity`), or they are computed from the first whole read of the broking day. They stay
-the same for the rest of the day. They are stored (`PositionDay.carried`), so that a restart in the middle of the day does not learn them from a read
-that is late.
+Carried-in units. The broker's row tells them (`overnight_quantity`), or they are computed from the first whole reads of the broking day. They stay
+the same for the rest of the day. They are stored (`PositionDay.carried`), also when there are none, so that a restart in the middle of the day does not
+learn them from a read that is late. What is computed beside fills of the day must be shown for GAP_SECONDS; until then the position is not judged.
 
 Three things change a position without an order:
 - a person converts units to another product (MIS to CNC). The sum over the products of the instrument stays, so both rows are believed at the next read;
@@ -45,6 +45,8 @@ LATE_SECONDS = 600.0
 """For this long after a fill, a figure that repeats an earlier state of the fills counts as late."""
 CONVERTED_SECONDS = 15.0
 """Units that moved between products are believed to be converted when nothing of them has filled for this long."""
+GAP_SECONDS = 8.0
+"""So long the reads after a start must show the same units beside the fills of today before these count as carried in."""
 LEARNT_SECONDS = 30.0
 """For this long after the first read, carried-in units that were computed from fills from before that read may be corrected."""
 
@@ -163,6 +165,8 @@ class PositionDay:
     _learnt_at: float = 0.0
     _learnt_with: dict[RowKey, Traded] = attrs.field(factory=dict)
     """The fills with which carried-in units were computed."""
+    _gaps: dict[RowKey, tuple[int, Traded, float]] = attrs.field(factory=dict)
+    """Units that the fills do not explain, the fills, and when the first read of these began (monotonic seconds)."""
     _orders: dict[str, OrderRow] = attrs.field(factory=dict)
     """Order id -> a filled order of the day. An order that the book no longer shows keeps its fills."""
     _judged: Judged | None = None
@@ -305,15 +309,24 @@ class PositionDay:
                 self._carry(key, told)
             elif units == traded.net:
                 self._carry(key, 0)
-            elif same_moment:
+            elif same_moment and self._stands(key, units - traded.net, traded, read):
                 self._carry(key, units - traded.net)
                 self._learnt_with[key] = traded
-            elif traded == Traded():
+            elif same_moment or traded == Traded():
                 open_keys.add(key)
-        if read.whole and same_moment:
-            self.learnt, self._learnt_at = True, book.now
+        if read.whole and same_moment and not open_keys:
+            self.learnt, self._learnt_at, self.dirty = True, book.now, True
+            self._gaps.clear()
             self._history.clear()  # what had filled before the first read was no change
         return frozenset(open_keys)
+
+    def _stands(self, key: RowKey, gap: int, traded: Traded, read: Read) -> bool:
+        """Whether units that no fill of today explains are carried in: nothing has filled, or the reads of GAP_SECONDS show them. The row of a fill
+        that came just before the first read may be late."""
+        before = self._gaps.get(key)
+        if before is None or before[:2] != (gap, traded):
+            before = self._gaps[key] = (gap, traded, read.began)
+        return traded == Traded() or read.began - before[2] >= GAP_SECONDS
 
     def _carry(self, key: RowKey, units: int) -> None:
         if self.carried.get(key, 0) != units:

@@ -1,5 +1,6 @@
 """The watch of positions: carried-in units outlive a restart, and a doubt that lasts is a problem of the health (order-engine 4.11)."""
 
+import attrs
 import pytest
 import trio
 
@@ -17,7 +18,13 @@ def problems(day):
     return list(positions_doubted(doubts(day.engine_context), day.clock))
 
 
-async def test_a_restart_right_after_a_fill_does_not_take_a_late_read_for_what_was_carried_in(market, autojump_clock):
+@pytest.mark.parametrize("carried", [True, False])
+async def test_a_restart_right_after_a_fill_does_not_take_a_late_read_for_what_was_carried_in(
+    market, carried, autojump_clock
+):
+    if not carried:
+        account = market.exchange.account("zerodha")
+        account.begin_day(attrs.evolve(account.state, positions=[]))
     async with market.service():
         await market.flatten()
         await trio.sleep(30)

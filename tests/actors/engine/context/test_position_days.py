@@ -10,6 +10,7 @@ from onebroker.actors.engine.context.position_days import (
     CONFIRMED_CLOSED_SECONDS,
     CONFIRMED_SECONDS,
     CONVERTED_SECONDS,
+    GAP_SECONDS,
     LATE_SECONDS,
     Book,
     PositionDay,
@@ -195,16 +196,34 @@ def test_outside_trading_hours_a_second_read_is_enough(broker):
 
 def test_a_broker_that_tells_no_carried_units(broker):
     broker.fill(30)
-    broker.shows((130,))
+    assert broker.shows((130,)).unjudged == {SHARE}
+    assert broker.shows((130,), after=GAP_SECONDS).unjudged == set()
     broker.fill(-130)
     assert broker.shows().doubts == {}
 
 
-def test_a_first_read_that_is_late_is_corrected(broker):
+def test_a_first_read_that_lacks_a_fill_of_just_before_teaches_nothing(broker):
+    broker.fill(100)
+    for after in (1, 5):
+        found = broker.shows(after=after)
+        assert (found.unjudged, found.doubts, broker.day.learnt) == ({SHARE}, {}, False)
+    assert broker.shows((100,)).unjudged == set()
+    assert (broker.day.learnt, broker.day.carried[SHARE]) == (True, 0)
+    assert acting(broker.shows()) == 100
+
+
+def test_first_reads_that_are_late_for_longer_are_corrected(broker):
     broker.fill(100)
     broker.shows()
+    broker.shows(after=GAP_SECONDS)
+    assert broker.day.carried[SHARE] == -100
     assert broker.shows((100,)).doubts == {}
     assert acting(broker.shows((100,))) == 100
+
+
+def test_that_nothing_was_carried_in_is_stored_too(broker):
+    broker.shows()
+    assert (broker.day.learnt, broker.day.dirty) == (True, True)
 
 
 @pytest.mark.parametrize("overnight", [None, 0])
