@@ -144,6 +144,15 @@ class LegRecord:
         return self.found_by_token and self.state.unsettled and not self.given_up
 
 
+class Flattened(StrEnum):
+    """What is known of the units that a halted plan had open. None: there were none, or they are closed."""
+
+    CLOSING = "closing"
+    """The flatten that halted the plan closes them, or should."""
+    LEFT = "left"
+    """They were not closed in time."""
+
+
 @attrs.frozen(kw_only=True)
 class ParentRecord:
     """One order that a caller asked of the engine (rules 2.2.5). Times in epoch seconds."""
@@ -167,6 +176,8 @@ class ParentRecord:
     """What is wrong with the parent now, such as units that are open without a stop (`actors/engine/context/troubles.py`)."""
     filled_after_end: Mapping[str, int] = attrs.field(factory=dict)
     """Of a plan that a caller or a flatten ended: instrument id -> units that its entries filled since then, less its exits."""
+    flattened: Flattened | None = None
+    """Of a plan that a flatten halted with open units: whether these were closed afterwards."""
     over_filled_quantity: int = 0
     legs: tuple[LegRecord, ...] = ()
     skipped: tuple[Mapping[str, str], ...] = ()

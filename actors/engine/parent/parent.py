@@ -25,7 +25,7 @@ from onebroker.actors.engine.context.messages import (
     ParentMessage,
     Place,
 )
-from onebroker.actors.engine.orders.parent_records import ParentRecord
+from onebroker.actors.engine.orders.parent_records import Flattened, ParentRecord
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.clock_corrections import ClockPut, leg_put_right
 from onebroker.actors.engine.parent.following import Following
@@ -134,6 +134,8 @@ class ParentActor:
         elif place is not None:
             parent.tasks.start(parent.work.place, place)
         elif self._begin is None:
+            if parent.record.flattened is Flattened.CLOSING:
+                parent.tasks.start(self._until_closed)
             if parent.waits_for_books:
                 parent.tasks.start(self._take_up_when_known)
             else:
@@ -219,6 +221,11 @@ class ParentActor:
                 await self._stopping.halt(message)
                 await parent.cancelling.until_flatten_is_over()
                 parent.note_troubles()
+                await self._until_closed()
+
+    async def _until_closed(self) -> None:
+        await self._stopping.until_closed()
+        self._parent.note_troubles()
 
     async def _write(self) -> None:
         await self._parent.recorder.write()

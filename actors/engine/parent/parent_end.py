@@ -10,12 +10,13 @@ import attrs
 import trio
 
 from onebroker.actors.engine.books.accepted_orders import accepted_order
+from onebroker.actors.engine.books.held_places import nothing_held, places_of
 from onebroker.actors.engine.context.engine_context import EngineContext, NotInService
 from onebroker.actors.engine.context.messages import CancelParent, Halt, LegCancel, Reach, Stopped
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.leg_rows import row_of
-from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, ParentRecord
+from onebroker.actors.engine.orders.parent_records import Flattened, LegRecord, LegState, ParentRecord
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED, UNASKED
 from onebroker.actors.engine.parent.leg_cancel import CALLER, NOT_SENT, Cancelling
@@ -31,6 +32,10 @@ from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome, is_finished
+
+CLOSED_SECONDS = 10.0
+"""A flatten cancels, reads, closes and reads again within this time, where nothing hinders it."""
+LOOK_SECONDS = 1.0
 
 
 class Stopping:
@@ -170,7 +175,8 @@ class Stopping:
                 # A cancel that is under way may not reach the broker; only these reasons are tried again under a halted parent.
                 kept = leg.cancel_reason if leg.cancel_reason in UNASKED else reason
                 record = record.with_leg(attrs.evolve(leg, cancel_reason=kept))
-            return moved_parent(record, ParentEvent.HALTED, updated_at=self._clock.epoch())
+            ended = moved_parent(record, ParentEvent.HALTED, updated_at=self._clock.epoch())
+            return attrs.evolve(ended, flattened=Flattened.CLOSING if open_units(record) else None)
 
         record = self._recorder.record
         reach = Reach.NONE if record.state.final else message.reach(record)
@@ -182,6 +188,23 @@ class Stopping:
             self._traffic.tell()
         await self._traffic.until(lambda: not self._placing(), self._context.settings.broker_timeout_seconds)
         return reach
+
+    async def until_closed(self) -> None:
+        """Wait until nothing is held of what the plan had open when a flatten halted it, at most CLOSED_SECONDS; then note which it was.
+
+        The flatten may have been cut short, by the end of the process too. Nobody else looks at a halted plan.
+        """
+        began, since = self._clock.monotonic(), self._recorder.record.updated_at
+        while self._recorder.record.flattened is Flattened.CLOSING:
+            if self._clock.monotonic() >= began + CLOSED_SECONDS:
+                self._note_closed(Flattened.LEFT)
+            elif all(nothing_held(self._context, place, since) for place in places_of(self._recorder.record)):
+                self._note_closed(None)
+            else:
+                await trio.sleep(LOOK_SECONDS)
+
+    def _note_closed(self, flattened: Flattened | None) -> None:
+        self._recorder.change(attrs.evolve(self._recorder.record, flattened=flattened))
 
     def _placing(self) -> bool:
         return any(leg.state is LegState.SENDING for leg in self._recorder.record.legs)

@@ -12,6 +12,7 @@ import trio
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.orders.parent_records import (
+    Flattened,
     LegState,
     ParentRecord,
     decode_parent,
@@ -60,9 +61,14 @@ def _day_of_second(second: int) -> str:
 
 
 def is_over(record: ParentRecord, today: str) -> bool:
-    """Whether the parent and its legs have ended for good. A leg that counts as not sent may still turn up on its day."""
-    return record.state.final and all(
-        leg.state.final and not (leg.state is LegState.NOT_SENT and leg.session_day == today) for leg in record.legs
+    """Whether the parent and its legs have ended for good. A leg that counts as not sent may still turn up on its day. A flatten may still close what
+    the parent has open."""
+    return (
+        record.state.final
+        and record.flattened is not Flattened.CLOSING
+        and all(
+            leg.state.final and not (leg.state is LegState.NOT_SENT and leg.session_day == today) for leg in record.legs
+        )
     )
 
 

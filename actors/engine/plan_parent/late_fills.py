@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord, ParentState
+from onebroker.actors.engine.orders.parent_records import Flattened, LegRecord, ParentRecord, ParentState
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import LATE
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
@@ -46,8 +46,10 @@ def with_late_fill(record: ParentRecord, root: Part, leg: LegRecord) -> ParentRe
 
 
 def left_unprotected(record: ParentRecord) -> Mapping[str, int]:
-    """Return the units that nothing closes, by instrument id, of instruments in which something filled after the end. All fills count, also
-    those from before the end."""
+    """Return the units that nothing closes, by instrument id: of instruments in which something filled after the end, and of a plan whose units a flatten
+    has left open. All fills count, also those from before the end."""
+    if record.flattened is Flattened.LEFT:
+        return open_units(record)
     late = late_units(record)
     every = open_units(record) if late else {}
     return {one: max(every.get(one, 0), units) for one, units in late.items()}

@@ -1,0 +1,70 @@
+"""A plan that a flatten halts with open units: nothing is said while the flatten closes them, and it is told when they stay (order-engine 1.11)."""
+
+import pytest
+import trio
+
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.events import ExposureUnprotected
+from onebroker.config.vocabulary import Product
+from onebroker.http.health_parts import order_problems
+from tests.support.trading import Trading
+
+
+async def bought(trading):
+    settings = {"type": "bracket", "stop_price": trading.at(-4), "stop_limit_price": trading.at(-5), "target_price": trading.at(4)}  # fmt: skip
+    answer = await trading.send(
+        quantity=100, order_type="LIMIT", price=trading.at(1), broker="zerodha", synthetic=settings
+    )
+    await trading.until(answer, "working", "root.each_fill")
+    await trio.sleep(5)
+    return answer
+
+
+def told(trading):
+    return [row["message"] for row in order_problems(trading.day.engine_context.troubles.rows)]
+
+
+def alerted(day):
+    return [event for event in day.heard if isinstance(event, ExposureUnprotected)]
+
+
+def close_nothing(day):
+    """Let the broker refuse what would close."""
+    day.simulator.fault("zerodha", FaultKind.REJECT_ORDERS, seconds=60)
+
+
+async def test_a_flatten_that_closes_says_nothing_of_open_units(day, autojump_clock):
+    async with day.market(), day.service(quotes=True):
+        trading = Trading(day)
+        answer = await bought(trading)
+        flattened = await day.flatten()
+        assert flattened.body["flat"]
+        await trio.sleep(15)
+        parent = await trading.parent(answer)
+        assert (parent["state"], parent["status_message"]) == ("halted", None)
+        assert (told(trading), alerted(day)) == ([], [])
+
+
+@pytest.mark.parametrize("cut", ["refused", "restart"])
+async def test_units_that_a_flatten_has_halted_and_not_closed_are_told_until_they_go(day, cut, autojump_clock):
+    said = ["100 units are open without a stop"]
+    async with day.market():
+        async with day.service(quotes=True):
+            trading = Trading(day)
+            answer = await bought(trading)
+            if cut == "refused":
+                close_nothing(day)
+                flattened = await day.flatten()
+                assert not flattened.body["flat"]
+                await day.until(lambda: told(trading) == said, 15)
+            else:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(day.flatten)
+                    await trading.until(answer, "halted")
+                    nursery.cancel_scope.cancel()
+        async with day.service(log_in=False, quotes=True):
+            await day.until(lambda: told(trading) == said, 20)
+            assert (await trading.parent(answer))["state"] == "halted"
+            day.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 100)
+            await day.until(lambda: told(trading) == [], 20)
+            assert (await trading.parent(answer))["status_message"] is None
