@@ -40,11 +40,12 @@ from tests.support.day import Day
 
 LOOK_SECONDS = 1.0
 SETTLE_SECONDS = 45.0
-UNKNOWN_SECONDS = 75.0
 TOLD_WITHIN = 8.0
 """Five seconds by the issue, and the look's own second before and after, and a send."""
 EXCESS_WITHIN = 25.0
 DUE_WITHIN = 15.0
+CLOSED_SECONDS = 6.0
+"""So long after a flatten its parents may still say that units are open."""
 FLAT_SECONDS = 3.0
 """A fill in so short a time before the answer may have come after its last read."""
 TIMED = {"scheduled": "at_time", "square_off": "at_time"}
@@ -169,7 +170,7 @@ class Watch:
     @property
     def _closes(self) -> bool:
         """Whether a flatten or a close takes the exits away just now, in order to close the units: an entry that fills meanwhile has none."""
-        return self._closing > 0 or self.now - self._closed_at <= FLAT_SECONDS
+        return self._closing > 0 or self.now - self._closed_at <= CLOSED_SECONDS
 
     # --- looks ---------------------------------------------------------------------------------------------------------------
 
@@ -298,8 +299,6 @@ class Watch:
             own = {(leg["broker"], leg["order_id"]) for leg in parent["legs"]}
             if parent["parent_order_id"] in self.resized or own & self.changed:
                 continue  # a caller, or the person, has made its stop as it is
-            for leg in parent["legs"]:
-                stopped[leg["broker"], parent["instrument_id"], leg["product"]] += self._asked_for(leg)
             for leg, order in _placed(parent, orders):
                 place = _place(order)
                 if leg["part"] == "root" and order.new.side == "BUY":
@@ -341,12 +340,6 @@ class Watch:
             ):
                 found[_place(order)] += order.pending_quantity
         return found
-
-    def _asked_for(self, leg: Mapping[str, Any]) -> int:
-        """Units of an exit of which nobody knows yet whether its broker has it. That is told by itself after a minute (`order_unknown`)."""
-        unsettled = leg["part"] != "root" and leg["order_id"] is None and leg["state"] in ("sending", "unknown")
-        lately = self.day.clock.epoch() - (leg["sent_at"] or leg["updated_at"]) < UNKNOWN_SECONDS
-        return leg["pending_quantity"] if unsettled and lately else 0
 
     def _net(self, place: Place) -> int:
         code, instrument_id, product = place

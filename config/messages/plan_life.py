@@ -130,6 +130,11 @@ def waits_because(reason: str) -> str:
     return f"what is due waits: {reason}"
 
 
+def not_answered(broker: str, side: Side, units: int) -> str:
+    """The outcome of an order that closes or hedges is not known (ours)."""
+    return f"{broker} has not told whether it has the {side} order of {units} units"
+
+
 def stop_taken_away(name: str, parent_id: str, units: int) -> str:
     """A warning to the caller who ends a stop, or asks what would happen (ours)."""
     return f"this is the stop of {name} {parent_id}: {units} units stay open without it"

@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan.machine.held_units import note_gone, say_gone
 from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.over_fills import over_filled
-from onebroker.actors.engine.plan.machine.overdue import cannot_leave_yet, note_waiting
+from onebroker.actors.engine.plan.machine.overdue import cannot_leave_yet, note_waiting, unanswered
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.position_closes import left_unclosed
 from onebroker.actors.engine.plan.machine.share_actions import ended_today, with_known_actions
@@ -101,6 +101,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
             look.note(part, held_up=look.held_up.get(part.path))
     without_stop = unprotected(look)  # it may ask to be looked at again, so before the result is made
     waits = {*overdue.values(), *cannot_leave_yet(look, said=overdue.values(), without_stop=without_stop)}
+    untold = {*look.untold, *map(texts.waits_because, waits), *unanswered(look)}
     excess = over_filled(look)
     if excess:
         look.note(root, status_message=texts.over_filled(excess))
@@ -119,7 +120,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         over_filled=excess,
         unprotected=without_stop,
         ended_by_hand=ended_by_hand(look),
-        untold=tuple(sorted(look.untold | set(map(texts.waits_because, waits)))),
+        untold=tuple(sorted(untold)),
         lasting=(*ended_today(look), *left_unclosed(look), *sorted(look.lasting)),
         blind=frozenset(look.blind),
     )

@@ -28,6 +28,7 @@ A part outside of its instrument's session is not due; whether the feed is silen
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.market import Seen
@@ -40,6 +41,8 @@ AGAIN_SECONDS = 1.0
 """How often an overdue part looks again: a gate that opens, or a login that comes back, is no news to a plan."""
 OVERDUE_SECONDS = 2.0
 """How long a due thing may be impossible before it is said, and before a close goes without a price."""
+UNANSWERED_SECONDS = 5.0
+"""How long a broker may leave it open whether it has an order that closes before it is said."""
 
 
 def note_waiting(look: Look) -> Mapping[str, str]:
@@ -89,6 +92,21 @@ def cannot_leave_yet(look: Look, said: Collection[str], without_stop: Collection
             look.wake(since + OVERDUE_SECONDS)
         elif not any(reason in look.held_up[path] for reason in said):
             yield look.held_up[path]
+
+
+def unanswered(look: Look) -> Iterator[str]:
+    """Yield a sentence for each order that closes or hedges of which nobody knows, UNANSWERED_SECONDS after it was sent, whether its broker has it."""
+    for part in walk(look.root):
+        ending = look.record(part).ending
+        if not isinstance(part, OrderPart) or not (_guards(part) or (ending is not None and ending.close)):
+            continue
+        for leg in look.legs(part):
+            if leg.given_up or leg.accepted or leg.state not in (LegState.SENDING, LegState.UNKNOWN):
+                continue
+            if look.now >= leg.sent_at + UNANSWERED_SECONDS:
+                yield texts.not_answered(leg.broker, leg.side, leg.unfilled)
+            else:
+                look.wake(leg.sent_at + UNANSWERED_SECONDS)
 
 
 def is_overdue(look: Look, part: Part) -> bool:

@@ -19,6 +19,7 @@ from onebroker.actors.engine.plan.machine.overdue import block, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked
+from onebroker.actors.engine.plan.market import Seen
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, first_orders_of, walk
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
@@ -29,6 +30,11 @@ AGAIN_SECONDS = 1.0
 ROWS_SECONDS = 5.0
 """Rows older than this are read again before their first order leaves. A row that waited for a quote or a price could close a position
 that is no longer there."""
+
+_UNPRICED = frozenset(
+    say(side) for side in Side for say in (texts.stale_quote, texts.no_quote, texts.no_depth, texts.nobody)
+)
+"""Why a row's close could not be priced."""
 
 
 def work_positions(look: Look, part: OrderPart, context: Context, *, over: bool) -> Verdict | None:
@@ -60,18 +66,26 @@ def _read(look: Look, part: OrderPart) -> None:
     if locked is not None and not look.legs(part):
         block(look, part, locked)
         return
+    came = False
     for instrument_id, why in record.rows_wait.items():
-        look.seen(instrument_id)
-        block(look, part, why, blind=instrument_id)
+        if why in _UNPRICED and _came(look.seen(instrument_id), record.rows_at):
+            came = True  # what was missing is there: no further second is waited for it
+        else:
+            block(look, part, why, blind=instrument_id)
     if record.rows_unread:
         block(look, part, _unread(record))
     waits = bool(record.rows_wait) or bool(record.rows_unread)
-    again = waits and (record.rows_at is None or look.now >= record.rows_at + AGAIN_SECONDS)
+    again = came or (waits and (record.rows_at is None or look.now >= record.rows_at + AGAIN_SECONDS))
     if waits and record.rows_at is not None:
         look.wake(record.rows_at + AGAIN_SECONDS)
     if record.rows is None or record.rows_again or again:
         _watch(look, part)
         look.do(ReadRows(part=part.path, without_price=is_overdue(look, part)))
+
+
+def _came(quote: Seen | None, read_at: float | None) -> bool:
+    """Whether a quote with somebody on both sides has come since the rows were read."""
+    return quote is not None and read_at is not None and quote.received_at >= read_at and bool(quote.buy and quote.sell)
 
 
 def _watch(look: Look, part: OrderPart) -> None:

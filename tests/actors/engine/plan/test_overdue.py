@@ -293,6 +293,28 @@ def test_a_hedge_whose_units_no_two_reads_have_shown_yet_is_no_trouble():
     assert trouble(run) == ({}, ())
 
 
+@pytest.mark.parametrize("state", [LegState.SENDING, LegState.UNKNOWN])
+def test_a_stop_of_which_its_broker_tells_nothing_is_said_after_five_seconds_until_it_is_known(state):
+    run = filled_bracket()
+    run.put(attrs.evolve(run.leg("A2"), state=state, sent_at=run.world.now))
+    run.look()
+    run.at(4.9)
+    assert trouble(run) == ({}, ())
+    assert run.outcome.wake_at <= run.started + 5
+    run.at(5)
+    assert trouble(run) == ({}, ("alpha has not told whether it has the SELL order of 10 units",))
+    run.put(attrs.evolve(run.leg("A2"), state=LegState.PENDING))
+    assert trouble(run.look()) == ({}, ())
+
+
+def test_an_entry_of_which_its_broker_tells_nothing_is_no_trouble():
+    run = Runner(order(price=100))
+    run.quote(100, 99.95, 100.05)
+    run.put(attrs.evolve(run.leg("A1"), state=LegState.UNKNOWN))
+    run.at(30)
+    assert trouble(run) == ({}, ())
+
+
 def test_a_stop_that_the_market_has_jumped_over_guards_nothing():
     run = filled_bracket()
     run.quote(90, 89.95, 90.05)

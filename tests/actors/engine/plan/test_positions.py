@@ -27,6 +27,8 @@ from onebroker.actors.engine.plan.parts import (
     Weighted,
 )
 from onebroker.actors.engine.plan.price_kinds import Marketable, NativeStop
+from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import Side
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
 
@@ -82,6 +84,40 @@ def closes(**more):
     )
     price = more.pop("price", Marketable(follow=True))
     return order(side="SELL", quantity=form, price=price, is_exit=True, **more)
+
+
+# --- rows that wait for a price --------------------------------------------------------------------------------------------
+
+
+def waits_for(run, why):
+    """A read found one row, whose close could not leave."""
+    found = FoundRows(rows=(), nets={}, message=None, at=run.world.now, waits={"I": why})
+    run.parts["root"] = with_rows(run.parts["root"], [], (), found)
+    return run.look()
+
+
+def test_a_row_that_waited_for_a_price_is_read_again_with_the_next_quote_and_is_not_late():
+    run = PositionRunner(closes())
+    run.at(1)
+    waits_for(run, texts.no_quote(Side.SELL))
+    assert (run.asks(), run.parts["root"].waits_since) == (False, run.world.now)
+    run.at(1.2)
+    assert not run.asks()
+    run.quote(100, 100.00, 100.05)
+    assert run.asks()
+    run.at(3.5)  # the read is still under way
+    assert (run.outcome.unprotected, run.outcome.untold) == ({}, ())
+
+
+def test_a_row_whose_close_is_locked_waits_its_second_whatever_quotes_come():
+    run = PositionRunner(closes())
+    run.at(1)
+    waits_for(run, "trading is halted: by hand")
+    run.at(1.2)
+    run.quote(100, 100.00, 100.05)
+    assert (run.asks(), run.parts["root"].waits_since) == (False, run.started + 1)
+    run.at(2)
+    assert run.asks()
 
 
 # --- closing -------------------------------------------------------------------------------------------------------------
