@@ -8,7 +8,8 @@ from bench.model.planted import PLANTED, ROOT
 from bench.model.story import Story, Theme, draw
 
 DAYS = 120
-"""So many days of each theme. All belong to the further command: ids are drawn anew in each process, so a seed is not wholly the same day."""
+"""So many days of each theme. All belong to the further command: strings hash anew in each process, so a seed is not wholly the same day there.
+`python -m bench.model` fixes the hash."""
 
 
 @pytest.mark.long

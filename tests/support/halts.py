@@ -8,7 +8,7 @@ from onebroker.actors.engine.desk.messages import HaltTrading, ResumeTrading
 from onebroker.actors.store.durable import HaltMode
 from onebroker.brokers.simulator.exchange.ledger import Message
 from onebroker.brokers.simulator.world.model import SimOrder
-from onebroker.config.vocabulary import Side
+from onebroker.config.vocabulary import Product, Side
 from tests.support.day import Day
 
 REASON = "the strategy is wrong"
@@ -81,14 +81,17 @@ class Halted:
         return larger or message.price not in (None, price) or message.trigger_price not in (None, trigger)
 
     def _net(self, order: SimOrder, fills: int) -> int:
-        """The net units of an order's position after so many fills of the day, without the order's own."""
+        """The net units of an order's position after so many fills of the day, without the order's own. A delivery sale may take holdings too."""
         of = (order.broker, order.new.instrument_id, order.new.product.value)
+        delivers = order.new.product is Product.CNC and order.new.side is Side.SELL
+        holdings = self._day.exchange.account(order.broker).holdings() if delivers else ()
+        held = sum(one.settled_quantity for one in holdings if one.instrument_id == of[1])
         carried = sum(
             position.overnight_quantity
             for position in self._day.exchange.account(order.broker).positions()
             if (position.instrument_id, position.product.value) == of[1:]
         )
-        return carried + sum(
+        return held + carried + sum(
             fill.side.sign * fill.quantity
             for fill in self._day.exchange.ledger.fills()[:fills]
             if (fill.broker, fill.instrument_id, fill.product) == of and fill.order_id != order.order_id
