@@ -91,10 +91,14 @@ class Halted:
             for position in self._day.exchange.account(order.broker).positions()
             if (position.instrument_id, position.product.value) == of[1:]
         )
-        return held + carried + sum(
-            fill.side.sign * fill.quantity
-            for fill in self._day.exchange.ledger.fills()[:fills]
-            if (fill.broker, fill.instrument_id, fill.product) == of and fill.order_id != order.order_id
+        return (
+            held
+            + carried
+            + sum(
+                fill.side.sign * fill.quantity
+                for fill in self._day.exchange.ledger.fills()[:fills]
+                if (fill.broker, fill.instrument_id, fill.product) == of and fill.order_id != order.order_id
+            )
         )
 
 
