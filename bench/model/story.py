@@ -81,7 +81,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 def draw(seed: int, theme: Theme | None = None) -> Story:
     """Return the story of a seed."""
     dice = random.Random(seed)
-    theme = theme or dice.choice((Theme.LONG, Theme.LONG, Theme.ANY))
+    theme = theme or dice.choice((Theme.LONG, Theme.LONG, Theme.LONG, Theme.ANY, Theme.ANY, Theme.PLAIN))
     brokers = ("zerodha", "upstox") if dice.random() < 0.6 else tuple(dice.sample(BROKERS, 2))
     drawing = _Drawing(dice, theme, brokers)
     lives = 1 if theme is Theme.PLAIN else dice.choice((1, 1, 1, 2, 2, 3))

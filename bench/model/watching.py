@@ -273,6 +273,9 @@ class Watch:
                 net += self.story.held if "CNC" in products and holds[1] == self.day.codes[0] else 0
                 if sign * net >= int(holds[3]):
                     yield name, f"untrue: {row.sentence}, but it holds {net}", EXCESS_WITHIN
+                guarded = sum(order.filled_quantity * order.new.side.sign for order in own if order.broker == holds[1])
+                if parent["routed_from"] in GUARDED and int(holds[3]) > sign * guarded:
+                    yield name, f"untrue: {row.sentence}, but {sign * guarded} of its own are open", EXCESS_WITHIN
             if row.found.units is not None and parent["routed_from"] in GUARDED:
                 entry = [
                     order
