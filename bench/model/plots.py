@@ -22,7 +22,7 @@ def _order(kind: str, dice: random.Random, **more: Any) -> Beat:
 
 def _held(dice: random.Random, brokers: Sequence[str], **more: Any) -> Iterator[Beat]:
     """A guarded plan whose entry fills."""
-    yield _order(dice.choice(GUARDED), dice, **{"broker": dice.choice((None, *brokers)), **more})
+    yield _order(more.pop("kind", dice.choice(GUARDED)), dice, **{"broker": dice.choice((None, *brokers)), **more})
     yield "move", {"percent": -1.1, "second": False, "walks": False}, 2.0
     yield "fill", {"which": 0, "units": None}, 4.0
 
@@ -101,6 +101,14 @@ def due_in_silence(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat
         yield "empty_side", {"side": "BUY", "seconds": 30, "circuit": False}, 25.0
 
 
+def partly_closed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A part of a guarded position is closed by an exit; the rest stays for a while."""
+    yield from _held(dice, brokers, kind="scale_out", holds=False, scale=0.5)
+    yield "move", {"percent": 1.6, "second": False, "walks": True}, 8.0  # the first target is at 1.5
+    yield "fill", {"which": dice.choice((0, 1, 2)), "units": dice.choice((None, 5))}, 25.0
+    yield "move", {"percent": dice.choice((0, FAR_DOWN)), "second": False, "walks": True}, 12.0
+
+
 def reserved(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A stop and a target over delivery shares, and a market that reaches both."""
     yield from _held(dice, brokers, product="CNC")
@@ -141,5 +149,5 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, trailed, due_in_silence, reserved, annulled, halted, repeated, jumped_over,
+    reduced, flattened_late, flattened_in_vain, taken_off, trailed, due_in_silence, partly_closed, reserved, annulled, halted, repeated, jumped_over,
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bench.model.plots import GUARDED, PLOTS
+from bench.model.plots import GUARDED, PLOTS, Plot
 
 BROKERS = ("zerodha", "upstox", "dhan", "fyers", "angelone", "groww", "fivepaisa", "kotakneo", "shoonya", "icicidirect")
 GUARDS = ("trailing_stop", "atr_trail", "stepped_stop", "hidden_stop", "daily_stop", "oco", "candle_close_stop")
@@ -81,6 +81,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 def draw(seed: int, theme: Theme | None = None) -> Story:
     """Return the story of a seed."""
     dice = random.Random(seed)
+    if theme is None and seed % 2:
+        return _plotted(seed, dice)
     theme = theme or dice.choice((Theme.LONG, Theme.LONG, Theme.LONG, Theme.ANY, Theme.ANY, Theme.PLAIN))
     brokers = ("zerodha", "upstox") if dice.random() < 0.6 else tuple(dice.sample(BROKERS, 2))
     drawing = _Drawing(dice, theme, brokers)
@@ -94,6 +96,15 @@ def draw(seed: int, theme: Theme | None = None) -> Story:
     )
 
 
+def _plotted(seed: int, dice: random.Random) -> Story:
+    """Return a short day of plots alone. Each plot has its turn."""
+    brokers = tuple(dice.sample(BROKERS, 2))
+    drawing = _Drawing(dice, Theme.LONG, brokers)
+    plots = [PLOTS[seed // 2 % len(PLOTS)], *dice.sample(PLOTS, dice.choice((0, 0, 1)))]
+    lives = [Life(steps=drawing.plotted(plot), death=drawing.death()) for plot in plots]
+    return Story(seed=seed, theme=Theme.LONG, brokers=brokers, held=dice.choice((0, 0, 100)), lives=lives)
+
+
 class _Drawing:
     def __init__(self, dice: random.Random, theme: Theme, brokers: Sequence[str]) -> None:
         self.dice, self.theme, self.brokers = dice, theme, brokers
@@ -104,14 +115,19 @@ class _Drawing:
         if self.dice.random() < PLOTTED and self.theme is not Theme.PLAIN:
             plot = self.dice.choice(PLOTS)
             at = self.dice.choice((0, len(steps) // 2))
-            steps[at:at] = [Step(verb, dict(given), pause) for verb, given, pause in plot(self.dice, self.brokers)]
+            steps[at:at] = self.plotted(plot)
         if first and self.dice.random() < 0.7:
             steps.insert(1, self._made("fill", which=0, units=None))
-        death = None
-        if self.theme is not Theme.PLAIN and self.dice.random() < 0.3:
-            kind, when = self.dice.choice(("commit", "commit", "send")), self.dice.choice(("before", "after"))
-            death = f"{kind} {self.dice.randint(1, 12)} {when}"
-        return Life(steps=steps, death=death)
+        return Life(steps=steps, death=None if self.theme is Theme.PLAIN else self.death())
+
+    def plotted(self, plot: Plot) -> list[Step]:
+        return [Step(verb, dict(given), pause) for verb, given, pause in plot(self.dice, self.brokers)]
+
+    def death(self) -> str | None:
+        if self.dice.random() >= 0.3:
+            return None
+        kind, when = self.dice.choice(("commit", "commit", "send")), self.dice.choice(("before", "after"))
+        return f"{kind} {self.dice.randint(1, 12)} {when}"
 
     def _made(self, verb: str, **given: Any) -> Step:
         return Step(verb=verb, given=given, pause=self.dice.choice(PAUSES))

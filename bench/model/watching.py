@@ -43,6 +43,7 @@ SETTLE_SECONDS = 45.0
 TOLD_WITHIN = 8.0
 """Five seconds by the issue, and the look's own second before and after, and a send."""
 EXCESS_WITHIN = 25.0
+UNTRUE_WITHIN = 12.0
 DUE_WITHIN = 15.0
 CLOSED_SECONDS = 6.0
 """So long after a flatten its parents may still say that units are open."""
@@ -275,7 +276,7 @@ class Watch:
                     yield name, f"untrue: {row.sentence}, but it holds {net}", EXCESS_WITHIN
                 guarded = sum(order.filled_quantity * order.new.side.sign for order in own if order.broker == holds[1])
                 if parent["routed_from"] in GUARDED and int(holds[3]) > sign * guarded:
-                    yield name, f"untrue: {row.sentence}, but {sign * guarded} of its own are open", EXCESS_WITHIN
+                    yield name, f"untrue: {row.sentence}, but {sign * guarded} of its own are open", UNTRUE_WITHIN
             if row.found.units is not None and parent["routed_from"] in GUARDED:
                 entry = [
                     order

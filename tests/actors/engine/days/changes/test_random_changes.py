@@ -21,7 +21,7 @@ FAULTS = (
     FaultKind.DROP_AFTER_ACCEPT, FaultKind.GARBAGE_BODY, FaultKind.HTTP_500, FaultKind.REJECT_CANCELS,
     FaultKind.STALL_STREAM, FaultKind.LATE_BOOK, FaultKind.LATENCY, FaultKind.ANOTHER_ORDER,
 )  # fmt: skip
-FIRST, DAYS = 10, 30
+FIRST, DAYS = 3, 30
 """So many days the first command plays, and so many the further one."""
 STEP = st.one_of(
     st.tuples(st.just("place"), st.integers(0, 1), st.sampled_from([-3, -1, 1])),

@@ -16,7 +16,7 @@ from tests.support.plan_days import closing_at, play
 from tests.support.plan_judge import judge
 from tests.support.plan_shapes import plans
 
-FEW, DAYS = 8, int(os.environ.get("MODEL_DAYS", "40"))
+FEW, DAYS = 3, int(os.environ.get("MODEL_DAYS", "40"))
 """So many days the first command plays, and so many the further one: more to search longer."""
 PHASES = (Phase.generate, Phase.shrink) if "MODEL_DAYS" in os.environ else (Phase.generate,)  # shrinking takes its time
 PERCENTS = st.sampled_from([-6, -4.5, -3, -1.5, -0.5, 0, 0.5, 1.5, 3, 4.5, 6])

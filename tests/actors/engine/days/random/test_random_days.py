@@ -22,7 +22,7 @@ FAULTS = (
     FaultKind.REJECT_ORDERS, FaultKind.REJECT_CANCELS, FaultKind.STALL_STREAM, FaultKind.DROP_STREAM,
     FaultKind.DUPLICATE_FILL_EVENTS, FaultKind.LATE_BOOK, FaultKind.LATENCY,
 )  # fmt: skip
-FIRST, SCRIPTS = 10, int(os.environ.get("RANDOM_DAYS", "80"))
+FIRST, SCRIPTS = 4, int(os.environ.get("RANDOM_DAYS", "80"))
 """So many days the first command plays, and so many both together; more to search longer."""
 
 

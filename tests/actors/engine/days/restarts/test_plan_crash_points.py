@@ -56,11 +56,11 @@ STEPS = [
 
 
 def in_the_first(position):
-    """Every death around a message, and every third around a write, before and after, of the plans whose messages are all taken; the
-    further command plays all."""
+    """Every death around a message, and every seventh around a write, before and after, of the plans whose messages are all taken; the
+    further command plays all, and the model (`bench/model`) dies at any write of any plan."""
     plan, death = STEPS[position]
     word, number, when = death.split()
-    return word == "send" or (plan not in TURNED_AWAY and int(number) % 3 == (0 if when == "before" else 1))
+    return word == "send" or (plan not in TURNED_AWAY and int(number) % 7 == (0 if when == "before" else 1))
 
 
 class Market(Script):
