@@ -126,7 +126,9 @@ def settled_units(context: EngineContext, code: str, token: str, product: str) -
     if handle is None or shown_lately(handle.view.value, context.clock.monotonic()) is None:
         return None
     found, key = _judged_lately(context, code), RowKey(token, POSITION_PRODUCTS.get(product, product))
-    if found is None or key in found.doubts or key in found.unjudged or not (found.read.whole or key in found.units):
+    if found is None or key in found.doubts or key in found.unjudged or key in found.moving:
+        return None
+    if not (found.read.whole or key in found.units):
         return None
     return found.units.get(key, 0)
 
@@ -136,19 +138,37 @@ def units_to_take(context: EngineContext, code: str, token: str, product: str, s
     for a delivery sale from the positions and holdings of the share at every exchange. Never below zero. None where a position is not settled, or
     the holdings are not known.
 
-    Every exit asks here whether there is still something to exit (order-engine 1.13)."""
+    Every exit asks here whether there is still something to exit (order-engine 1.13). So a fill that the broker's own book shows takes its units away,
+    although the row does not show it yet: a person has closed the position in the app a moment ago."""
     if product != Product.CNC or side is not Side.SELL:
-        net = settled_units(context, code, token, product)
+        net = _net_to_take(context, code, token, product, side)
         return None if net is None else max(0, -side.sign * net)
     latest = context.catalogue.value.latest
     instrument_id = None if latest is None else latest.by_token(code, token)
     instrument = None if latest is None or instrument_id is None else latest.instrument(instrument_id)
     tokens = frozenset({token}) if instrument is None else share_tokens(context, code, instrument)
-    nets = [settled_units(context, code, one, product) for one in tokens]
+    nets = [_net_to_take(context, code, one, product, side) for one in tokens]
     held = units_in_holdings(context, code, tokens, None if instrument is None else instrument.isin)
     if held is None or None in nets:
         return None
     return max(0, held + sum(net for net in nets if net is not None))
+
+
+def _net_to_take(context: EngineContext, code: str, token: str, product: str, side: Side) -> int | None:
+    """Return the settled net units; of a doubted position those by the fills where the row is late and these leave less to take, and those of the row
+    where units went to another product. None where neither is so."""
+    net = settled_units(context, code, token, product)
+    handle = context.sessions.get(code)
+    if net is not None or handle is None or shown_lately(handle.view.value, context.clock.monotonic()) is None:
+        return net
+    found, key = _judged_lately(context, code), RowKey(token, POSITION_PRODUCTS.get(product, product))
+    doubt = None if found is None else found.doubts.get(key)
+    if doubt is None:
+        return None
+    if doubt.moved:
+        return doubt.shown
+    unsure = found is None or key in found.moving
+    return doubt.by_fills if doubt.late and not unsure and side.sign * doubt.gap < 0 else None
 
 
 def share_tokens(context: EngineContext, code: str, instrument: Instrument) -> frozenset[str]:

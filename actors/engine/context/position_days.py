@@ -12,7 +12,8 @@ the same for the rest of the day. They are stored (`PositionDay.carried`), also 
 learn them from a read that is late. What is computed beside fills of the day must be shown for GAP_SECONDS; until then the position is not judged.
 
 Three things change a position without an order:
-- a person converts units to another product (MIS to CNC). The sum over the products of the instrument stays, so both rows are believed at the next read;
+- a person converts units to another product (MIS to CNC). The sum over the products of the instrument stays, so both rows are believed at the next read,
+  soon after a fill at the second;
 - the brokers clear their lists before the opening and after the close. Outside trading hours a figure that a second read confirms is believed;
 - anything else, such as an off-market transfer. In trading hours such a figure is believed when all reads of two minutes show it. Within ten minutes
   of a fill a figure that only repeats an earlier state of the fills is never believed: the broker is late.
@@ -111,10 +112,18 @@ class Doubt:
     """Monotonic seconds at which the first read began that shows `shown` against `by_fills`."""
     as_of: float
     """Monotonic seconds at which the newest read began."""
+    moved: bool = False
+    """Whether the rows of the instrument's products together show what the fills give: units went from one product to another."""
+
+    @property
+    def gap(self) -> int:
+        return self.shown - self.by_fills
 
     @property
     def units(self) -> int:
         """The units that a caller acts by."""
+        if self.moved:
+            return self.shown
         lost = abs(self.shown) < abs(self.by_fills) and self.shown * self.by_fills >= 0
         return self.by_fills if self.late or lost else self.shown
 
@@ -141,6 +150,9 @@ class Judged:
     carried: Mapping[RowKey, int]
     believed: tuple[Doubt, ...] = ()
     """Doubts that ended because the figure shown was believed against the fills, or as a conversion."""
+    moving: frozenset[RowKey] = frozenset()
+    """Positions of which a read of the last CONVERTED_SECONDS alone showed that units were converted. A late row can agree with the fills by chance, so
+    these are not settled."""
     named: Mapping[RowKey, PositionRow] = attrs.field(factory=dict)
     """A row of each doubted position: its net row, or the row that is kept for it. With `Doubt.units`."""
 
@@ -178,6 +190,10 @@ class PositionDay:
     _moved: set[RowKey] = attrs.field(factory=set)
     """Positions whose carried-in units were believed against the row's own: units were converted, or came without a trade. A row tells nothing of that:
     when the rest is sold, a late row agrees with what it tells by chance."""
+    _moving: dict[RowKey, float] = attrs.field(factory=dict)
+    """Position -> when one read alone showed that units of it were converted (monotonic seconds)."""
+    _converted_at: dict[str, float] = attrs.field(factory=dict)
+    """Token -> when a conversion was believed last (monotonic seconds). A row of before it may still come."""
     _history: dict[RowKey, list[tuple[float, Traded]]] = attrs.field(factory=dict)
     """Position -> (until when, what had filled), oldest first."""
     _last_rows: dict[RowKey, PositionRow] = attrs.field(factory=dict)
@@ -259,9 +275,9 @@ class PositionDay:
         keys = places - unjudged
         differing = {key for key in keys if self._differs(key, nets, shown)}
         self._correct(differing, shown, monotonic)
-        believed = self._convert(differing, shown, read, monotonic)
         for key in sorted(differing):
             self._doubt(key, shown, read, monotonic)
+        believed = self._convert(differing, read, monotonic)
         believed += self._confirm(differing, read, monotonic, trading=trading)
         self.doubts = {key: doubt for key, doubt in self.doubts.items() if key in differing}
         self._last_rows.update({key: rows[0] for key, rows in nets.items()})
@@ -274,6 +290,7 @@ class PositionDay:
             rows=_acting_rows(read, nets, named),
             carried=dict(self.carried),
             believed=tuple(believed),
+            moving=frozenset(key for key, at in self._moving.items() if monotonic - at < CONVERTED_SECONDS),
             named=named,
         )
         return self._judged
@@ -345,31 +362,43 @@ class PositionDay:
                 self._carry(key, carried)
                 differing.discard(key)
 
-    def _convert(
-        self, differing: set[RowKey], shown: Mapping[RowKey, int | None], read: Read, monotonic: float
-    ) -> list[Doubt]:
-        """Believe rows whose units moved to another product of the same instrument."""
-        moved: list[Doubt] = []
+    def _convert(self, differing: set[RowKey], read: Read, monotonic: float) -> list[Doubt]:
+        """Believe rows whose units moved to another product of the same instrument. Soon after a fill two reads must show them, and a row that is only
+        late explains nothing; by the first of these reads a caller acts already, so that nobody closes the units twice."""
+        believed: list[Doubt] = []
         if not read.whole:
-            return moved
+            return believed
         for token in {key.token for key in differing}:
-            keys = [key for key in differing if key.token == token]
-            gaps = {key: (shown.get(key, 0) or 0) - self.by_fills(key) for key in keys}
-            recent = any(self.moved_since(key, monotonic - CONVERTED_SECONDS) for key in keys)
-            if len(keys) < 2 or sum(gaps.values()) != 0 or recent:
+            doubts = [self.doubts[key] for key in sorted(differing) if key.token == token]
+            recent = any(self.moved_since(doubt.key, monotonic - CONVERTED_SECONDS) for doubt in doubts)
+            if (
+                len(doubts) < 2
+                or sum([doubt.gap for doubt in doubts]) != 0
+                or (recent and all(doubt.late for doubt in doubts))
+            ):
                 continue
-            for key, gap in gaps.items():
-                self._doubt(key, shown, read, monotonic)
-                moved.append(self.doubts[key])
-                self._carry(key, self.carried.get(key, 0) + gap)
-                self._moved.add(key)
-                differing.discard(key)
-        return moved
+            if monotonic - self._converted_at.get(token, -math.inf) < CONVERTED_SECONDS:
+                self.doubts |= {
+                    doubt.key: attrs.evolve(doubt, late=True) for doubt in doubts
+                }  # of before the conversion
+                continue
+            if recent and any(read.began <= doubt.same_since for doubt in doubts):
+                self.doubts |= {doubt.key: attrs.evolve(doubt, moved=True) for doubt in doubts}
+                self._moving |= {doubt.key: monotonic for doubt in doubts}
+                continue
+            believed += doubts
+            self._converted_at[token] = monotonic
+            for doubt in doubts:
+                self._moving.pop(doubt.key, None)
+                self._carry(doubt.key, self.carried.get(doubt.key, 0) + doubt.gap)
+                self._moved.add(doubt.key)
+                differing.discard(doubt.key)
+        return believed
 
     def _doubt(self, key: RowKey, shown: Mapping[RowKey, int | None], read: Read, monotonic: float) -> None:
         units = shown.get(key) or 0
         by_fills, before = self.by_fills(key), self.doubts.get(key)
-        same = before is not None and (before.shown, before.by_fills) == (units, by_fills)
+        same = before is not None and before.gap == units - by_fills  # fills that the row shows too change both
         row = self._last_rows.get(key)
         self.doubts[key] = Doubt(
             key=key,

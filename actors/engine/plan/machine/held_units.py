@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of, closed_at_end
+from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of, closed_at_end, takers_of
 from onebroker.actors.engine.plan.parts import (
     FromExposure,
     FromFill,
@@ -87,12 +87,23 @@ def _guarded(look: Look) -> Iterator[tuple[Part, Sequence[OrderPart]]]:
 
 
 def _known(look: Look) -> Iterator[tuple[Part, list[OrderPart]]]:
-    """Yield each base whose exits the engine itself knows to close it, or whose fills they sell one for one (the second order of an `oto`). An order
-    that hangs on an exit and enters again closes nothing."""
+    """Yield each base whose exits the engine itself knows to close it, or whose fills they sell (the second order of an `oto`, whatever most its caller
+    allows). An order that hangs on an exit and enters again closes nothing."""
+    found = set[str]()
     for base, exits in bases_of(look):
-        enters = not any(order.is_exit for order in own_orders_of(base))
-        if all(order.known_exit or (enters and order.quantity == FromFill()) for order in exits):
+        if all(order.known_exit or _sells(base, order) for order in exits):
+            found.add(base.path)
             yield base, exits
+    for base, takers in takers_of(look):
+        followers = [order for order in takers if _sells(base, order)]
+        if followers and base.path not in found:
+            yield base, followers
+
+
+def _sells(base: Part, order: OrderPart) -> bool:
+    """Whether an order that takes from the fills of an entry takes no more than these."""
+    enters = not any(one.is_exit for one in own_orders_of(base))
+    return enters and isinstance(order.quantity, FromFill) and order.quantity.ratio <= 1
 
 
 def _alone(look: Look) -> Iterator[OrderPart]:

@@ -87,6 +87,8 @@ class Look:
         """Sentences for the parent's troubles: what `Outcome.untold` has."""
         self.bases: Sequence[tuple[Part, list[OrderPart]]] | None = None
         """`over_fills.bases_of`, once it was asked for."""
+        self.takers: Sequence[tuple[Part, list[OrderPart]]] | None = None
+        """`over_fills.takers_of`, once it was asked for."""
         self.lasting: set[str] = set()
         """Sentences of the same kind that stay true after the plan's end."""
         self.blocked: dict[str, str] = {}

@@ -35,6 +35,13 @@ def bases_of(look: Look) -> Sequence[tuple[Part, list[OrderPart]]]:
     return look.bases
 
 
+def takers_of(look: Look) -> Sequence[tuple[Part, list[OrderPart]]]:
+    """Return what `takers_by_base` yields of a look's tree."""
+    if look.takers is None:
+        look.takers = tuple(takers_by_base(look.root))
+    return look.takers
+
+
 def exits_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
     """Yield each part on which exits hang, with these exits: orders in the same instrument on the other side, sized by its fills."""
     for base, exits in takers_by_base(root):

@@ -148,6 +148,45 @@ def test_a_conversion_is_believed_at_the_next_read(broker):
     assert broker.shows((0,), (0, "CNC")).doubts == {}
 
 
+def test_a_conversion_right_after_a_fill_is_acted_by_at_once_and_believed_at_the_second_read(broker):
+    broker.shows()
+    broker.fill(80)
+    broker.shows((80,))
+    first = broker.shows((45,), (35, "CNC"))
+    assert (acting(first), acting(first, DELIVERY)) == (45, 35)
+    assert first.doubts
+    second = broker.shows((45,), (35, "CNC"))
+    assert (second.doubts, acting(second), acting(second, DELIVERY)) == ({}, 45, 35)
+
+
+def test_a_row_of_before_a_conversion_is_late_and_no_conversion_back(broker):
+    broker.shows((100,))
+    assert broker.shows((50,), (50, "CNC")).doubts == {}
+    back = broker.shows((100,))
+    assert (acting(back), acting(back, DELIVERY)) == (50, 50)
+    assert broker.shows((50,), (50, "CNC")).doubts == {}
+    broker.shows((50,), (50, "CNC"), after=CONVERTED_SECONDS)
+    assert broker.shows((100,)).doubts == {}
+
+
+def test_a_conversion_beside_a_plan_that_fills_all_the_time_is_believed(broker):
+    broker.shows()
+    broker.fill(80)
+    broker.shows((80,))
+    for bought in range(2, 10, 2):
+        broker.fill(2)
+        found = broker.shows((45 + bought,), (35, "CNC"), after=8.0)
+    assert (found.doubts, acting(found), acting(found, DELIVERY)) == ({}, 53, 35)
+
+
+def test_units_that_came_without_an_order_are_believed_beside_a_plan_that_fills_all_the_time(broker):
+    broker.shows((100,))
+    for bought in range(0, 160, 10):
+        broker.fill(10)
+        found = broker.shows((150 + bought + 10,), after=10.0)
+    assert found.doubts == {}
+
+
 def test_fills_in_two_products_that_are_late_are_no_conversion(broker):
     broker.shows((100,))
     broker.fill(-100)

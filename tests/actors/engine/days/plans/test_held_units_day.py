@@ -46,6 +46,51 @@ async def test_a_person_closes_the_position_and_neither_stop_nor_target_opens_a_
         assert (net(trading), resting(trading)) == (0, [])
 
 
+@pytest.mark.parametrize("gap", [0.5, 3])
+async def test_a_person_closes_a_moment_before_a_hidden_stop_and_the_row_is_late(market, gap, autojump_clock):
+    """The broker's own book shows the person's sale at once."""
+    async with traded(market) as trading:
+        settings = {"type": "hidden_stop", "trigger_price": trading.at(-2)}
+        await trading.send(quantity=100, order_type="LIMIT", price=trading.at(1), broker="zerodha")
+        await market.until(lambda: net(trading) == 100, 20)
+        await trio.sleep(10)
+        stop = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=settings)
+        await trio.sleep(5)
+        market.simulator.fault("zerodha", FaultKind.LATE_POSITIONS, seconds=60, delay_seconds=4)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
+        await trio.sleep(gap)
+        trading.moved(-2.5)
+        parent = await trading.until(stop, "cancelled")
+        assert (
+            parent["status_message"] == "zerodha does not hold what this exit would close any more, so it was not sent"
+        )
+        await trio.sleep(20)
+        assert net(trading) == 0
+
+
+async def test_a_resting_stop_becomes_smaller_while_the_row_is_late(market, autojump_clock):
+    async with traded(market) as trading:
+        await bought_with_bracket(trading)
+        await trio.sleep(30)
+        market.simulator.fault("zerodha", FaultKind.LATE_POSITIONS, seconds=60, delay_seconds=20)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 60)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 40)], 8)
+
+
+@pytest.mark.parametrize("gap", [0, 1, 4])
+async def test_a_flatten_after_a_conversion_closes_no_unit_twice(market, gap, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=80, order_type="LIMIT", price=trading.at(1), broker="zerodha")
+        await market.until(lambda: net(trading) == 80, 20)
+        await trio.sleep(4)
+        market.person.convert("zerodha", trading.share.instrument_id, Product.MIS, Product.CNC, 35)
+        await trio.sleep(gap)
+        answer = await market.flatten()
+        assert answer.body["flat"]
+        rows = market.ledger()["positions"]["zerodha"]
+        assert [row["quantity"] for row in rows if row["instrument_id"] == trading.share.instrument_id] == [0, 0]
+
+
 async def test_a_converted_position_keeps_its_units_and_the_intraday_exits_end(market, autojump_clock):
     async with traded(market) as trading:
         await bought_with_bracket(trading)
@@ -204,9 +249,12 @@ async def test_a_target_that_watches_no_quote_hears_that_its_position_has_gone(m
         assert net(trading) == 0
 
 
-async def test_the_second_order_of_a_pair_of_orders_sells_no_more_than_is_left_of_the_first(market, autojump_clock):
+@pytest.mark.parametrize("most", [None, 40])
+async def test_the_second_order_of_a_pair_of_orders_sells_no_more_than_is_left_of_the_first(
+    market, most, autojump_clock
+):
     async with traded(market) as trading:
-        then = {"transaction_type": "SELL", "order_type": "LIMIT", "price": trading.at(3)}
+        then = {"transaction_type": "SELL", "order_type": "LIMIT", "price": trading.at(3), "quantity": most}
         settings = {"type": "oto", "then": then, "hold_limits": False}
         price = {"order_type": "LIMIT", "price": trading.at(1)}
         await trading.send(quantity=40, broker="zerodha", synthetic=settings, **price)
