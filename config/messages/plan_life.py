@@ -204,6 +204,11 @@ def over_filled(units: int) -> str:
     return f"exits filled {units} more than the entry"
 
 
+def exit_too_large(broker: str, units: int) -> str:
+    """Ours: another hand made an exit larger at its broker (2.6)."""
+    return f"its exit at {broker} is for {units} units more than this plan has open"
+
+
 def positions_unread(broker: str) -> str:
     return f"the positions of {broker} could not be read, so they were not closed"
 
