@@ -1,6 +1,6 @@
 """What a plan reports of its life: why a part waits, was refused or ended (order-engine 1 to 3; rules 2.8)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from onebroker.config.money import plain
@@ -15,12 +15,24 @@ PRICED_FROM_SPOT = (
 TRIGGERED_NOT_REACHED = "its condition came true, but the market did not reach its limit in time, so nothing was sent"
 NO_POSITION = "there was no open position to close"
 CANCEL_REFUSED = "the cancel of a resting order was refused"
-JOINT_UNTOLD = "the positions of a broker cannot be read, so their joint profit or loss is not known"
 NO_FIGURES = "the account figures of the condition are not available"
-EXPOSURE_UNTOLD = "the positions of a broker cannot be read, so the exposure is not known and not hedged"
 EXPOSURE_UNPRICED = "no live quote exists for an instrument of the exposure, so the hedge cannot be worked out"
 NO_PRICE = "no price is known for this order"
 TRAIL_BLIND = "no live quote exists for this instrument, so its stop does not follow the market"
+
+
+def joint_untold(brokers: Iterable[str]) -> str:
+    """A condition on a joint result waits for every broker that holds a part of it (3.45)."""
+    return f"{_unreadable(brokers)}, so their joint profit or loss is not known"
+
+
+def exposure_untold(brokers: Iterable[str]) -> str:
+    """3.15."""
+    return f"{_unreadable(brokers)}, so the exposure is not known and not hedged"
+
+
+def _unreadable(brokers: Iterable[str]) -> str:
+    return f"the positions of {', '.join(sorted(brokers))} cannot be read"
 
 
 def result_untold(brokers: Sequence[str]) -> str:
@@ -190,6 +202,11 @@ def still_open(units: int) -> str:
 
 def over_filled(units: int) -> str:
     return f"exits filled {units} more than the entry"
+
+
+def exit_too_large(broker: str, units: int) -> str:
+    """Ours: another hand made an exit larger at its broker (2.6)."""
+    return f"its exit at {broker} is for {units} units more than this plan has open"
 
 
 def positions_unread(broker: str) -> str:

@@ -247,6 +247,14 @@ class JointFigure:
     second one bears it out, and gains are counted from the first."""
 
 
+@attrs.frozen
+class JointUntold:
+    """Why a joint figure is not known."""
+
+    brokers: frozenset[str]
+    """The brokers whose part of it cannot be read, or is not believed."""
+
+
 class Market(Protocol):
     """The world at one moment. Nothing here changes during one look at a plan."""
 
@@ -287,11 +295,11 @@ class Market(Protocol):
         product: str | None,
         today: bool,
         holders: Collection[str] | None,
-    ) -> JointFigure | None:
+    ) -> JointFigure | JointUntold:
         """Return the joint figure of these positions since they were opened, or with `today` since the day began. With `today` a carried
         position counts from the previous close.
 
-        None while the rows cannot be trusted: they are older than 30 s, or one of `holders` has no readable rows (3.45).
+        `JointUntold` while the rows cannot be trusted: they are older than 30 s, or one of `holders` has no readable rows (3.45).
         `holders` None = not known yet: then every broker that last showed such a row.
         """
 

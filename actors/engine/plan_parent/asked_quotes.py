@@ -6,6 +6,7 @@ plans for one instrument, and its answer may be acted on for a few seconds (`act
 once in `AGAIN_SECONDS` for each plan, however many looks find it missing.
 """
 
+import math
 from collections.abc import Collection
 
 from onebroker.actors.engine.parent.open_parent import OpenParent
@@ -21,24 +22,23 @@ class AskedQuotes:
     def __init__(self, parent: OpenParent, plan: OpenPlan) -> None:
         self._parent = parent
         self._plan = plan
-        self._asked_at: dict[str, float] = {}
-        """Instrument -> monotonic seconds at which it was asked for last."""
+        self._due: dict[str, float] = {}
+        """Instrument -> monotonic seconds from which it may be asked for again. Both methods compare with this sum: two sums that differ in
+        their last digit made a parent look for ever at one moment."""
 
     def ask(self, blind: Collection[str]) -> None:
         """Ask for the quotes of these instruments, unless that was done a moment ago. Forget the others."""
         now = self._parent.clock.monotonic()
-        self._asked_at = {one: at for one, at in self._asked_at.items() if one in blind or now - at < AGAIN_SECONDS}
+        self._due = {one: due for one, due in self._due.items() if one in blind or now < due}
         for instrument_id in blind:
-            if now - self._asked_at.get(instrument_id, -AGAIN_SECONDS) >= AGAIN_SECONDS:
-                self._asked_at[instrument_id] = now
+            if now >= self._due.get(instrument_id, -math.inf):
+                self._due[instrument_id] = now + AGAIN_SECONDS
                 self._parent.tasks.nursery.start_soon(self._ask, instrument_id)
 
     def again_in_seconds(self, blind: Collection[str]) -> float:
         """Return the seconds until the first of these instruments may be asked for again."""
         now = self._parent.clock.monotonic()
-        return min(
-            (self._asked_at[one] + AGAIN_SECONDS - now for one in blind if one in self._asked_at), default=float("inf")
-        )
+        return min((self._due[one] - now for one in blind if one in self._due), default=math.inf)
 
     async def _ask(self, instrument_id: str) -> None:
         if await self._parent.context.quotes.fetch(instrument_id):

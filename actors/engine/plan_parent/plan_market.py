@@ -18,6 +18,7 @@ from onebroker.actors.engine.plan.market import (
     NO_ACTION,
     AccountFigures,
     JointFigure,
+    JointUntold,
     Seen,
     Session,
     ShareAction,
@@ -191,16 +192,17 @@ class PlanMarket:
         product: str | None,
         today: bool,
         holders: Collection[str] | None,
-    ) -> JointFigure | None:
+    ) -> JointFigure | JointUntold:
         own = None if every_instrument else instrument_ids
         figures: dict[str, Believed | None] = {}
+        """None: the broker's part is not known."""
         for code, handle in self._context.sessions.items():
             counts = self._counting(code, own, product)
             shown = self._figure_rows(code, handle, own, product)
             if shown is None:
                 held = any(row.view == "net" and counts(row) for row in handle.view.value.positions)
                 if held if holders is None else code in holders:
-                    return None
+                    figures[code] = None
                 continue
             net = [row for row in shown if row.view == "net" and counts(row)]
             told: int | None = None
@@ -216,11 +218,7 @@ class PlanMarket:
             scope = (None if own is None else tuple(own), product, today)
             read_began = shown_began(handle.view.value)
             figures[code] = None if told is None else self._figures.result(code, scope, told, read_began, net)
-        total = known_sum([None if one is None else one.paise for one in figures.values()])
-        first = known_sum([None if one is None else one.first for one in figures.values()])
-        if total is None or first is None:
-            return None
-        return JointFigure(Decimal(total).scaleb(-2), frozenset(figures), first=Decimal(first).scaleb(-2))
+        return _joined(figures)
 
     def _counting(self, code: str, instrument_ids: Sequence[str] | None, product: str | None) -> Counts:
         """Return a function: whether a broker's row is of these instruments (None = any) and of this product (None = any)."""
@@ -321,6 +319,16 @@ class PlanMarket:
     def _instrument_of(self, broker: str, row: OrderRow | PositionRow) -> str | None:
         latest = self._context.catalogue.value.latest
         return None if latest is None else latest.by_token(broker, row.instrument_token)
+
+
+def _joined(figures: Mapping[str, Believed | None]) -> JointFigure | JointUntold:
+    """Return the sum of the brokers' figures, in rupees; None among them: not known."""
+    known = {code: one for code, one in figures.items() if one is not None}
+    if len(known) < len(figures):
+        return JointUntold(frozenset(figures) - frozenset(known))
+    total = sum(one.paise for one in known.values())
+    first = sum(one.first for one in known.values())
+    return JointFigure(Decimal(total).scaleb(-2), frozenset(known), first=Decimal(first).scaleb(-2))
 
 
 def _rupees(figures: Collection[int | None]) -> Decimal | None:

@@ -156,16 +156,15 @@ class PlanPositions:
 
     async def _read_exposure(self, part: OrderPart, form: FromExposure) -> None:
         traded = {leg.broker for leg in self._plan.record.legs if leg.part == part.path and leg.filled_quantity}
-        nets, holders, is_unread = None, frozenset(self._plan.parts[part.path].holders), False
+        nets, holders, unread = None, frozenset(self._plan.parts[part.path].holders), frozenset[str]()
         for _ in range(MOST_READS):
             moment = self._clock.monotonic()
-            nets, holders = await self._rows.of_exposure(part, form, self._plan.parts[part.path], traded)
-            is_unread = nets is None
+            nets, holders, unread = await self._rows.of_exposure(part, form, self._plan.parts[part.path], traded)
             if nets is None or self._is_borne_out(part.path, nets, moment):
                 break
             nets = None
         record = self._plan.parts[part.path]
-        read = with_nets(record, nets, holders, self._clock.epoch(), is_unread=is_unread)
+        read = with_nets(record, nets, holders, self._clock.epoch(), unread=unread)
         self._plan.take_changed(part.path, read)
 
     def _is_borne_out(self, path: str, nets: Mapping[str, int], moment: float) -> bool:

@@ -259,31 +259,33 @@ class PlanRows:
 
     async def of_exposure(
         self, part: OrderPart, form: FromExposure, record: PartRecord, traded: Collection[str]
-    ) -> tuple[Mapping[str, int] | None, frozenset[str]]:
-        """Return net units by instrument over all brokers, and the brokers that have had such a row. `traded`: brokers at which the part
-        itself has filled. The units are None while one of these brokers cannot be read, or shows units that its fills do not explain."""
+    ) -> tuple[Mapping[str, int] | None, frozenset[str], frozenset[str]]:
+        """Return net units by instrument over all brokers, the brokers that have had such a row, and the brokers because of which the units
+        are not known. `traded`: brokers at which the part itself has filled. The units are None while one of these brokers cannot be read, or
+        shows units that its fills do not explain."""
         ids = {instrument.instrument_id for instrument in counted(form, part)}
         about = of_instruments(self._context, ids)
         found = await read_fresh(self._context, sorted(self._context.sessions), about)
         fresh = {code for code, positions in found.items() if positions.read.whole}
         nets = dict.fromkeys(ids, 0)
         holders = {*record.holders, *traded}
-        known = True
+        unread: set[str] = set()
         for code in sorted(self._context.sessions):
             for row, instrument_id in self._of_exposure(code, part, form, found.get(code)):
                 if instrument_id not in ids:
                     continue
                 holders.add(code)
                 if code in fresh and row.view != "day":
-                    known = known and row.quantity is not None
+                    unread.update([code] if row.quantity is None else [])
                     nets[instrument_id] += row.quantity or 0
-        unexplained = any(
-            about(code, key) and doubt.units != doubt.by_fills
+        unexplained = {
+            code
             for code, positions in found.items()
             for key, doubt in positions.doubts.items()
-        )
-        known = known and holders <= fresh and not unexplained
-        return (nets if known else None), frozenset(holders)
+            if about(code, key) and doubt.units != doubt.by_fills
+        }
+        unread |= (holders - fresh) | unexplained
+        return (None if unread else nets), frozenset(holders), frozenset(unread)
 
     def _of_exposure(
         self, code: str, part: OrderPart, form: FromExposure, found: Judged | None

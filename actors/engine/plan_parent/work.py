@@ -269,10 +269,11 @@ class PlanWork:
             unprotected.update(looked.unprotected)
         by_hand = ended_by_caller(self._record) if by_others else {} if looked is None else looked.ended_by_hand
         untold = () if looked is None else (*(looked.untold if sends else ()), *looked.lasting)
+        over = self._record.over_filled_quantity
         return WorkTroubles(
             unprotected=unprotected,
             ended_by_hand={one: units for one, units in by_hand.items() if one not in unprotected},
-            untold=untold,
+            untold=(*untold, texts.over_filled(over)) if over else untold,
             unsent_cancels=self._steps.unsent_cancels if sends else frozenset(),
         )
 

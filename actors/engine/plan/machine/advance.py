@@ -12,6 +12,7 @@ import attrs
 from onebroker.actors.engine.orders.part_state import PartRecord, PartState
 from onebroker.actors.engine.plan.machine.groups import work
 from onebroker.actors.engine.plan.machine.held_units import note_gone, say_gone
+from onebroker.actors.engine.plan.machine.larger_exits import larger_than_open
 from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.over_fills import over_filled
@@ -64,7 +65,7 @@ class Outcome:
     positions that a close has left open."""
     untold: tuple[str, ...]
     """Sentences on what waits, or does not hold, and why: figures that no broker reports, exits that are overdue, orders that cannot be cancelled,
-    instruments that are not listed."""
+    instruments that are not listed, exits that another hand made larger than what is open."""
     blind: frozenset[str]
     """Instruments without whose quote a part that guards cannot act."""
 
@@ -101,7 +102,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
             look.note(part, held_up=look.held_up.get(part.path))
     without_stop = unprotected(look)  # it may ask to be looked at again, so before the result is made
     waits = {*overdue.values(), *cannot_leave_yet(look, said=overdue.values(), without_stop=without_stop)}
-    untold = {*look.untold, *map(texts.waits_because, waits), *unanswered(look)}
+    untold = {*look.untold, *map(texts.waits_because, waits), *unanswered(look), *larger_than_open(look)}
     excess = over_filled(look)
     if excess:
         look.note(root, status_message=texts.over_filled(excess))

@@ -9,7 +9,7 @@ import attrs
 from onebroker.actors.engine.orders.part_state import Bars, Joint, PartRecord
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.overdue import block
-from onebroker.actors.engine.plan.market import AccountFigures, Calm, Seen
+from onebroker.actors.engine.plan.market import AccountFigures, Calm, JointUntold, Seen
 from onebroker.actors.engine.plan.parts import (
     ONLY_RISING,
     AccountAt,
@@ -328,8 +328,8 @@ def _joint(look: Look, part: Part, condition: JointPnl, place: str) -> bool:
         holders=None if before is None else before.holders,
     )
     look.wake(look.now + LOOK_SECONDS)
-    if figure is None:
-        block(look, part, texts.JOINT_UNTOLD)
+    if isinstance(figure, JointUntold):
+        block(look, part, texts.joint_untold(figure.brokers))
         return False
     if before is None:
         first = figure.rupees if figure.first is None else figure.first

@@ -141,15 +141,20 @@ def _in_lots(look: Look, part: OrderPart, form: FromExposure, wanted: Decimal) -
 
 
 def with_nets(
-    record: PartRecord, nets: Mapping[str, int] | None, holders: Collection[str], now: float, *, is_unread: bool = True
+    record: PartRecord,
+    nets: Mapping[str, int] | None,
+    holders: Collection[str],
+    now: float,
+    *,
+    unread: Collection[str] = (),
 ) -> PartRecord:
     """Return the part's record with the net rows read for its next decision.
 
-    `nets` None = they are not known; reading is tried again when the next look is due. `is_unread`: in that case, whether a broker could not be
-    read. Else the units have changed, and no two reads have agreed yet.
+    `nets` None = they are not known; reading is tried again when the next look is due. `unread`: in that case, the brokers that could not be
+    read. Without any, the units have changed, and no two reads have agreed yet.
     """
     memory = attrs.evolve(record.memory, since=now) if nets is None else record.memory
-    message = texts.EXPOSURE_UNTOLD if nets is None and is_unread else None
+    message = texts.exposure_untold(unread) if unread else None
     return attrs.evolve(
         record, nets=nets, rows_at=now, holders=tuple(sorted(holders)), memory=memory, rows_message=message
     )

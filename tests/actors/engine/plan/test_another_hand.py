@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan.execution_kinds import (
     Twap,
 )
 from onebroker.actors.engine.plan.machine.caller_changes import changed_elsewhere
-from onebroker.actors.engine.plan.parts import FromFill
+from onebroker.actors.engine.plan.parts import FromFill, Share
 from onebroker.actors.engine.plan.price_kinds import Discretion, NativeStop, Peg, Trail
 from tests.actors.engine.plan.trees import oco, order
 from tests.actors.engine.plan.world import Runner, number
@@ -127,6 +127,62 @@ def test_an_exit_grows_back_over_the_units_that_are_held():
     run.put(attrs.evolve(run.leg("A2"), taken_off=20))  # the broker holds 80
     run.look()
     assert run.sent() == ["MODIFY A2 quantity 80"]
+
+
+def more(units, broker="alpha"):
+    return f"its exit at {broker} is for {units} units more than this plan has open"
+
+
+def test_an_exit_that_was_made_larger_stays_so_and_is_told_while_it_rests_for_more_than_is_open():
+    run = guarded()
+    by_hand(run, "A2", quantity=150)
+    assert (run.sent(), run.outcome.untold) == ([], (more(50),))
+    run.book("A2", filled=120)  # all that was open, and 20 more; 30 may still fill
+    assert (run.outcome.untold, run.outcome.over_filled) == ((more(30),), 20)
+    run.book("A2", "complete")
+    assert (run.outcome.untold, run.outcome.over_filled) == ((), 50)
+
+
+def test_an_exit_that_was_made_larger_is_told_until_it_is_made_as_large_as_before():
+    run = guarded()
+    by_hand(run, "A3", quantity=110)
+    assert run.outcome.untold == (more(10),)
+    by_hand(run, "A3", quantity=100)
+    assert (run.sent(), run.outcome.untold) == ([], ())
+
+
+def test_an_exit_that_was_made_larger_is_not_told_for_units_that_its_entry_has_filled_meanwhile():
+    stop = order("root.each_fill", "SELL", FromFill(), NativeStop(trigger_price=D(95), limit_price=D(94)), is_exit=True)
+    run = Runner(order(quantity=100, price=99, each_fill=stop)).quote(100, 99.95, 100.05)
+    run.book("A1", filled=60)
+    by_hand(run, "A2", quantity=90)
+    assert run.outcome.untold == (more(30),)
+    run.put(attrs.evolve(run.leg("A2"), busy=True))  # so the plan cannot make it larger too
+    run.book("A1", filled=80)
+    assert run.outcome.untold == (more(10),)
+
+
+def test_targets_that_share_the_units_are_counted_together():
+    exits = [order(f"root.each_fill.children.{n}", "SELL", Share(D("0.5")), 105 + n, is_exit=True) for n in (0, 1)]
+    run = Runner(order(quantity=100, each_fill=oco("root.each_fill", *exits))).quote(100, 99.95, 100.05)
+    run.book("A1", "complete")
+    by_hand(run, "A2", quantity=80)
+    assert run.outcome.untold == (more(30),)
+
+
+@pytest.mark.parametrize(("held", "said"), [(100, (more(5),)), (None, (more(5),)), (0, ())])
+def test_an_exit_without_an_entry_that_was_made_larger_is_told_unless_it_is_its_callers_entry(held, said):
+    run = Runner(order("root", "SELL", 10, Trail(percent=D(4), limit_offset=D(1)), is_exit=True))
+    run.world.holdings = {} if held is None else {"alpha": held}
+    run.quote(100, 99.95, 100.05)
+    by_hand(run, "A1", quantity=15)
+    assert run.outcome.untold == said
+
+
+def test_an_entry_that_was_made_larger_is_no_trouble():
+    run = Runner(order(quantity=100, price=99)).quote(100, 99.95, 100.05)
+    by_hand(run, "A1", quantity=150)
+    assert run.outcome.untold == ()
 
 
 def test_a_trail_continues_from_another_hands_trigger_and_never_loosens_it():

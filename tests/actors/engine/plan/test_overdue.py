@@ -199,10 +199,11 @@ def test_a_joint_figure_that_cannot_be_read_is_said():
         give_back=None,
     )
     run = PositionRunner(closes(when=when))
+    run.world.unread = ("zerodha", "dhan")
     run.quote(100, 99.95, 100.05)
     run.at(2)
     assert run.outcome.untold == (
-        "what is due waits: the positions of a broker cannot be read, so their joint profit or loss is not known",
+        "what is due waits: the positions of dhan, zerodha cannot be read, so their joint profit or loss is not known",
     )
     run.world.joint = 0
     run.at(3)
@@ -264,7 +265,7 @@ def test_a_hedge_that_could_not_leave_is_said():
     assert held_up(run, "root.each_fill").untold == (f"what is due waits: {HALTED}",)
 
 
-UNKNOWN = "what is due waits: the positions of a broker cannot be read, so the exposure is not known and not hedged"
+UNKNOWN = "what is due waits: the positions of alpha cannot be read, so the exposure is not known and not hedged"
 
 
 def test_a_hedge_whose_exposure_cannot_be_read_is_said_until_it_is_read():
@@ -287,7 +288,7 @@ def test_a_hedge_whose_exposure_cannot_be_read_is_said_until_it_is_read():
 
 def test_a_hedge_whose_units_no_two_reads_have_shown_yet_is_no_trouble():
     run = hedging()
-    run.parts["root"] = with_nets(run.parts["root"], None, ("alpha",), run.world.now, is_unread=False)
+    run.parts["root"] = with_nets(run.parts["root"], None, ("alpha",), run.world.now)
     run.look()
     run.at(4.9)
     assert trouble(run) == ({}, ())

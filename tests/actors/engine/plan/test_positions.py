@@ -54,7 +54,8 @@ class PositionRunner(Runner):
 
     def nets(self, _holders=("alpha",), **nets):
         assert self.asks(), "nobody asked for rows"
-        self.parts["root"] = with_nets(self.parts["root"], nets or None, _holders, self.world.now)
+        unread = () if nets else _holders
+        self.parts["root"] = with_nets(self.parts["root"], nets or None, _holders, self.world.now, unread=unread)
         return self.look()
 
     def restarted(self):

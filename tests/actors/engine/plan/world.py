@@ -23,6 +23,7 @@ from onebroker.actors.engine.plan.market import (
     NO_ACTION,
     AccountFigures,
     JointFigure,
+    JointUntold,
     Level,
     Seen,
     Session,
@@ -51,6 +52,7 @@ class World:
     freezes: dict[str, int]
     figures: AccountFigures | None
     joint: Number | None
+    unread: Collection[str]
     holders: Collection[str]
     asked_holders: Collection[str] | None
     locked: str | None
@@ -71,6 +73,7 @@ class World:
         self.lots, self.freezes = {}, {}
         self.figures = None
         self.joint, self.holders, self.asked_holders = None, ("alpha",), None
+        self.unread = ("alpha",)
         self.locked = None
         self.exit_locks = {}
         self.holdings = {}
@@ -113,9 +116,11 @@ class World:
         product: str | None,
         today: bool,
         holders: Collection[str] | None,
-    ) -> JointFigure | None:
+    ) -> JointFigure | JointUntold:
         self.asked_holders = holders
-        return None if self.joint is None else JointFigure(D(str(self.joint)), frozenset(self.holders))
+        if self.joint is None:
+            return JointUntold(frozenset(self.unread))
+        return JointFigure(D(str(self.joint)), frozenset(self.holders))
 
     def fill_price(self, leg_id: str, before: int, after: int) -> D | None:
         return self.fill_prices.get(leg_id)

@@ -8,6 +8,7 @@ import trio
 
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import NewOrder
+from onebroker.config.events import ParentTrouble
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from onebroker.http.health_parts import order_problems
 from tests.support.engine_orders import truth
@@ -175,6 +176,30 @@ async def test_a_stop_that_the_holder_makes_smaller_after_a_sale_stays_so(tradin
     words = f"somebody else changed an order of this at {code}: quantity 100 to 30"
     gone = f"{code} holds 30 of the 100 units that this order guards"
     assert (await trading.parent(answer))["status_message"] == f"{words}; {gone}"
+
+
+def problems(trading):
+    return [row["message"] for row in order_problems(trading.day.engine_context.troubles.rows)]
+
+
+async def test_a_stop_that_the_holder_makes_larger_stays_so_and_is_a_problem_before_and_after_it_fills(
+    trading, autojump_clock
+):
+    """50 of its 150 units would open a short position. Nothing trades them back, so the owner must hear of them."""
+    answer, code, stop = await open_bracket(trading)
+    in_the_app(trading, code, stop, quantity=150)
+    await trio.sleep(SECONDS)
+    assert (stands(trading, stop, code)[0], changes_of(trading)) == (150, [])
+    larger = f"its exit at {code} is for 50 units more than this plan has open"
+    words = f"somebody else changed an order of this at {code}: quantity 100 to 150"
+    assert problems(trading) == [larger]
+    assert (await trading.parent(answer))["status_message"] == f"{words}; {larger}"
+    await trading.move(-5.5)
+    ended = await trading.until(answer, "completed")
+    over = "exits filled 50 more than the entry"
+    assert (ended["over_filled_quantity"], problems(trading)) == (50, [over])
+    assert ended["status_message"].split("; ").count(over) == 1
+    assert [event.words for event in trading.day.heard if isinstance(event, ParentTrouble)] == [larger, over]
 
 
 async def test_what_the_holder_did_while_the_service_was_away_is_respected_after_its_start(day, autojump_clock):

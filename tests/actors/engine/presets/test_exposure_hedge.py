@@ -83,9 +83,7 @@ async def test_while_the_positions_of_a_broker_cannot_be_read_it_is_told_that_no
     await trading.until_messages(2)
     await trio.sleep(20)
     trading.day.simulator.faults.add("upstox", FaultKind.HTTP_500, count=None, seconds=3600)
-    sentence = (
-        "what is due waits: the positions of a broker cannot be read, so the exposure is not known and not hedged"
-    )
+    sentence = "what is due waits: the positions of upstox cannot be read, so the exposure is not known and not hedged"
 
     def problems():
         return [row["message"] for row in order_problems(trading.day.engine_context.troubles.rows)]

@@ -309,7 +309,7 @@ async def test_a_close_whose_broker_has_no_login_is_told_and_closes_after_the_lo
         await without_a_login(trading)
         if kind != "square_off":
             trading.moved(-3)
-        await is_told(trading, "what is due waits: the positions of ", seconds=80)
+        await is_told(trading, "what is due waits: the positions of zerodha ", seconds=80)
         await trio.sleep(60)
         assert resting(trading) == [("SELL", "SL", 100)]
         await market.log_in("zerodha")
