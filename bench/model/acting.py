@@ -197,6 +197,16 @@ class Actor(Script):
             if self.moves[second] != mine:
                 return  # a later move goes on from here
 
+    async def move(self, percent: float, second: bool) -> None:
+        """Send a price there, at most to just within the day's circuit limits."""
+        share = self.second if second else self.share
+        assert share is not None
+        market = self.day.exchange.market(share.instrument_id)
+        lowest, highest = market.lower_circuit + 2 * market.tick_size, market.upper_circuit - 2 * market.tick_size
+        wanted = self.at(percent) if share is self.share else ticks(self.day, share, percent)
+        self.day.simulator.set_price(share.instrument_id, max(lowest, min(wanted, highest)), UNTIL_HELD_SECONDS)
+        await trio.lowlevel.checkpoint()
+
     async def do_fill(self, which: int, units: int | None) -> None:
         await self.fill(which, units)
 

@@ -9,7 +9,8 @@ Beat: TypeAlias = tuple[str, Mapping[str, Any], float]
 Plot: TypeAlias = Callable[[random.Random, Sequence[str]], Iterator[Beat]]
 
 GUARDED = ("bracket", "cover", "scale_out")
-FAR_DOWN, FAR_UP = -7, 7
+FAR_DOWN, FAR_UP = -4.2, 5.5
+"""Just within the price band of the share."""
 
 
 def _order(kind: str, dice: random.Random, **more: Any) -> Beat:
@@ -85,7 +86,8 @@ def trailed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     yield "simple", {"side": "BUY", "percent": None, "quantity": 30, "product": "MIS", "broker": brokers[0]}, 4.0
     yield _order(dice.choice(("trailing_stop", "atr_trail", "stepped_stop")), dice, quantity=30, broker=brokers[0])
     yield "move", {"percent": 2.5, "second": False, "walks": True}, 4.0
-    yield "app_modify", {"which": 0, "what": "trigger", "percent": dice.choice((0.5, 1))}, 25.0
+    if dice.random() < 0.5:
+        yield "app_modify", {"which": 0, "what": "trigger", "percent": dice.choice((0.5, 1))}, 25.0
     for percent in (3.5, 1, 3):
         yield "move", {"percent": percent, "second": False, "walks": True}, 4.0
 
@@ -98,7 +100,7 @@ def due_in_silence(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat
         fault = {"kind": "stalled_quotes", "broker": "all", "seconds": 30, "count": None, "delay": None}
         yield "fault", fault, 25.0
     else:
-        yield "empty_side", {"side": "BUY", "seconds": 30, "circuit": False}, 25.0
+        yield "empty_side", {"side": "BUY", "seconds": 40, "circuit": False}, 30.0
 
 
 def partly_closed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
@@ -107,6 +109,27 @@ def partly_closed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]
     yield "move", {"percent": 1.6, "second": False, "walks": True}, 8.0  # the first target is at 1.5
     yield "fill", {"which": dice.choice((0, 1, 2)), "units": dice.choice((None, 5))}, 25.0
     yield "move", {"percent": dice.choice((0, FAR_DOWN)), "second": False, "walks": True}, 12.0
+
+
+def partly_targeted(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """The target fills in part while the stop rests beside it; then the market falls through the stop."""
+    yield _order("bracket", dice, holds=True, scale=0.5, quantity=dice.choice((10, 30)), broker=dice.choice(brokers))
+    yield "move", {"percent": -1.1, "second": False, "walks": False}, 6.0  # the entry fills, and both exits rest
+    yield "fill", {"which": 0, "units": 5}, dice.choice((0.3, 4.0))
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
+
+
+def unanswered(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """The broker takes an entry and its stop, and the answers are lost; books may run late meanwhile."""
+    yield _order(dice.choice(GUARDED), dice, broker=dice.choice((None, *brokers)))
+    if dice.random() < 0.5:
+        late = {"kind": "late_book", "broker": "all", "seconds": 12, "count": None, "delay": 2.0}
+        yield "fault", late, 0.0
+    lost = {"kind": "drop_after_accept", "broker": "all", "seconds": None, "count": dice.choice((1, 2)), "delay": None}
+    yield "fault", lost, 0.3
+    yield "move", {"percent": -1.1, "second": False, "walks": False}, 2.0
+    yield "fill", {"which": 0, "units": None}, 25.0
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
 def reserved(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
@@ -149,5 +172,5 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, trailed, due_in_silence, partly_closed, reserved, annulled, halted, repeated, jumped_over,
+    reduced, flattened_late, flattened_in_vain, taken_off, trailed, due_in_silence, partly_closed, partly_targeted, unanswered, reserved, annulled, halted, repeated, jumped_over,
 )  # fmt: skip

@@ -44,7 +44,7 @@ TOLD_WITHIN = 8.0
 """Five seconds by the issue, and the look's own second before and after, and a send."""
 EXCESS_WITHIN = 25.0
 UNTRUE_WITHIN = 12.0
-DUE_WITHIN = 15.0
+DUE_WITHIN = 10.0
 CLOSED_SECONDS = 6.0
 """So long after a flatten its parents may still say that units are open."""
 FLAT_SECONDS = 3.0
