@@ -295,7 +295,7 @@ class Watch:
         self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]
     ) -> Iterable[tuple[object, str, float]]:
         stopped = self._leaving()
-        entries, exits = set[tuple[str, str]](), set[tuple[str, str]]()
+        entries = set[tuple[str, str]]()
         owners: defaultdict[Place, set[str]] = defaultdict(set)
         for parent in parents:
             if parent["routed_from"] not in GUARDED or parent["body"].get("transaction_type") != "BUY":
@@ -308,11 +308,9 @@ class Watch:
                 if leg["part"] == "root" and order.new.side == "BUY":
                     entries.add((order.broker, order.order_id))
                     owners[place].add(parent["parent_order_id"])
-                else:
-                    exits.add((order.broker, order.order_id))
-                    if _stops(order):
-                        stopped[place] += order.pending_quantity
-        for place, units in still_open(self.day, entries, exits).items():
+                elif _stops(order):
+                    stopped[place] += order.pending_quantity
+        for place, units in still_open(self.day, entries).items():
             held = max(0, min(units, self._net(place)))
             if held > stopped[place] and not owners[place] & set(told) and not self._named(place):
                 yield (
@@ -404,8 +402,8 @@ class Watch:
                 )
 
 
-def still_open(day: Day, entries: Collection[tuple[str, str]], exits: Collection[tuple[str, str]]) -> Counter[Place]:
-    """Return the units of these entries, (broker, order id), that nobody has sold since: not these exits, and nobody else so that less is held."""
+def still_open(day: Day, entries: Collection[tuple[str, str]]) -> Counter[Place]:
+    """Return the units of these purchases, (broker, order id), that nobody has sold since. Whoever sells, sells these first."""
     net, own = Counter[Place](), Counter[Place]()
     for event in booked(day):
         place = (event.broker, event.instrument_id, str(event.product))
@@ -415,7 +413,7 @@ def still_open(day: Day, entries: Collection[tuple[str, str]], exits: Collection
         else:
             net[place] += event.side.sign * event.quantity
             name = (event.broker, event.order_id)
-            own[place] += event.quantity * ((name in entries) - (name in exits))
+            own[place] += event.quantity * ((name in entries) - (event.side == "SELL"))
         own[place] = max(0, min(own[place], net[place]))
     return own
 
