@@ -19,7 +19,7 @@ because nobody can tell whose units are gone. The broker's own check stands behi
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of, closed_at_end, takers_of
@@ -57,7 +57,7 @@ def note_gone(look: Look) -> None:
     """Note how many of the plan's open units have gone at each broker, as far as that is settled now. What was gone stays gone while nothing is
     settled: after an exit's own fill the positions run late, and an exit that forgot it then would sell the missing units."""
     for base, exits in _guarded(look):
-        own = _own_open(look, base, exits)
+        own = own_open(look, base, exits)
         order = next(own_orders_of(base))
         before, now = look.record(base).gone, dict[str, int]()
         for broker, units in own.items():
@@ -153,7 +153,7 @@ def limit_of_group(look: Look, group: Part) -> int | None:
     return None
 
 
-def _own_open(look: Look, base: Part, exits: Sequence[OrderPart]) -> Mapping[str, int]:
+def own_open(look: Look, base: Part, exits: Iterable[OrderPart]) -> Mapping[str, int]:
     """Return broker -> units that the base has filled there and that its exits, or its own closes, have not closed."""
     found: Counter[str] = Counter()
     for order in own_orders_of(base):
@@ -170,7 +170,7 @@ def _own_open(look: Look, base: Part, exits: Sequence[OrderPart]) -> Mapping[str
 def still_open(look: Look, base: Part, exits: Sequence[OrderPart]) -> int:
     """Return the units that the plan has open and that have not gone."""
     gone = look.record(base).gone
-    return sum(max(0, units - gone.get(broker, 0)) for broker, units in _own_open(look, base, exits).items())
+    return sum(max(0, units - gone.get(broker, 0)) for broker, units in own_open(look, base, exits).items())
 
 
 def say_gone(look: Look) -> None:
@@ -178,7 +178,7 @@ def say_gone(look: Look) -> None:
     if look.record(look.root).state.final:
         return
     for base, exits in _guarded(look):
-        own = _own_open(look, base, exits)
+        own = own_open(look, base, exits)
         for broker, units in look.record(base).gone.items():
             if own.get(broker, 0):
                 look.untold.add(texts.holds_less(broker, own[broker] - units, own[broker]))

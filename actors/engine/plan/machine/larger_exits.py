@@ -7,6 +7,7 @@ back (1.7). So it is told as long as the order rests.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from onebroker.actors.engine.plan.machine.held_units import own_open
 from onebroker.actors.engine.plan.machine.leg_actions import Leg
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.over_fills import bases_of
@@ -23,7 +24,7 @@ def larger_than_open(look: Look) -> Iterator[str]:
     for base, exits in bases_of(look):
         hanging.update(order.path for order in exits)
         if exits := [order for order in exits if order.is_exit or _enters(base)]:
-            own = _open_by_broker(look, base, exits)
+            own = own_open(look, base, exits)
             for together in _together(exits):
                 yield from _said((leg for order in together for leg in look.live(order)), own)
     for order in orders:
@@ -39,20 +40,6 @@ def _is_larger(leg: Leg) -> bool:
 def _enters(base: Part) -> bool:
     """Whether a part is no exit itself: what hangs on an exit enters again."""
     return not any(order.is_exit for order in own_orders_of(base))
-
-
-def _open_by_broker(look: Look, base: Part, exits: Iterable[OrderPart]) -> Mapping[str, int]:
-    """Return broker -> units that the base has filled there and that its own closes and its exits have not closed."""
-    found: Counter[str] = Counter()
-    for order in own_orders_of(base):
-        for leg in look.legs(order):
-            found[leg.broker] += leg.filled
-        for leg in look.closing_legs(order):
-            found[leg.broker] -= leg.filled
-    for order in exits:
-        for leg in look.legs(order):
-            found[leg.broker] -= leg.filled
-    return found
 
 
 def _together(exits: Iterable[OrderPart]) -> Iterator[list[OrderPart]]:

@@ -26,7 +26,7 @@ class Parent:
 def test_whenever_an_ask_is_due_it_is_made(at):
     """19.55 + 15 - 34.55 is 0, and 34.55 - 19.55 is less than 15. By two such sums a parent looked for ever at one moment."""
     parent: Any = Parent()
-    asked = AskedQuotes(parent, None)  # type: ignore[arg-type]
+    asked = AskedQuotes(parent, None)
     parent.now = at
     asked.ask([SHARE])
     parent.now += asked.again_in_seconds([SHARE])
@@ -37,7 +37,7 @@ def test_whenever_an_ask_is_due_it_is_made(at):
 
 def test_an_instrument_is_not_asked_for_twice_within_the_wait():
     parent: Any = Parent()
-    asked = AskedQuotes(parent, None)  # type: ignore[arg-type]
+    asked = AskedQuotes(parent, None)
     for parent.now in (0.0, 14.9):
         asked.ask([SHARE])
         asked.ask([])
