@@ -31,6 +31,7 @@ from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.parent import ParentActor, WorkOf
 from onebroker.actors.engine.parent.simple import SimpleWork
 from onebroker.actors.engine.placing.write_ahead import RETRY_SECONDS, final_ops, load_parent
+from onebroker.actors.engine.plan.machine.cleared_exits import ExitName
 from onebroker.actors.engine.plan_parent.work import PlanWork
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Mailbox, Reply, open_mailbox
 from onebroker.actors.kernel.supervisor import Child, CrashLog, GaveUp, RestartPolicy, describe, open_supervisor
@@ -157,20 +158,21 @@ class Parents:
             message.reply.refuse(ActorNotRunning(self._engine, taken=True))  # no effect when already answered
 
     async def _end_exits(self, message: EndExits, parents: tuple[_Running, ...]) -> None:
-        """Ask parents at once. A parent that ends or restarts meanwhile sends no such exit either."""
+        """Ask parents at once, and answer with the exits that they ended. A parent that ends or restarts meanwhile sends no such exit either."""
+        ended: set[ExitName] = set()
 
         async def end(running: _Running) -> None:
             request = attrs.evolve(message, reply=Reply())
             running.note(request)
             await running.mailbox.address.tell(request)
             with contextlib.suppress(NotOurs, ActorNotRunning):
-                await request.reply.wait()
+                ended.update(await request.reply.wait())
 
         try:
             async with trio.open_nursery() as nursery:
                 for running in parents:
                     nursery.start_soon(end, running)
-            message.reply.answer(None)
+            message.reply.answer(frozenset(ended))
         finally:
             message.reply.refuse(ActorNotRunning(self._engine, taken=True))  # no effect when already answered
 

@@ -72,6 +72,20 @@ def says_shortage(message: str) -> bool:
     return _SHORTAGE.search(message) is not None
 
 
+_PRICE_LIMITS = re.compile(
+    r"\bcircuits?\b|\bLPP\b|\bDPR\b|\bprice (band|range|protection)s?\b|\b(execution|operating|daily price) ranges?\b"
+    r"|\bprices?\b[^.;]{0,30}?\b(out of|outside|beyond|within)\b[^.;]{0,30}?\b(range|limits?|band)\b",
+    re.IGNORECASE,
+)
+
+
+def says_price_limits(message: str) -> bool:
+    """Tell whether a refusal says that the price is outside of the limits of the exchange: the circuit limits of the day, NSE's limit price
+    protection (LPP; brokers name the range), MCX's daily price range (DPR). As with `says_shortage`, the words change nothing for a caller: the
+    engine tries an exit, whose price it has made itself, again at the touch (order-engine 1.11)."""
+    return _PRICE_LIMITS.search(message) is not None
+
+
 _REFUSED_ADDRESS = (
     r"(not|no|un(allowed|registered|authori[sz]ed|known)|invalid|mismatch(ed)?|static|match(es|ing)?|"
     r"(white-?list|register|configure|allow|permit|authori[sz]e)(ed|d|ing|s)?)"

@@ -147,6 +147,11 @@ def not_answered(broker: str, side: Side, units: int) -> str:
     return f"{broker} has not told whether it has the {side} order of {units} units"
 
 
+def close_refused(broker: str, why: str | None) -> str:
+    """An exit, or a close, that goes again after its broker has refused it (ours)."""
+    return f"{broker} has refused the order: {why or 'without a reason'}"
+
+
 def stop_taken_away(name: str, parent_id: str, units: int) -> str:
     """A warning to the caller who ends a stop, or asks what would happen (ours)."""
     return f"this is the stop of {name} {parent_id}: {units} units stay open without it"

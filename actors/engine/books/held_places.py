@@ -8,6 +8,7 @@ from onebroker.actors.engine.books.settled_positions import held_for, judged
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.orders.parent_records import ParentRecord
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
+from onebroker.actors.engine.plan.machine.open_units import cleared_rows
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OrderPart, orders_of, own_orders_of
 from onebroker.actors.engine.plan.stored_tree import decode_plan
@@ -28,11 +29,15 @@ class Place:
 
 
 def places_of(record: ParentRecord) -> Iterator[Place]:
-    """Yield where the units may be held that a plan has opened, or that its exits guard. Nothing for a plan that closes whatever is there: what
-    its units are is known only while it runs."""
-    orders = [] if record.plan is None else list(orders_of(decode_plan(record.plan)))
-    if record.plan is None or any(isinstance(order.quantity, FromPosition | FromExposure) for order in orders):
+    """Yield where the units may be held that a plan has opened, that its exits guard, or whose stop its closes have taken away. Nothing for a hedge,
+    nor for any other position that a plan closes: what its units are is known only while it runs."""
+    if record.plan is None:
         return
+    orders = [order for order in orders_of(decode_plan(record.plan)) if not _is_of_positions(order)]
+    for part in record.parts.values():
+        for row in cleared_rows(part):
+            known = frozenset() if row.broker is None else frozenset({row.broker})
+            yield Place(known, False, row.instrument_id, row.product, row.closing_side)
     hanging: set[str] = set()
     for base, exits in closed_by_base(decode_plan(record.plan)):
         hanging.update(order.path for order in exits)
@@ -49,6 +54,10 @@ def places_of(record: ParentRecord) -> Iterator[Place]:
             brokers = {leg.broker for leg in record.legs if leg.part == order.path}
             pinned: set[str] = set() if order.broker is None else {order.broker}
             yield _place(order, pinned or brokers, Side(order.transaction_type), elsewhere=not pinned)
+
+
+def _is_of_positions(order: OrderPart) -> bool:
+    return isinstance(order.quantity, FromPosition | FromExposure)
 
 
 def _place(order: OrderPart, brokers: Collection[str], side: Side, *, elsewhere: bool) -> Place:

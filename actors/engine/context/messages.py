@@ -11,7 +11,7 @@ from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.orders.intents import Intent
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.orders.reference_values import PriceReference, QuantityReference, References
-from onebroker.actors.engine.plan.machine.cleared_exits import Closing
+from onebroker.actors.engine.plan.machine.cleared_exits import Closing, ExitName
 from onebroker.actors.engine.plan.parts import FromPosition, Part
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.sessions.messages import Sent
@@ -289,7 +289,8 @@ class EndExits:
     parent_id: str
     """The asking parent."""
     closing: Closing
-    reply: Reply[None]
+    reply: Reply[frozenset[ExitName]]
+    """The exits that were ended."""
 
 
 EngineMessage: TypeAlias = Place | ToParent | HaltParents | EndExits

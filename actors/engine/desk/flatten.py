@@ -40,7 +40,7 @@ from onebroker.actors.engine.orders.part_state import Holding
 from onebroker.actors.engine.placing.message_events import cancel_event
 from onebroker.actors.engine.placing.send_once import Message
 from onebroker.actors.engine.placing.unshown_orders import unshown
-from onebroker.actors.engine.plan.machine.cleared_exits import Closing
+from onebroker.actors.engine.plan.machine.cleared_exits import Closing, ExitName
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.actors.sessions.acknowledged_changes import cancelling
@@ -269,7 +269,7 @@ class Flattening:
         }
         about = Closing(holdings=frozenset(closing), elsewhere=frozenset(elsewhere))
 
-        def ask(reply: Reply[None]) -> EndExits:
+        def ask(reply: Reply[frozenset[ExitName]]) -> EndExits:
             return EndExits(parent_id="", closing=about, reply=reply)
 
         await self._desk.engine.ask(ask, wait_seconds)

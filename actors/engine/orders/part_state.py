@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import attrs
 
+from onebroker.config.vocabulary import Side
+
 
 class PartState(StrEnum):
     PENDING = "pending"
@@ -122,6 +124,11 @@ class Holding(NamedTuple):
         return f"{self.broker}|{self.instrument_id}|{self.product}"
 
 
+def closing_side(net: int) -> Side:
+    """Return the side of the order that closes a position of so many signed units."""
+    return Side.SELL if net > 0 else Side.BUY
+
+
 @attrs.frozen(kw_only=True)
 class RowToClose:
     """A net position that a part closes, as it was read; or one hedge of an exposure."""
@@ -139,6 +146,12 @@ class RowToClose:
     """Units to send in all."""
     refusal: str | None = None
     """Why a check of the engine refused an order for this row before it was sent."""
+    cleared: bool = False
+    """Whether the close has ended orders or waiting exits that would have closed the position, so that it guards the position now."""
+
+    @property
+    def closing_side(self) -> Side:
+        return closing_side(self.quantity)
 
 
 @attrs.frozen(kw_only=True)
@@ -228,6 +241,8 @@ class PartRecord:
     """Instrument -> why a position in it is not closed yet; what rests at it was left alone. It is read again."""
     rows_unread: tuple[str, ...] = ()
     """Brokers whose positions could not be read, so that they are not closed yet. They are read again."""
+    rows_cleared: tuple[str, ...] = ()
+    """`RowToClose.key` of the positions whose guards the close has ended, also of positions that are no rows."""
     nets: Mapping[str, int] | None = None
     """Of an exposure: net units by instrument, as read for the next decision."""
     holders: tuple[str, ...] = ()

@@ -198,10 +198,15 @@ class Stopping:
         while self._recorder.record.flattened is Flattened.CLOSING:
             if self._clock.monotonic() >= began + CLOSED_SECONDS:
                 self._note_closed(Flattened.LEFT)
-            elif all(nothing_held(self._context, place, since) for place in places_of(self._recorder.record)):
+            elif self._nothing_held(since):
                 self._note_closed(None)
             else:
                 await trio.sleep(LOOK_SECONDS)
+
+    def _nothing_held(self, since: float) -> bool:
+        """Whether reads begun after `since` show nothing at the plan's places. A plan whose places are not known is never said to be closed."""
+        places = list(places_of(self._recorder.record))
+        return bool(places) and all(nothing_held(self._context, place, since) for place in places)
 
     def _note_closed(self, flattened: Flattened | None) -> None:
         self._recorder.change(attrs.evolve(self._recorder.record, flattened=flattened))

@@ -229,4 +229,4 @@ class SimpleWork:
 
     async def end_exits(self, message: EndExits) -> None:
         """No part of a simple order waits or is held."""
-        message.reply.answer(None)
+        message.reply.answer(frozenset())

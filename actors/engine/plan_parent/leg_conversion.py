@@ -10,7 +10,7 @@ from onebroker.actors.engine.orders.parent_records import LegRecord, LegState, P
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.orders.states import ParentEvent
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg
-from onebroker.brokers.codec.refusals import says_shortage
+from onebroker.brokers.codec.refusals import says_price_limits, says_shortage
 from onebroker.brokers.records import TradeRow
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType, Side, Validity
@@ -48,6 +48,7 @@ def leg_of(
         state=LegState.CANCELLING if leg.cancel_accepted and not leg.state.final else leg.state,
         status_message=leg.status_message,
         shortage=leg.state is LegState.REJECTED and says_shortage(leg.status_message or ""),
+        beyond_limits=leg.state is LegState.REJECTED and says_price_limits(leg.status_message or ""),
         refused_late=leg.refused_late,
         cancel_reason=leg.cancel_reason,
         piece=leg.piece,

@@ -2,8 +2,9 @@
 position (order-engine 1.3, 3.15). Part of a plan parent's actor.
 """
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Container, Mapping
 
 import attrs
 
@@ -12,10 +13,16 @@ from onebroker.actors.engine.context.second_figures import SecondFigures
 from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.parent.leg_cancel import CLOSED
 from onebroker.actors.engine.parent.open_parent import OpenParent
-from onebroker.actors.engine.plan.machine.cleared_exits import Closing, without_exits
+from onebroker.actors.engine.plan.machine.cleared_exits import Closing, ExitName, without_exits
 from onebroker.actors.engine.plan.machine.exposure import with_nets
 from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
-from onebroker.actors.engine.plan.machine.position_closes import ROWS_SECONDS, is_due_at_once, with_rows
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.position_closes import (
+    ROWS_SECONDS,
+    is_due_at_once,
+    refused_legs,
+    with_rows,
+)
 from onebroker.actors.engine.plan.parts import (
     AllOf,
     AnyOf,
@@ -101,13 +108,17 @@ class PlanPositions:
         rows = before.rows or ()
         form = attrs.evolve(form, most=form.most if before.quantity is None else before.quantity)
         owner = f"{self._parent.parent_id} {part.path}"
-        begun = [row for row in rows if row.key in sent]
+        failed = {**self._refused(part), **self._never_reached(part)}
+        standing = self._keys_sent(part, but=failed)
+        begun = [row for row in rows if row.key in standing]
+        again_for = frozenset(key for key in failed.values() if key in standing)
         waits = not is_due_at_once(self._plan.root, part)
         # What was sent for the others stays as it is. So only the brokers are read again that could not be read.
         others_sent = all(row.key in sent or row.refusal is not None for row in rows)
         again = before.rows_unread if others_sent and not before.rows_again and not before.rows_wait else ()
+        note = functools.partial(self._note_guards, part.path)
         found = await self._rows.to_close(
-            part, form, begun, owner, without_price=without_price, waits=waits, only=again or None
+            part, form, begun, owner, again_for, without_price=without_price, waits=waits, only=again or None, note=note
         )
         if again:
             said = dict.fromkeys(filter(None, [before.rows_message, found.message]))  # of the others, and of these
@@ -115,12 +126,20 @@ class PlanPositions:
         record = self._plan.parts[part.path]
         if not self._plan.sends or record.own is not None:
             return
-        legs = [leg for leg in self._looks.inputs().legs if leg.part == part.path]
-        self._plan.take_changed(part.path, with_rows(record, legs, self._keys_sent(part), found))
-        with self._context.closes.hold([row.key for row in found.rows], owner):
+        legs = [leg for leg in self._looks.inputs().legs if leg.part == part.path and leg.leg_id not in failed]
+        self._plan.take_changed(part.path, with_rows(record, legs, self._keys_sent(part, but=failed), found))
+        with self._context.closes.hold(again_for.union(row.key for row in found.rows), owner):
             self._is_read(part.path)
             await self._parent.traffic.until(lambda: self._is_out(part) and not self._is_unsent(part), ROWS_SECONDS)
             await self._parent.traffic.until(lambda: self._is_out(part), math.inf)
+
+    async def _note_guards(self, path: str, keys: Collection[str]) -> None:
+        """Record that a close ends what guards these positions, before it does so: if the process ends then, the next knows it."""
+        record = self._plan.parts[path]
+        new = sorted(set(keys) - set(record.rows_cleared))
+        if new:
+            self._plan.take_changed(path, attrs.evolve(record, rows_cleared=(*record.rows_cleared, *new)))
+            await self._recorder.write()
 
     def _is_out(self, part: OrderPart) -> bool:
         """Whether no order of a part is on its way to a broker; each order takes a few seconds at most."""
@@ -129,9 +148,20 @@ class PlanPositions:
             leg.part == part.path and self._parent.traffic.busy(leg.leg_id) for leg in self._plan.record.legs
         )
 
-    def _keys_sent(self, part: OrderPart) -> set[str]:
-        """Return the keys of a part's rows for which an order was sent or is about to be sent."""
-        legs = [leg.instance for leg in self._plan.record.legs if leg.part == part.path]
+    def _refused(self, part: OrderPart) -> Mapping[str, str]:
+        """Return leg id -> row key of the part's orders that were refused and go again."""
+        look = Look(self._plan.root, self._looks.inputs())
+        rows = self._plan.parts[part.path].rows or ()
+        return {leg.leg_id: row.key for row in rows for leg in refused_legs(look, part, row)}
+
+    def _never_reached(self, part: OrderPart) -> Mapping[str, str]:
+        """Return leg id -> row key of the part's orders that their brokers never had."""
+        legs = [leg for leg in self._looks.inputs().legs if leg.part == part.path and leg.never_reached]
+        return {leg.leg_id: leg.instance for leg in legs if leg.instance is not None}
+
+    def _keys_sent(self, part: OrderPart, but: Container[str] = ()) -> set[str]:
+        """Return the keys of a part's rows for which an order was sent, other than `but` (leg ids), or is about to be sent."""
+        legs = [leg.instance for leg in self._plan.record.legs if leg.part == part.path and leg.leg_id not in but]
         under_way = [new.instance for new in self._looks.under_way if new.part == part.path]
         return {key for key in (*legs, *under_way) if key is not None}
 
@@ -150,7 +180,7 @@ class PlanPositions:
             return True
         if record.rows_unread and not record.rows:
             return False
-        sent = self._keys_sent(part)
+        sent = self._keys_sent(part, but=self._refused(part))
         unsent = [row for row in record.rows or () if row.key not in sent and row.refusal is None]
         return record.rows is not None and (not record.rows or bool(unsent))
 
@@ -180,14 +210,14 @@ class PlanPositions:
     async def _cancel_own(self, broker: str, row: OrderRow, leg_id: str, deadline: float) -> Sent:
         return await self._parent.cancelling.cancel(broker, row, self._plan.record.leg(leg_id), CLOSED, deadline)
 
-    async def end_exits(self, closing: Closing) -> None:
-        """End the exits that wait at positions which are about to be closed, and record that. Wait until none of them is on its way."""
+    async def end_exits(self, closing: Closing) -> frozenset[ExitName]:
+        """End the exits that wait at positions which are about to be closed, and record that. Wait until none of them is on its way. Return them."""
         if not self._plan.sends:
-            return
+            return frozenset()
         await self._looks.first.wait()
         ended = without_exits(self._plan.root, self._looks.inputs(), closing)
         if not ended:
-            return
+            return frozenset()
         self._plan.take({**self._plan.parts, **ended})
         await self._looks.again()
         await self._recorder.write()
@@ -195,6 +225,7 @@ class PlanPositions:
             lambda: not any(new.part in ended for new in self._looks.under_way),
             self._context.settings.cancel_confirm_seconds,
         )
+        return frozenset(ExitName.of(self._plan.part_at(path)) for path in ended)
 
 
 def looks_at_positions(condition: Condition | None) -> bool:

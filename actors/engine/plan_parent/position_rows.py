@@ -28,7 +28,7 @@ from onebroker.actors.engine.plan.machine.cleared_exits import Closing
 from onebroker.actors.engine.plan.machine.exposure import counted
 from onebroker.actors.engine.plan.machine.position_closes import FoundRows
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OrderPart
-from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing
+from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing, NoteGuards
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.brokers.records import PositionRow
 from onebroker.config.messages import order_changes as close_texts
@@ -77,20 +77,23 @@ class PlanRows:
         form: FromPosition,
         begun: Collection[RowToClose],
         owner: str,
+        again_for: Collection[str] = (),
         *,
         without_price: bool,
         waits: bool,
         only: Collection[str] | None,
+        note: NoteGuards,
     ) -> FoundRows:
         """Read the rows that a part closes. Where the part says so, the orders that rest there are cancelled first. `begun`: rows for which an
-        order was sent already; `owner`: the name by which `Closes` knows the part; `without_price`: rows without a price are closed too;
-        `waits`: brokers that cannot be read are to be read again; `only`: the only brokers that are read now, None = all.
+        order was sent already; `owner`: the name by which `Closes` knows the part; `again_for`: those of them that send another order; `without_price`: rows without a price are closed too;
+        `waits`: brokers that cannot be read are to be read again; `only`: the only brokers that are read now, None = all; `note`: hears of guards before
+        they are ended.
 
         A row whose close could not leave now is left out, and what rests there is left alone (order-engine 1.11)."""
         left_alone = {row.key for row in begun}
         while True:
-            read, cleared = await self._read_cleared(part, form, left_alone, only, without_price=without_price)
-            keys = {holding.key for holding in read.nets} - left_alone
+            read, cleared = await self._read_cleared(part, form, left_alone, only, note, without_price=without_price)
+            keys = ({holding.key for holding in read.nets} - left_alone).union(again_for)
             if not self._context.closes.are_others(keys, owner, read.mark):
                 break
             await self._context.closes.changed()
@@ -114,6 +117,7 @@ class PlanRows:
         form: FromPosition,
         left_alone: Collection[str],
         only: Collection[str] | None,
+        note: NoteGuards,
         *,
         without_price: bool,
     ) -> tuple[_Read, dict[Holding, int]]:
@@ -126,7 +130,8 @@ class PlanRows:
             if not new:
                 break
             closing = Closing(holdings=new, elsewhere=self._elsewhere(read, new))
-            cleared |= await self._clearing.clear(part.path, closing)
+            nets = {holding: read.nets[holding] for holding in new}
+            cleared |= await self._clearing.clear(part.path, closing, nets, note)
             read = can_close(await self._read_positions(form, unread=read.unread, only=only), cleared=cleared)
         return read, cleared
 

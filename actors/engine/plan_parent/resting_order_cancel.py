@@ -19,12 +19,12 @@ from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import CancelLeg, EndExits, NotOurs
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.orders.intents import Intent, IntentKind
-from onebroker.actors.engine.orders.part_state import Holding
+from onebroker.actors.engine.orders.part_state import Holding, closing_side
 from onebroker.actors.engine.parent.leg_cancel import NOT_SENT
 from onebroker.actors.engine.placing.message_events import cancel_event
 from onebroker.actors.engine.placing.send_once import Message, RoomBy, send_ahead
 from onebroker.actors.engine.placing.unshown_orders import unshown
-from onebroker.actors.engine.plan.machine.cleared_exits import Closing
+from onebroker.actors.engine.plan.machine.cleared_exits import Closing, ExitName
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.actors.portfolio.position_view import position_product
@@ -44,6 +44,10 @@ CancelOwn = Callable[[str, OrderRow, str, float], Awaitable[Sent]]
 """Cancels a leg of the asking plan itself: broker, row, leg id, monotonic deadline for room. Raises the errors in `NOT_SENT`."""
 
 
+NoteGuards = Callable[[Collection[str]], Awaitable[None]]
+"""Hears of positions (`RowToClose.key`) whose guards are ended: an order that rests there, a waiting exit, that would have closed the position."""
+
+
 class Clearing:
     """Clears the way for the closing orders of one plan."""
 
@@ -54,7 +58,7 @@ class Clearing:
         lock: EngineLock,
         *,
         cancel_own: CancelOwn,
-        end_own_exits: Callable[[Closing], Awaitable[None]],
+        end_own_exits: Callable[[Closing], Awaitable[frozenset[ExitName]]],
         acts: Callable[[], bool],
     ) -> None:
         """`acts`: whether the plan may still send anything."""
@@ -66,16 +70,24 @@ class Clearing:
         self._end_own_exits = end_own_exits
         self._acts = acts
 
-    async def clear(self, path: str, closing: Closing) -> Mapping[Holding, int]:
-        """End the exits and cancel the orders at these positions. Return, for each position, how many orders were not shown as finished in
-        time. `path` is the closing part, whose own orders stay."""
+    async def clear(
+        self, path: str, closing: Closing, nets: Mapping[Holding, int], note: NoteGuards
+    ) -> Counter[Holding]:
+        """End the exits and cancel the orders at these positions. Return, for each position, how many orders were not shown as finished in time.
+        `path` is the closing part, whose own orders stay; `nets`: the positions' signed units; `note` hears of guards before they are cancelled."""
+        ended: set[ExitName] = set()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._end_exits, closing)
-            nursery.start_soon(self._end_own_exits, closing)
+            nursery.start_soon(self._end_exits, closing, ended)
+            nursery.start_soon(self._end_own, closing, ended)
+        await note(
+            {h.key for h, net in nets.items() for one in ended if one.is_of(h) and one.side == closing_side(net)}
+        )
         again: dict[OrderName, float] = {}
         codes = {holding.broker for holding in closing.holdings}
         with trio.move_on_after(self._context.settings.cancel_confirm_seconds):
             while self._acts():
+                resting = self._unfinished(path, closing)
+                await note({h.key for h, row in resting if row.transaction_type == closing_side(nets[h])})
                 await self._cancel_due(path, closing, again)
                 if await self._finished(path, closing, codes, again):
                     break
@@ -228,16 +240,20 @@ class Clearing:
 
     # --- waiting exits ----------------------------------------------------------------------------------------------
 
-    async def _end_exits(self, closing: Closing) -> None:
-        """Let the other open parents end their exits at these positions, and wait for that, a few seconds at most."""
+    async def _end_own(self, closing: Closing, ended: set[ExitName]) -> None:
+        ended.update(await self._end_own_exits(closing))
+
+    async def _end_exits(self, closing: Closing, ended: set[ExitName]) -> None:
+        """Let the other open parents end their exits at these positions, and wait for that, a few seconds at most. Note the `ended` exits."""
         engine = self._context.engine
         if engine is None:
             return
         wait_seconds = self._context.settings.cancel_confirm_seconds
         with contextlib.suppress(ActorNotRunning, AskTimedOut):  # an exit sent all the same is seen in the books
-            await engine.ask(
+            exits: frozenset[ExitName] = await engine.ask(
                 lambda reply: EndExits(parent_id=self._parent_id, closing=closing, reply=reply), wait_seconds
             )
+            ended |= exits
 
 
 async def _any_news(handles: Collection[SessionHandle], seconds: float) -> None:

@@ -293,7 +293,6 @@ class PlanWork:
 
     async def end_exits(self, message: EndExits) -> None:
         try:
-            await self._positions.end_exits(message.closing)
-            message.reply.answer(None)
+            message.reply.answer(await self._positions.end_exits(message.closing))
         finally:
             message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered

@@ -29,6 +29,23 @@ class Closing:
     """(instrument, product) of which another broker shows a position that is not being closed now."""
 
 
+@attrs.frozen
+class ExitName:
+    """A waiting exit that was ended: what it would have closed, and its side."""
+
+    instrument_id: str
+    product: str
+    side: str
+
+    def is_of(self, holding: Holding) -> bool:
+        """Whether the exit may have guarded this position; the position's product, not the order's."""
+        return (self.instrument_id, position_product(self.product)) == (holding.instrument_id, holding.product)
+
+    @classmethod
+    def of(cls, part: OrderPart) -> "ExitName":
+        return cls(part.instrument_id, part.product, part.transaction_type)
+
+
 def without_exits(root: Part, inputs: Inputs, closing: Closing) -> Mapping[str, PartRecord]:
     """Return the changed records of the parts that shall end as cancelled, by path.
 

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import attrs
+
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.plan.machine.held_units import gone_of
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, ChangeLeg, Leg, NewLeg, Reason
@@ -9,6 +11,7 @@ from onebroker.actors.engine.plan.machine.leg_changes import end
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.over_fills import takers_by_base
 from onebroker.actors.engine.plan.machine.overdue import at_any_price, block_due, has_no_price
+from onebroker.actors.engine.plan.machine.refused_exits import again_at, is_refused, keeps_to_touch
 from onebroker.actors.engine.plan.machine.verdicts import Verdict
 from onebroker.actors.engine.plan.machine.wanted_prices import FOLLOWING
 from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_orders_of
@@ -21,8 +24,8 @@ from onebroker.config.vocabulary import OrderType, Validity
 def close_filled(look: Look, part: OrderPart) -> Verdict | None:
     """Send the orders that close the part's fills less the fills of its exits. Return how that ended; None while it goes on.
 
-    The exits must have ended first. A close that its broker refused, or that ended unfilled, is not sent again. A close that never
-    reached its broker is sent again.
+    The exits must have ended first. So a close that its broker refused goes again (`refused_exits.py`), and a close that never reached its broker too.
+    A close that ended unfilled is not sent again.
     """
     linked = [] if part.each_fill is None else list(orders_of(part.each_fill))
     takers = [order for base, orders in takers_by_base(look.root) if _is_of(part, base) for order in orders]
@@ -34,7 +37,7 @@ def close_filled(look: Look, part: OrderPart) -> Verdict | None:
         units = opened - gone_of(look, part).get(broker, 0)
         legs = [leg for leg in look.closing_legs(part) if leg.broker == broker]
         left = units - sum(leg.filled for leg in legs)
-        failed = next((leg for leg in legs if _has_failed(leg)), None)
+        failed = next((leg for leg in legs if _has_failed(leg) and not is_refused(leg)), None)
         if left > 0 and failed is not None:
             return Verdict(PartState.FAILED, failed.status_message or texts.still_open(left))
         if left > 0:
@@ -94,7 +97,10 @@ def _by_broker(look: Look, part: OrderPart) -> Counter[str]:
 def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]) -> None:
     side, terms = side_of(part).opposite, look.terms(part)
     quote = look.seen(part.instrument_id)
-    price = None if quote is None else past_touch(FOLLOWING, side, units, quote, terms)
+    refused = [leg for leg in legs if is_refused(leg)]
+    at_touch = keeps_to_touch(look, part, CLOSING)
+    rule = attrs.evolve(FOLLOWING, buffer_ticks=0) if at_touch else FOLLOWING
+    price = None if quote is None else past_touch(rule, side, units, quote, terms)
     order_type: OrderType = OrderType.LIMIT
     resting = [leg for leg in legs if leg.live]
     # A leg that was taken as not sent may be at its broker after all (row 13c).
@@ -110,12 +116,18 @@ def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]
     on_the_way = any(order.instance == CLOSING and order.broker == broker for order in look.on_the_way(part))
     if resting or on_the_way:
         return
+    if refused:
+        look.wake(again_at(refused))
+    if look.now < again_at(refused):
+        newest = max(refused, key=lambda leg: leg.ended_at)
+        block_due(look, part, texts.close_refused(newest.broker, newest.status_message))
+        return
     if price is None:
         reason = has_no_price(look, part, part.instrument_id, side)
         if reason is not None:
             block_due(look, part, reason, blind=part.instrument_id)
             return
-        order_type, price = at_any_price(look, quote, side, part)
+        order_type, price = at_any_price(look, quote, side, part, at_last=at_touch)
     for size in freeze_pieces(units, terms):
         look.do(
             NewLeg(

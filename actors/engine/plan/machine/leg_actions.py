@@ -60,6 +60,8 @@ class Leg:
     status_message: str | None = None
     shortage: bool = False
     """Whether its broker refused it for want of shares, margin or funds."""
+    beyond_limits: bool = False
+    """Whether its broker refused it because its price is outside of the exchange's limits."""
     refused_late: bool = False
     """Whether its broker refused it when the caller had already been answered."""
     cancel_reason: str | None = None

@@ -11,6 +11,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import NewLeg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.overdue import block, block_unpriced, cannot_leave
 from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.refused_exits import again_at
 from onebroker.actors.engine.plan.machine.verdicts import goes_again, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, price_of, wanted
 from onebroker.actors.engine.plan.market import Calm
@@ -18,10 +19,9 @@ from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, QuoteFie
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
 from onebroker.actors.engine.plan.price_kinds import RESTING, is_stop
 from onebroker.actors.engine.plan.pricing.touch import on_touch
+from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
-LACK_SECONDS = (2.0, 5.0, 15.0)
-"""The seconds after which an exit goes again that was refused for want of shares or margin; the last of them again and again."""
 UNSEEN_SECONDS = 60.0
 """How long an exit waits when two of its orders never reached a broker; twice as long for each further such order."""
 MOST_UNSEEN_SECONDS = 900.0
@@ -51,7 +51,7 @@ class Sending:
 
     def place(self, quantity: int, *, piece: int = 0, asked: Asked | None = None, immediate: bool = False) -> bool:
         """Ask for a leg at the price that is wanted now. False if nothing is asked for: there is no price, or the order is held or too soon."""
-        if quantity <= 0 or self._is_too_soon() or self._lacked_lately():
+        if quantity <= 0 or self._is_too_soon() or self._refused_lately():
             return False
         want = self.priced(quantity, asked or Asked(quantity=quantity, piece=piece))
         if want is None or not self._has_room(quantity):
@@ -89,13 +89,15 @@ class Sending:
         self.look.wake(at)
         return self.look.now < at
 
-    def _lacked_lately(self) -> bool:
-        """Whether an exit must wait, because a broker has just refused it for want of shares or margin."""
-        lacking = [leg for leg in self.look.legs(self.part) if swaps.tries_again(self.look, self.part, leg)]
-        if not lacking:
+    def _refused_lately(self) -> bool:
+        """Whether an exit must wait, because a broker has just refused it. Say it, where its price was the reason."""
+        refused = [leg for leg in self.look.legs(self.part) if swaps.tries_again(self.look, self.part, leg)]
+        if not refused:
             return False
-        at = max(leg.ended_at for leg in lacking) + LACK_SECONDS[min(len(lacking), len(LACK_SECONDS)) - 1]
+        newest, at = max(refused, key=lambda leg: leg.ended_at), again_at(refused)
         self.look.wake(at)
+        if self.look.now < at and newest.beyond_limits:
+            block(self.look, self.part, texts.close_refused(newest.broker, newest.status_message))
         return self.look.now < at
 
     def priced(self, quantity: int, asked: Asked | None = None) -> Wanted | None:

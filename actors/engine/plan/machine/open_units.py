@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
-from onebroker.actors.engine.orders.part_state import PartRecord
+from onebroker.actors.engine.orders.part_state import PartRecord, RowToClose
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base, exits_by_base
 from onebroker.actors.engine.plan.parts import OrderPart, Part, TimeOfDay, own_orders_of, walk
@@ -23,12 +23,12 @@ NO_OPEN_UNITS: Mapping[str, int] = {}
 def open_units(record: ParentRecord, root: Part | None = None) -> Mapping[str, int]:
     """Return instrument -> units that the plan's entries have filled and its exits have not closed; empty for an order without a plan.
 
-    Only entries on which exits hang count, and entries whose fills the end of a lifetime closes. Any other order was never meant to be closed
-    by this parent. `root`: the plan's tree, where the caller has decoded it already.
+    Only entries on which exits hang count, and entries whose fills the end of a lifetime closes, and positions whose stop a close of this plan has
+    taken away. Any other order was never meant to be closed by this parent. `root`: the plan's tree, where the caller has decoded it already.
     """
     if record.plan is None:
         return NO_OPEN_UNITS
-    found: Counter[str] = Counter()
+    found = _left_by_closes(record)
     for base, exits in closed_by_base(decode_plan(record.plan) if root is None else root):
         own = list(own_orders_of(base))
         entries, closers = {order.path for order in own}, {order.path for order in exits}
@@ -36,6 +36,21 @@ def open_units(record: ParentRecord, root: Part | None = None) -> Mapping[str, i
         closed = sum(leg.filled_quantity for leg in record.legs if _takes(leg, entries, closers))
         found[own[0].instrument_id] += opened - closed
     return {instrument_id: units for instrument_id, units in found.items() if units > 0}
+
+
+def _left_by_closes(record: ParentRecord) -> Counter[str]:
+    """Return instrument -> units of positions that a close of the plan has cleared and not closed: it has taken away what guarded them."""
+    found: Counter[str] = Counter()
+    for path, part in record.parts.items():
+        for row in cleared_rows(part):
+            filled = sum(leg.filled_quantity for leg in record.legs if (leg.part, leg.instance) == (path, row.key))
+            found[row.instrument_id] += max(0, min(row.units, abs(row.quantity)) - filled)
+    return found
+
+
+def cleared_rows(part: PartRecord) -> Iterator[RowToClose]:
+    """Yield the positions for which a close has ended what guarded them."""
+    yield from (row for row in part.rows or () if row.cleared)
 
 
 def _takes(leg: LegRecord, entries: set[str], closers: set[str]) -> bool:
@@ -86,7 +101,7 @@ def left_by_caller(record: ParentRecord) -> Mapping[str, int]:
         return NO_OPEN_UNITS
     root = decode_plan(record.plan)
     guards = list(_guards_at(root, None))
-    found = Counter(open_units(record, root)) if guards else Counter[str]()
+    found = Counter(open_units(record, root)) if guards else _left_by_closes(record)
     hanging = {order.path for _, exits in exits_by_base(root) for order in exits}
     alone: dict[str, int] = {}
     for order in guards:

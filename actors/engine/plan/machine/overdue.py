@@ -156,8 +156,11 @@ def block_unpriced(look: Look, part: OrderPart) -> None:
 # --- the last resort -------------------------------------------------------------------------------------------------------
 
 
-def last_resort(look: Look, part: OrderPart, price: Price) -> tuple[OrderType, Decimal | None] | None:
-    """Return type and limit (None with MARKET) of the order that an overdue close sends; None while there is none.
+def last_resort(
+    look: Look, part: OrderPart, price: Price, *, at_last: bool = False
+) -> tuple[OrderType, Decimal | None] | None:
+    """Return type and limit (None with MARKET) of the order that an overdue close sends; None while there is none. `at_last`: at the last price in
+    any case, where it is known (`refused_exits.py`).
 
     Only for closes that go at the market in any case. A stop, a target, a peg have a price that a caller chose.
     """
@@ -167,13 +170,15 @@ def last_resort(look: Look, part: OrderPart, price: Price) -> tuple[OrderType, D
         return (OrderType.LIMIT, price.worst_price) if isinstance(price.of, Marketable) else None
     if not isinstance(price, Marketable) or price.maximum_cost_bps is not None:
         return None
-    return at_any_price(look, look.market.seen(part.instrument_id), side_of(part), part)
+    return at_any_price(look, look.market.seen(part.instrument_id), side_of(part), part, at_last=at_last)
 
 
-def at_any_price(look: Look, quote: Seen | None, side: Side, part: OrderPart) -> tuple[OrderType, Decimal | None]:
+def at_any_price(
+    look: Look, quote: Seen | None, side: Side, part: OrderPart, *, at_last: bool
+) -> tuple[OrderType, Decimal | None]:
     """Return MARKET; where the book is known and has nobody on the other side, a limit at the last price, which waits in the queue."""
     empty = quote is not None and quote.tells_depth and not quote.against(side)
-    if quote is None or not empty or quote.last_price is None:
+    if quote is None or not (empty or at_last) or quote.last_price is None:
         return OrderType.MARKET, None
     return OrderType.LIMIT, look.terms(part).towards(quote.last_price, side)
 

@@ -17,6 +17,7 @@ from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.overdue import block, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.refused_exits import again_at, is_refused
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked
 from onebroker.actors.engine.plan.market import Seen
@@ -147,13 +148,15 @@ def is_due_at_once(root: Part, part: OrderPart) -> bool:
 def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, over: bool) -> Verdict | None:
     """Send the missing units of a row and move its resting legs. Return how the row has ended; None while it goes on."""
     row = _not_reversed(look, part, row)
-    # A leg that its broker never had does not count: the row is read again before another order leaves.
-    legs = [leg for leg in look.legs(part) if leg.instance == row.key and not goes_again(part, leg)]
+    # A leg that its broker never had, or has refused for a time, does not count: the row is read again before another order leaves.
+    refused = refused_legs(look, part, row)
+    own = [leg for leg in look.legs(part) if leg.instance == row.key and not goes_again(part, leg)]
+    legs = [leg for leg in own if leg not in refused]
     verdict = _stopped(part, row, legs)
     sending = Sending(look=look, part=_as_row(part, row), context=context, target=row.units)
     if verdict is None:
         if not over:
-            _send(sending, row, legs)
+            _send(sending, row, legs, refused)
             _shrink(sending, legs)
         move_legs(sending, [leg for leg in legs if leg.live])
     if any(leg.live for leg in legs) or _on_the_way(look, part, row):
@@ -163,16 +166,29 @@ def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, 
         return verdict
     if filled >= row.units - forgone(part, legs) - taken_off(legs):
         return Verdict(PartState.COMPLETED if filled else PartState.CANCELLED)
-    return Verdict(PartState.EXPIRED) if over else None
+    return Verdict(PartState.EXPIRED, refused[-1].status_message if refused else None) if over else None
+
+
+def refused_legs(look: Look, part: OrderPart, row: RowToClose) -> list[Leg]:
+    """Return the row's orders whose refusal is not its end (`refused_exits.py`): the close had taken away what guarded the position, or the engine has
+    put the price outside of the exchange's limits. The caller who waits for the answer hears of a refusal there, and it ends the row."""
+    waits = not is_due_at_once(look.root, part)
+    return [
+        leg
+        for leg in look.legs(part)
+        if leg.instance == row.key
+        and is_refused(leg)
+        and (leg.refused_late or waits)
+        and (row.cleared or leg.beyond_limits)
+    ]
 
 
 def _as_row(part: OrderPart, row: RowToClose) -> OrderPart:
     """Return the part for one row, with the row's instrument, side, product and broker."""
-    side = Side.SELL if row.quantity > 0 else Side.BUY
     return attrs.evolve(
         part,
         instrument_id=row.instrument_id,
-        transaction_type=side.value,
+        transaction_type=row.closing_side.value,
         product=row.product,
         broker=row.broker,
     )
@@ -189,7 +205,7 @@ def _on_the_way(look: Look, part: OrderPart, row: RowToClose) -> list[NewLeg]:
     return [order for order in look.on_the_way(part) if order.instance == row.key]
 
 
-def _send(sending: Sending, row: RowToClose, legs: Sequence[Leg]) -> None:
+def _send(sending: Sending, row: RowToClose, legs: Sequence[Leg], refused: Sequence[Leg]) -> None:
     look, part = sending.look, sending.part
     under_way = _on_the_way(look, part, row)
     out = sum(leg.spoken_for for leg in legs) + sum(order.quantity for order in under_way)
@@ -197,12 +213,23 @@ def _send(sending: Sending, row: RowToClose, legs: Sequence[Leg]) -> None:
     asked = Asked(quantity=missing, instance=Instance(key=row.key, leg_id="", quantity=missing, price=_NO_PRICE))
     record = look.record(part)
     waits = record.rows_again or row.broker in record.rows_unread
-    if missing <= 0 or waits or sending.priced(missing, asked) is None:
+    if missing <= 0 or waits or _refused_lately(look, part, refused) or sending.priced(missing, asked) is None:
         return
-    if _is_old(look, part, fresh_start=not legs and not under_way):
+    read_before = any(record.rows_at is None or leg.ended_at >= record.rows_at for leg in refused)
+    if read_before or _is_old(look, part, fresh_start=not legs and not under_way):
         look.note(part, rows_again=True)
     else:
         sending.place(missing, asked=asked)
+
+
+def _refused_lately(look: Look, part: OrderPart, refused: Sequence[Leg]) -> bool:
+    """Whether the row waits for its next try, and say why it waits."""
+    if not refused or look.now >= again_at(refused):
+        return False
+    look.wake(again_at(refused))
+    newest = max(refused, key=lambda leg: leg.ended_at)
+    block(look, part, texts.close_refused(newest.broker, newest.status_message))
+    return True
 
 
 def _is_old(look: Look, part: OrderPart, *, fresh_start: bool) -> bool:
@@ -269,7 +296,7 @@ def with_rows(record: PartRecord, legs: Collection[Leg], under_way: Collection[s
     if found.read is not None:
         begun |= {row.key for row in record.rows or () if row.refusal is not None}
     kept = [_still_there(row, legs, found) for row in record.rows or () if row.key in begun]
-    new = [row for row in found.rows if row.key not in begun]
+    new = [attrs.evolve(row, cleared=row.key in record.rows_cleared) for row in found.rows if row.key not in begun]
     return attrs.evolve(
         record,
         rows=(*kept, *new),

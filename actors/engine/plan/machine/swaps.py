@@ -35,8 +35,9 @@ from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.open_units import is_guard
+from onebroker.actors.engine.plan.machine.refused_exits import is_refused
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, own_orders_of
-from onebroker.actors.engine.plan.price_kinds import is_stop
+from onebroker.actors.engine.plan.price_kinds import Marketable, is_stop, uncapped
 from onebroker.actors.engine.plan.pricing.touch import on_touch
 from onebroker.config.vocabulary import Product, Side
 
@@ -166,15 +167,29 @@ def was_refused_late(look: Look, order: OrderPart) -> bool:
 
 
 def tries_again(look: Look, order: OrderPart, leg: Leg) -> bool:
-    """Whether a refusal is not the end of an exit: for want of shares or margin (`lacks`), or of the order that took the place of one which the engine
-    itself had ended. There was a stop until the engine took it away, so the engine goes on until there is one again (1.11)."""
+    """Whether a refusal is not the end of an exit: for want of shares or margin (`lacks`), of a price that the engine itself has put outside of the
+    exchange's limits, or of the order that took the place of one which the engine itself had ended. There was a stop until the engine took it away,
+    so the engine goes on until there is one again (1.11)."""
     if lacks(look, order, leg) or not order.is_exit or leg.state is not LegState.REJECTED:
         return lacks(look, order, leg)
+    if _is_beyond_limits(look, order, leg):
+        return True
     taken_away = (Reason.REPLACE, Reason.SHRINK) if is_stop(order.price) else (Reason.REPLACE,)
     return any(
         other.state is LegState.CANCELLED and other.cancel_reason in taken_away and other.ended_at <= leg.sent_at
         for other in look.legs(order)
     )
+
+
+def _is_beyond_limits(look: Look, order: OrderPart, leg: Leg) -> bool:
+    """Whether an exit was refused for a price that the engine has made, and nobody has heard of it in an answer: it was sent when its condition came
+    true, or refused in its broker's book."""
+    record = look.record(order)
+    made = record.marketable or isinstance(uncapped(order.price), Marketable)
+    late = leg.refused_late or (
+        record.fired and record.started_at is not None and record.started_at > (record.due_at or 0.0)
+    )
+    return leg.beyond_limits and is_refused(leg) and leg.trigger is None and made and late
 
 
 def _siblings(look: Look, order: OrderPart) -> Iterator[OrderPart]:

@@ -220,13 +220,17 @@ def _is_told(look: Look, order: OrderPart) -> bool:
 
 
 def _rows_left(look: Look, part: OrderPart) -> Mapping[str, int]:
-    """Return instrument -> units of positions whose close cannot leave."""
+    """Return instrument -> units of positions whose close cannot leave, or has ended without them after it took their stop away."""
     found: Counter[str] = Counter()
-    if look.record(part).own is None and part.path in look.held_up:
-        for row in look.record(part).rows or ():
-            legs = [leg for leg in look.legs(part) if leg.instance == row.key]
-            if row.refusal is None:
-                found[row.instrument_id] += min(row.units, abs(row.quantity)) - sum(leg.committed for leg in legs)
+    has_ended = look.record(part).own is not None
+    for row in look.record(part).rows or ():
+        legs = [leg for leg in look.legs(part) if leg.instance == row.key]
+        left = min(row.units, abs(row.quantity)) - sum(leg.committed for leg in legs)
+        if has_ended and row.cleared:
+            held = look.market.held(row.broker, row.instrument_id, row.product, row.closing_side)
+            found[row.instrument_id] += max(0, left if held is None else min(left, held))
+        elif not has_ended and part.path in look.held_up and row.refusal is None:
+            found[row.instrument_id] += left
     return found
 
 

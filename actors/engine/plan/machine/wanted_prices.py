@@ -14,6 +14,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Leg
 from onebroker.actors.engine.plan.machine.look import Look, average_of, side_of
 from onebroker.actors.engine.plan.machine.overdue import block, last_resort
 from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.refused_exits import keeps_to_touch
 from onebroker.actors.engine.plan.market import Calm, Level, Seen
 from onebroker.actors.engine.plan.parts import OrderPart, Part, own_orders_of
 from onebroker.actors.engine.plan.price_kinds import (
@@ -69,6 +70,13 @@ class Asked:
     """The resting leg; None = a new leg."""
     piece: int = 0
     instance: Instance | None = None
+
+    @property
+    def key(self) -> str | None:
+        """The row, fill or closing that the order is for."""
+        if self.leg is not None:
+            return self.leg.instance
+        return None if self.instance is None else self.instance.key
 
 
 def price_of(look: Look, part: OrderPart) -> Price:
@@ -139,7 +147,7 @@ def wanted(look: Look, part: OrderPart, context: Context, asked: Asked) -> Wante
     if limit is not None and limit <= 0:
         look.cannot(part, 400, texts.not_a_price(limit))
     if (limit is None or limit <= 0) and asked.leg is None:
-        resort = last_resort(look, part, price)
+        resort = last_resort(look, part, price, at_last=keeps_to_touch(look, part, asked.key))
         return None if resort is None else Wanted(*resort)
     return None if limit is None or limit <= 0 else Wanted(OrderType.LIMIT, limit)
 
@@ -198,7 +206,7 @@ def _from_book(look: Look, part: OrderPart, price: Price, quote: Seen, asked: As
     record, side, terms = look.record(part), side_of(part), look.terms(part)
     match price:
         case Marketable():
-            limit = past_touch(price, side, asked.quantity, quote, terms)
+            limit = _past_touch(look, part, price, quote, asked)
             if limit is None:
                 look.cannot(part, 409, texts.nobody(side))
                 return None
@@ -224,6 +232,13 @@ def _from_book(look: Look, part: OrderPart, price: Price, quote: Seen, asked: As
                 look.wake(memory.since + ((look.now - memory.since) // step + 1) * step)
             return limit
     raise AssertionError(price)
+
+
+def _past_touch(look: Look, part: OrderPart, price: Marketable, quote: Seen, asked: Asked) -> Decimal | None:
+    """Return the limit past the opposite touch, or the touch itself where a broker has refused an exit; None = that side is empty."""
+    if keeps_to_touch(look, part, asked.key):
+        price = attrs.evolve(price, buffer_ticks=0)
+    return past_touch(price, side_of(part), asked.quantity, quote, look.terms(part))
 
 
 def _levels(own: Level | None) -> tuple[Level, ...]:

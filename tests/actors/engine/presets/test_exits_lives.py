@@ -7,6 +7,7 @@ from decimal import Decimal as D
 import attrs
 import pytest
 
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.execution_kinds import Daily
 from onebroker.actors.engine.plan.parts import (
     BarClosed,
@@ -748,12 +749,18 @@ def test_a_time_stop_without_a_fill_ends_at_its_time_and_one_cancelled_by_its_pa
     assert (other.sent(), other.over()) == ([], True)
 
 
-def test_a_close_that_its_broker_refuses_ends_a_time_stop_as_failed():
+def test_a_close_that_its_broker_refuses_is_tried_again_by_a_time_stop():
     day = timed()
     day.book("A1", "complete")
     day.at(600)
-    day.book("A2", "rejected", message="no margin")
-    assert (day.state(), day.parts["root"].status_message) == ("failed", "no margin")
+    day.sent()
+    day.put(attrs.evolve(day.leg("A2"), state=LegState.REJECTED, status_message="no margin", ended_at=day.world.now))
+    day.look().at(601.9)
+    assert (day.sent(), day.over()) == ([], False)
+    day.at(602)
+    assert day.sent() == ["PLACE alpha SELL 10 LIMIT 100.45 -> A3"]
+    day.book("A3", "complete")
+    assert day.state() == "completed"
 
 
 def gapped(settings, **body):

@@ -4,131 +4,19 @@ was sent (order-engine 1.3, 3.42 to 3.45, 6.10)."""
 from datetime import time
 from decimal import Decimal as D
 
-import attrs
 import pytest
 import trio
 
 from onebroker.actors.engine.context.day_loss import DayLoss, Locked
-from onebroker.actors.engine.plan.parts import (
-    FromFill,
-    FromPosition,
-    TimeOfDay,
-)
-from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, NativeStop
+from onebroker.actors.engine.plan.price_kinds import Marketable
 from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing
 from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.http.health_parts import order_problems
-from tests.actors.engine.plan.trees import oco, order, together
+from tests.actors.engine.plan.trees import order, together
+from tests.support.closing import AT, Closing, bracket
 from tests.support.engine_orders import placed_elsewhere, truth
 from tests.support.mortal import mortal
-
-AT = TimeOfDay(time(10, 1))
-
-
-class Closing:
-    """A day on which one share's price is held by hand, with a position of it at both brokers."""
-
-    def __init__(self, day, number=3):
-        self.day = day
-        self.share = day.equity(number)
-        self.tick = D(repr(self.share.tick_size))
-        self.start = self.snap(day.exchange.market(self.share.instrument_id).last_price)
-        self.moved(0)
-        self.since = 0
-        self.count = 0
-
-    def snap(self, price):
-        return (price / self.tick).quantize(D(1)) * self.tick
-
-    def at(self, percent):
-        return self.snap(self.start * (100 + D(str(percent))) / 100)
-
-    def moved(self, percent):
-        self.day.simulator.set_price(self.share.instrument_id, self.at(percent), 86_400)
-
-    async def quoted(self):
-        """Watch the share, so that its quote is there."""
-        self.quotes = self.day.quotes.follow([self.share.instrument_id])
-        await self.day.until(lambda: self.day.quotes.usable_tick(self.share.instrument_id) is not None)
-
-    async def holds(self, code, units, product="MIS"):
-        """Open a position (signed units) at a broker, and wait until it shows it."""
-        before = self.net(code, product)
-        side, percent = ("BUY", 2) if units > 0 else ("SELL", -2)
-        body = self.day.body(
-            self.share, product=product, quantity=abs(units), broker=code, price=self.at(percent), transaction_type=side
-        )
-        self.count += 1
-        answer = await self.day.place(body, intent_id=f"h-{self.count}")
-        assert answer.status == 200, answer.body
-        await self.day.until(lambda: self.shown(code, product) == before + units, 120)
-        self.since = len(self.day.ledger()["messages"])
-
-    def net(self, code, product="MIS"):
-        """Net units as the exchange has them."""
-        rows = self.day.ledger()["positions"].get(code, [])
-        return sum(
-            row["quantity"]
-            for row in rows
-            if (row["instrument_id"], row["product"]) == (self.share.instrument_id, product)
-        )
-
-    def shown(self, code, product="MIS"):
-        token = self.share.listings[code].broker_token
-        rows = self.day.sessions[code].view.value.positions
-        return sum(
-            row.quantity for row in rows if (row.view, row.instrument_token, row.product) == ("net", token, product)
-        )
-
-    def form(self, **more):
-        fields = {"product": "intraday", "instrument_ids": (self.share.instrument_id,), **more}
-        return FromPosition(**fields)
-
-    def close(self, path="root", **more):
-        form = self.form(**{name: more.pop(name) for name in ("ratio", "most", "cancel_resting_first") if name in more})
-        price = more.pop("price", Marketable(follow=True))
-        return order(path, "SELL", form, price, is_exit=True, known_exit=True, **more)
-
-    def on_share(self, root):
-        def swap(part):
-            changes = {"each_fill": swap(part.each_fill)} if getattr(part, "each_fill", None) is not None else {}
-            if hasattr(part, "children"):
-                changes["children"] = tuple(map(swap, part.children))
-            if hasattr(part, "instrument_id"):
-                changes["instrument_id"] = self.share.instrument_id
-            return attrs.evolve(part, **changes)
-
-        return swap(root)
-
-    async def place(self, root, *, intent_id="p-1", wait=5.0, **more):
-        body = self.day.body(self.share, product="MIS", price=self.at(0), plan=self.on_share(root), **more)
-        return await self.day.place(body, intent_id=intent_id, wait=wait)
-
-    async def until(self, answer, state, seconds=400, path=None):
-        with trio.fail_after(seconds):
-            while True:
-                parent = await stored_parent(self.day.store, answer.body["parent_id"])
-                now = parent["state"] if path is None else parent["parameters"]["parts"][path]["state"]
-                if now == state:
-                    return parent
-                await trio.sleep(0.1)
-
-    def sent(self):
-        """(verb, broker, side, quantity) of every order message since the positions were opened."""
-        return [(one["verb"], one["broker"], one["side"], one["quantity"]) for one in self.day.ledger()["messages"]][
-            self.since :
-        ]
-
-
-@pytest.fixture
-async def closing(day, autojump_clock):
-    with trio.fail_after(86_400):
-        async with day.market(), day.service(quotes=True):
-            closing = Closing(day)
-            await closing.quoted()
-            yield closing
-
 
 # --- 6.10 ----------------------------------------------------------------------------------------------------------------
 
@@ -346,21 +234,6 @@ async def test_a_close_whose_feeds_are_silent_goes_by_a_quote_over_rest(closing,
 # --- what waits there ------------------------------------------------------------------------------------------------------
 
 
-def bracket(closing, path="root"):
-    exits = oco(
-        f"{path}.each_fill",
-        order(
-            f"{path}.each_fill.children.0", "SELL", FromFill(),
-            NativeStop(trigger_price=closing.at(-2), limit_price=closing.at(-3)), is_exit=True, known_exit=True,
-        ),
-        order(
-            f"{path}.each_fill.children.1", "SELL", FromFill(), Fixed(closing.at(2)), hold=True, is_exit=True,
-            known_exit=True,
-        ),
-    )  # fmt: skip
-    return order(path, quantity=30, price=Fixed(closing.at(1)), broker="zerodha", each_fill=exits)
-
-
 async def test_exits_of_another_plan_end_where_their_position_is_closed(closing, autojump_clock):
     other = await closing.place(bracket(closing), intent_id="b-1")
     await closing.until(other, "held", path="root.each_fill.children.1")
@@ -406,9 +279,9 @@ def refused_at_first(monkeypatch, day):
     """No connection to zerodha while the way is cleared, for two seconds."""
     clear = Clearing.clear
 
-    async def refused(self, path, closing):
+    async def refused(self, *args):
         day.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=2)
-        return await clear(self, path, closing)
+        return await clear(self, *args)
 
     monkeypatch.setattr(Clearing, "clear", refused)
 
@@ -445,10 +318,7 @@ async def test_a_cancel_before_a_close_that_finds_no_connection_at_first_is_trie
 async def test_two_closes_of_one_position_at_the_same_time_do_not_open_another(closing, autojump_clock):
     await closing.holds("zerodha", 40)
     answers = [await closing.place(closing.close(when=AT), intent_id=f"c-{n}") for n in range(2)]
-    for answer in answers:
-        with trio.fail_after(400):
-            while (await stored_parent(closing.day.store, answer.body["parent_id"]))["state"] in ("armed", "working"):
-                await trio.sleep(0.1)
+    await closing.until_over(answers)
     await trio.sleep(30)
     assert closing.net("zerodha") == 0
 

@@ -1,0 +1,40 @@
+"""Exits and closes that a broker has refused and that go again (order-engine 1.11). Pure.
+
+As a rule a refused message is not sent again (rules 2.1). It is different where the engine itself has ended what guarded the units, for the sake of
+the refused order: then the refusal is no end. The order goes again after 2, 5 and then every 15 s, and as long as none stands it is told.
+
+    a close of positions     its clearing has ended an order or a waiting exit there (`RowToClose.cleared`). The rows are read again before each try
+    a close of fills         the exits of the part have ended first (1.8)
+    a stop, a market exit    `swaps.tries_again`
+
+A price beyond the touch may lie outside of the circuit limits, and these the engine does not know. The touch itself is inside them, because an
+order rests there. So after a refusal that has another reason than missing shares or money the next order goes to the touch, and where nobody is on
+the other side to the last price. An exit that has taken nothing away goes again for this reason alone, where the broker's words name its price.
+"""
+
+from collections.abc import Iterable
+
+from onebroker.actors.engine.orders.parent_records import LegState
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Leg
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.parts import OrderPart
+
+AGAIN_SECONDS = (2.0, 5.0, 15.0)
+"""The seconds after which a refused exit goes again; the last of them again and again."""
+
+
+def is_refused(leg: Leg) -> bool:
+    """Whether a broker has refused a leg as a whole. Of a leg that has filled in part the units are not known any better by another try."""
+    return leg.state is LegState.REJECTED and leg.filled == 0
+
+
+def again_at(refused: Iterable[Leg]) -> float:
+    """Return when an exit goes again whose orders were refused (epoch seconds); minus infinity where none was."""
+    ended = [leg.ended_at for leg in refused]
+    return max(ended) + AGAIN_SECONDS[min(len(ended), len(AGAIN_SECONDS)) - 1] if ended else float("-inf")
+
+
+def keeps_to_touch(look: Look, part: OrderPart, instance: str | None) -> bool:
+    """Whether an exit goes no further than the touch, because a broker has refused an order of it. `instance`: the row or closing that it is for."""
+    legs = (*look.legs(part), *look.closing_legs(part)) if part.is_exit or instance == CLOSING else ()
+    return any(is_refused(leg) and not leg.shortage and leg.instance == instance for leg in legs)
