@@ -1,12 +1,18 @@
 """A plan that a flatten halts with open units: nothing is said while the flatten closes them, and it is told when they stay (order-engine 1.11)."""
 
+from datetime import time
+
 import pytest
 import trio
 
+from onebroker.actors.engine.plan.parts import TimeOfDay
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.events import ExposureUnprotected
 from onebroker.config.vocabulary import Product
 from onebroker.http.health_parts import order_problems
+from tests.actors.engine.plan.trees import together
+from tests.support.closing import bracket
+from tests.support.mortal import mortal
 from tests.support.trading import Trading
 
 
@@ -68,3 +74,51 @@ async def test_units_that_a_flatten_has_halted_and_not_closed_are_told_until_the
             day.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 100)
             await day.until(lambda: told(trading) == [], 20)
             assert (await trading.parent(answer))["status_message"] is None
+
+
+async def test_a_halted_plan_that_also_closes_positions_is_not_taken_for_closed(closing, autojump_clock):
+    plan = together(
+        "root", bracket(closing, "root.children.0"), closing.close("root.children.1", when=TimeOfDay(time(15)))
+    )
+    answer = await closing.place(plan)
+    await closing.until(answer, "working", path="root.children.0.each_fill")
+    await closing.day.until(lambda: closing.shown("zerodha") == 30, 120)
+    close_nothing(closing.day)
+    assert not (await closing.day.flatten()).body["flat"]
+    assert (await closing.parent(answer))["state"] == "halted"
+    await closing.day.until(lambda: told(closing) == ["30 units are open without a stop"], 15)
+    closing.day.person.reduce("zerodha", closing.share.instrument_id, Product.MIS, 30)
+    await closing.day.until(lambda: told(closing) == [], 20)
+
+
+@pytest.mark.parametrize("death", ["commit 1 before", "commit 1 after", "commit 2 before", "commit 2 after"])
+async def test_killed_around_the_write_of_a_halt_the_units_are_guarded_or_told(day, death, autojump_clock):
+    async with day.market():
+        with mortal(day, None) as life:
+            async with trio.open_nursery() as nursery:
+
+                async def serve():
+                    async with day.service(quotes=True):
+                        day.trading = Trading(day)
+                        day.answer = await bought(day.trading)
+                        life.death = death
+                        life.count()
+                        await day.flatten()
+
+                nursery.start_soon(serve)
+                with trio.move_on_after(120):
+                    await life.dead.wait()
+                nursery.cancel_scope.cancel()
+        assert life.dead.is_set(), "a step that never comes is not a crash point"
+        async with day.service(log_in=False, quotes=True):
+            await trio.sleep(40)
+            parent = await day.trading.parent(day.answer)
+            stops = [
+                order
+                for order in day.exchange.all_orders()
+                if order.trigger_price is not None and not order.status.finished
+            ]
+            assert (len(stops), told(day.trading), parent["state"]) in (
+                (1, [], "working"),
+                (0, ["100 units are open without a stop"], "halted"),
+            )
