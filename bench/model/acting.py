@@ -13,7 +13,7 @@ import trio
 import trio.testing
 
 from bench.model.judging import judge
-from bench.model.story import BLINDING, Story, Theme
+from bench.model.story import BLINDING, GUARDED, Story, Theme
 from bench.model.telling import told
 from bench.model.watching import Watch
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
@@ -101,7 +101,9 @@ class Actor(Script):
         settings |= {name: value for name, value in SOON.items() if name in settings}
         if kind == "strategy_stop":
             settings["instrument_ids"] = self.instruments
-        if "hold_limits" in settings and holds:
+        if kind in (*GUARDED, "oco"):
+            settings["hold_limits"] = holds  # false: the target rests beside the stop
+        elif "hold_limits" in settings and holds:
             del settings["hold_limits"]
         body: dict[str, Any] = {"quantity": quantity, "product": product, "broker": broker, **own.body}
         if mirrored:

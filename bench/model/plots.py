@@ -88,8 +88,8 @@ def trailed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     yield "move", {"percent": 2.5, "second": False, "walks": True}, 4.0
     if dice.random() < 0.5:
         yield "app_modify", {"which": 0, "what": "trigger", "percent": dice.choice((0.5, 1))}, 25.0
-    for percent in (3.5, 1, 3):
-        yield "move", {"percent": percent, "second": False, "walks": True}, 4.0
+    for percent, pause in ((3.5, 25.0), (1, 4.0), (3, 4.0)):
+        yield "move", {"percent": percent, "second": False, "walks": True}, pause
 
 
 def due_in_silence(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
@@ -103,6 +103,22 @@ def due_in_silence(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat
         yield "empty_side", {"side": "BUY", "seconds": 40, "circuit": False}, 30.0
 
 
+def closed_in_vain(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A close that took a stop away waits for a bid, and its holder cancels it."""
+    yield from _held(dice, brokers)
+    yield _order("square_off", dice, quantity=None)
+    yield "empty_side", {"side": "BUY", "seconds": 60, "circuit": False}, 30.0
+    yield "app_cancel", {"which": 0}, 25.0
+
+
+def closed_at_circuit(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """The market jumps through a stop, down to the circuit, and closes come due there."""
+    yield from _held(dice, brokers)
+    for _ in range(dice.choice((1, 2))):
+        yield _order(dice.choice(("close_on_trigger", "square_off")), dice, quantity=None, scale=0.5)
+    yield "move", {"percent": -7, "second": False, "walks": dice.random() < 0.5}, 25.0
+
+
 def partly_closed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A part of a guarded position is closed by an exit; the rest stays for a while."""
     yield from _held(dice, brokers, kind="scale_out", holds=False, scale=0.5)
@@ -113,7 +129,7 @@ def partly_closed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]
 
 def partly_targeted(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """The target fills in part while the stop rests beside it; then the market falls through the stop."""
-    yield _order("bracket", dice, holds=True, scale=0.5, quantity=dice.choice((10, 30)), broker=dice.choice(brokers))
+    yield _order("bracket", dice, holds=False, scale=0.5, quantity=dice.choice((10, 30)), broker=dice.choice(brokers))
     yield "move", {"percent": -1.1, "second": False, "walks": False}, 6.0  # the entry fills, and both exits rest
     yield "fill", {"which": 0, "units": 5}, dice.choice((0.3, 4.0))
     yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
@@ -172,5 +188,5 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, trailed, due_in_silence, partly_closed, partly_targeted, unanswered, reserved, annulled, halted, repeated, jumped_over,
+    reduced, flattened_late, flattened_in_vain, taken_off, trailed, due_in_silence, closed_in_vain, closed_at_circuit, partly_closed, partly_targeted, unanswered, reserved, annulled, halted, repeated, jumped_over,
 )  # fmt: skip

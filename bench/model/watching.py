@@ -7,6 +7,8 @@ Rules (docs/design/order-engine.md has them; issue words in quotes):
 - "every due thing happens or is told": a plan whose time has come has ended, works at an exchange, or is named;
 - "`flat` means flat": after this answer the account has neither a position nor an open order;
 - what is said of open units and of holdings is so;
+- a trailing stop follows the market;
+- "nothing is sent twice": the orders of one exit never have more out and filled than its entry has filled;
 - on a plain day nothing is called a problem.
 
 A rule counts only while the service can know and act. Faults that take knowledge away, a store that is away and a service that does not run stop the
@@ -22,7 +24,7 @@ from typing import Any, TypeAlias
 
 import trio
 
-from bench.model.story import BLINDING, GUARDED, GUARDS, Story, Theme
+from bench.model.story import BLINDING, CLOSES, GUARDED, GUARDS, Story, Theme
 from onebroker.actors.engine.books.settled_positions import doubts
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.orders.parent_records import decode_parent
@@ -45,6 +47,9 @@ TOLD_WITHIN = 8.0
 EXCESS_WITHIN = 25.0
 UNTRUE_WITHIN = 12.0
 DUE_WITHIN = 10.0
+FOLLOWED_WITHIN = 12.0
+NEAR = 0.995
+"""A trail may stand so much lower than it should: its steps."""
 CLOSED_SECONDS = 6.0
 """So long after a flatten its parents may still say that units are open."""
 FLAT_SECONDS = 3.0
@@ -55,6 +60,7 @@ TIMED = {"scheduled": "at_time", "square_off": "at_time"}
 PRODUCT_WORDS = {"MIS": "intraday", "CNC": "delivery", "NRML": "carryforward", "MTF": "mtf"}
 BY_HAND = "ended by hand"
 """What callers do to their own stops is told, and is so."""
+WITHOUT_STOP = re.compile(r"(\d+) units are open without a stop")
 HOLDS = re.compile(r"(\w+) holds (\d+) of the (\d+) units that this order guards")
 
 Place: TypeAlias = tuple[str, str, str]
@@ -187,6 +193,8 @@ class Watch:
             self.violations.append(f"{sentence} (at {self.day.clock.now():%H:%M:%S})")
 
     def _look(self) -> None:
+        for sentence in self._doubled(self.parents()):
+            self.note(sentence)
         if self._is_blind():
             self._since.clear()
             return
@@ -239,6 +247,7 @@ class Watch:
         if self.story.theme is Theme.LONG and not self.annulled:
             yield from self._excess(parents, orders, told)
         yield from self._overdue(parents, orders, told)
+        yield from self._left_behind(parents, orders, told)
         if not self.annulled:
             yield from self._untrue(parents, orders)
 
@@ -285,7 +294,7 @@ class Watch:
                 ]
                 exits = [order for order in own if order not in entry]
                 units = sum(order.filled_quantity for order in entry) - sum(order.filled_quantity for order in exits)
-                stopped = sum(order.pending_quantity for order in exits if order.status is SimStatus.TRIGGER_PENDING)
+                stopped = sum(order.pending_quantity for order in exits if _sells_when_triggered(order))
                 if units <= stopped:
                     yield name, f"untrue: {row.sentence}, but {units} are open and {stopped} have a stop", EXCESS_WITHIN
 
@@ -312,15 +321,24 @@ class Watch:
                     stopped[place] += order.pending_quantity
         for place, units in still_open(self.day, entries).items():
             held = max(0, min(units, self._net(place)))
-            if held > stopped[place] and not owners[place] & set(told) and not self._named(place):
+            bare = held - stopped[place]
+            if bare > 0 and not owners[place] & set(told) and not self._named(place, bare, parents):
                 yield (
                     ("unprotected", place),
-                    f"{held - stopped[place]} of {held} units of {sorted(owners[place])} have no stop at {place[0]} {place[2]}, and nobody is told",
+                    f"{bare} of {held} units of {sorted(owners[place])} have no stop at {place[0]} {place[2]}, and nobody is told",
                     TOLD_WITHIN,
                 )
 
-    def _named(self, place: Place) -> bool:
-        """Whether a broker's position is named as doubted, or an annulled trade there at another parent, which had closed these units."""
+    def _named(self, place: Place, units: int, parents: Iterable[Mapping[str, Any]]) -> bool:
+        """Whether a broker's position is named as doubted, so many units at a close that took their stop away, or an annulled trade there at another
+        parent, which had closed these units."""
+        closes = {parent["parent_order_id"] for parent in parents if parent["routed_from"] in CLOSES}
+        if any(
+            row.parent_id in closes and (said := WITHOUT_STOP.fullmatch(row.sentence)) and int(said[1]) >= units
+            for row in self.day.engine_context.troubles.rows
+            if row.instrument_id == place[1]
+        ):
+            return True
         taken_back = any(
             row.sentence.startswith(f"{place[0]} took back") for row in self.day.engine_context.troubles.rows
         )
@@ -380,6 +398,52 @@ class Watch:
                     EXCESS_WITHIN,
                 )
 
+    def _doubled(self, parents: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+        """Exits of guarded plans of which the exchange has more than their entries have filled, whatever the service knows of them."""
+        if not self._alive or self.annulled:
+            return
+        legs = self.day.engine_context.legs
+        guarded = {
+            parent["parent_order_id"]
+            for parent in parents
+            if parent["routed_from"] in GUARDED and parent["body"].get("transaction_type") == "BUY"
+        }
+        entered, out, enlarged = Counter[str](), Counter[tuple[str, str]](), set[str]()
+        for order in self.day.exchange.all_orders():
+            owner = legs.owner(order.broker, order.order_id, order.new.tag)
+            if owner is None or owner.parent_id not in guarded:
+                continue
+            if (order.broker, order.order_id) in self.changed:
+                enlarged.add(owner.parent_id)
+            if order.new.side == "BUY":
+                entered[owner.parent_id] += order.filled_quantity
+            else:
+                out[owner.parent_id, owner.leg_role] += order.filled_quantity + order.pending_quantity
+        for (parent_id, path), units in out.items():
+            if units > entered[parent_id] and parent_id not in enlarged | self.resized:
+                yield f"doubled: {path} of {parent_id} has {units} out and filled, its entry has filled {entered[parent_id]}"
+
+    def _left_behind(
+        self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]
+    ) -> Iterable[tuple[object, str, float]]:
+        """Trailing stops that rest further from the market than their distance."""
+        for parent in parents:
+            if parent["routed_from"] != "trailing_stop" or parent["body"].get("transaction_type") != "SELL":
+                continue
+            if parent["parent_order_id"] in told | self.resized:
+                continue
+            distance = 1 - parent["body"]["synthetic"]["trail_percent"] / 100
+            for _, order in _placed(parent, orders):
+                last = float(self.day.exchange.market(order.new.instrument_id).last_price)
+                waits = order.status is SimStatus.TRIGGER_PENDING and order.trigger_price is not None
+                name = (order.broker, order.order_id)
+                if waits and name not in self.changed and float(order.trigger_price or 0) < last * distance * NEAR:
+                    yield (
+                        ("left behind", name),
+                        f"left behind: the trail of {name} stands at {order.trigger_price}, the market at {last}",
+                        FOLLOWED_WITHIN,
+                    )
+
     # --- due ----------------------------------------------------------------------------------------------------------------
 
     def _overdue(
@@ -436,6 +500,13 @@ def _placed(
 
 def _place(order: SimOrder) -> Place:
     return order.broker, order.new.instrument_id, order.new.product.value
+
+
+def _sells_when_triggered(order: SimOrder) -> bool:
+    """Whether a stop waits whose limit is not above its trigger; a caller may have put it there."""
+    if order.status is not SimStatus.TRIGGER_PENDING or order.trigger_price is None:
+        return False
+    return order.price is None or order.price <= order.trigger_price
 
 
 def _stops(order: SimOrder) -> bool:

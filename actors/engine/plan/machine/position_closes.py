@@ -212,8 +212,10 @@ def _send(sending: Sending, row: RowToClose, legs: Sequence[Leg], refused: Seque
     missing = row.units - forgone(part, legs) - out
     asked = Asked(quantity=missing, instance=Instance(key=row.key, leg_id="", quantity=missing, price=_NO_PRICE))
     record = look.record(part)
-    waits = record.rows_again or row.broker in record.rows_unread
-    if missing <= 0 or waits or _refused_lately(look, part, refused) or sending.priced(missing, asked) is None:
+    if missing > 0:
+        _say_refused(look, part, refused)
+    waits = record.rows_again or row.broker in record.rows_unread or _is_too_soon(look, refused)
+    if missing <= 0 or waits or sending.priced(missing, asked) is None:
         return
     read_before = any(record.rows_at is None or leg.ended_at >= record.rows_at for leg in refused)
     if read_before or _is_old(look, part, fresh_start=not legs and not under_way):
@@ -222,14 +224,18 @@ def _send(sending: Sending, row: RowToClose, legs: Sequence[Leg], refused: Seque
         sending.place(missing, asked=asked)
 
 
-def _refused_lately(look: Look, part: OrderPart, refused: Sequence[Leg]) -> bool:
-    """Whether the row waits for its next try, and say why it waits."""
-    if not refused or look.now >= again_at(refused):
-        return False
-    look.wake(again_at(refused))
-    newest = max(refused, key=lambda leg: leg.ended_at)
-    block(look, part, texts.close_refused(newest.broker, newest.status_message))
-    return True
+def _say_refused(look: Look, part: OrderPart, refused: Sequence[Leg]) -> None:
+    """Say why nothing of the row stands, while it waits for its next try and while it is read again for it."""
+    if refused:
+        newest = max(refused, key=lambda leg: leg.ended_at)
+        block(look, part, texts.close_refused(newest.broker, newest.status_message))
+
+
+def _is_too_soon(look: Look, refused: Sequence[Leg]) -> bool:
+    """Whether the row waits for its next try."""
+    if refused:
+        look.wake(again_at(refused))
+    return look.now < again_at(refused)
 
 
 def _is_old(look: Look, part: OrderPart, *, fresh_start: bool) -> bool:
