@@ -10,6 +10,7 @@ Orders that count as not sent keep their parent's actor (`write_ahead.is_over`),
 
 import logging
 from collections import deque
+from typing import Any
 
 import attrs
 import trio
@@ -61,14 +62,15 @@ class EndedOrders:
             await self._news.wait()
             self._news = trio.Event()
             while self._rows or self._gone:
-                parent_id = (self._rows or self._gone)[0][0]
+                heard: deque[Any] = self._rows or self._gone
                 try:
-                    if self._rows:
-                        await self._compare(*self._rows.popleft())
-                    else:
-                        await self._take_back(*self._gone.popleft())
+                    await (self._compare if heard is self._rows else self._take_back)(*heard[0])
+                except StoreError:
+                    await trio.sleep(RETRY_SECONDS)
+                    continue
                 except Exception:  # noqa: BLE001  # an ended parent that cannot be read must not end the engine, whose start would read it again
-                    _LOG.exception("the record of the ended parent %s could not be corrected", parent_id)
+                    _LOG.exception("the record of the ended parent %s could not be corrected", heard[0][0])
+                heard.popleft()
 
     async def _compare(self, parent_id: str, code: str, row: OrderRow) -> None:
         record = await self._ended_parent(parent_id)

@@ -405,12 +405,13 @@ class SessionActor:
             counts = decode_counts(await store.get(keys.rate(code)))
             fields = {resource: await store.hash_all(keys.broker_rows(code, resource)) for resource in RESOURCES}
             acknowledged = await store.hash_all(keys.acknowledged(code))
+            corrected = await store.get(keys.corrected_fills(code))
         except StoreError:
             return
         self._restored = True
         if counts is not None:
             self._gate.budget.load(counts, Moment.of(self._clock))
-        self._books.restore(fields, acknowledged)
+        self._books.restore(fields, acknowledged, corrected)
 
     async def _refresh_profile(self, every_seconds: float) -> None:
         while True:

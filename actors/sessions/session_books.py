@@ -31,7 +31,7 @@ from onebroker.actors.sessions.slices import DocumentMessage, Rows, Slice
 from onebroker.actors.sessions.stored_rows import changes, stored_slice, with_known_objects
 from onebroker.actors.sessions.taken_back import TakenBack
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import HashSet, Store
+from onebroker.actors.store.interface import HashSet, Set, Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.codec.contained import OddName
@@ -229,8 +229,21 @@ class Books:
             self._fold = self._fold.corrected(row, at=at)
             self._corrected = {**self._corrected, row.order_id: row.filled_quantity}
         if rows:
+            self._write_corrected()
             self._show_orders()
         return bool(rows)
+
+    def _write_corrected(self) -> None:
+        """Write the corrected fills ahead of the rows that show them: after a restart the lower row alone would look like an old one."""
+        value = msgspec.json.encode([self._corrected_day, self._corrected])
+        self._store.post(Set(keys.corrected_fills(self._code), value))
+
+    def _restore_corrected(self, stored: bytes | None) -> None:
+        if stored is None or self._corrected:
+            return
+        day, corrected = msgspec.json.decode(stored, type=tuple[float, dict[str, int]])
+        if day == self._day_start():
+            self._corrected_day, self._corrected = day, corrected
 
     def _note_portfolio(self, resource: Resource, rows: Rows | None) -> None:
         """Keep the last readable positions, holdings and trades, by which the engine decides: an unreadable answer is not an empty portfolio."""
@@ -380,8 +393,14 @@ class Books:
 
     # --- after a restart --------------------------------------------------------------------------------------------
 
-    def restore(self, fields: Mapping[Resource, Mapping[str, bytes]], acknowledged: Mapping[str, bytes]) -> None:
-        """Begin from the stored rows of each resource without an earlier read, and from today's stored acknowledgments."""
+    def restore(
+        self,
+        fields: Mapping[Resource, Mapping[str, bytes]],
+        acknowledged: Mapping[str, bytes],
+        corrected: bytes | None,
+    ) -> None:
+        """Begin from the stored rows of each resource without an earlier read, and from today's stored acknowledgments and corrected fills."""
+        self._restore_corrected(corrected)
         for resource, stored_fields in fields.items():
             stored = stored_slice(self._code, resource, stored_fields)
             if stored is None or resource in self._slices:

@@ -7,6 +7,7 @@
 | broker:profile:<code> | session actor | JSON, the broker's own profile body | until replaced |
 | broker:rows:<code>:<resource> | session actor | hash: row id -> JSON row; `:received_at`, `:status` | until replaced |
 | broker:acknowledged:<code> | session actor | hash: order id -> JSON of what was accepted and is not shown yet | until replaced |
+| broker:corrected:<code> | session actor | JSON [start of the broking day, {order id: filled units}]: orders of which the broker has taken units back | until replaced |
 | reference:users, :brokers, :exchanges | reference actor | JSON array | until replaced |
 | quotes:live | quote book | hash: instrument_id -> JSON | until replaced |
 | quotes:fetched:<instrument_id> | quote book | JSON | 2 days |
@@ -75,6 +76,10 @@ def broker_rows(code: str, resource: Resource) -> str:
 
 def acknowledged(code: str) -> str:
     return f"broker:acknowledged:{code}"
+
+
+def corrected_fills(code: str) -> str:
+    return f"broker:corrected:{code}"
 
 
 def reference(collection: Literal["users", "brokers", "exchanges"]) -> str:

@@ -4,6 +4,7 @@ Rules: nothing is sent twice; each order has its leg, and both say the same; not
 person took off stays off; an exit sells no more than is held; a trail never loosens; no actor crashed.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -16,6 +17,7 @@ from onebroker.brokers.simulator.world.model import SimOrder
 from tests.support.day import Day
 from tests.support.plan_judge import histories, judge_book, judge_sends, judge_steps
 
+JUMP_SECONDS = 1.0
 REACT_SECONDS = 20.0
 """In so long a time after an act of the person, resting exits are made smaller. The market may be faster."""
 TRAILS = ("trailing_stop", "atr_trail", "stepped_stop")
@@ -150,14 +152,16 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
     if watch.annulled:
         return
     ours = {(message["broker"], message["order_id"]) for message in day.messages("place")}
-    net = Counter[Place]()
+    net, sold_at = Counter[Place](), dict[Place, float]()
     for event in booked(day):
         if isinstance(event, Act):
             net[event.broker, event.instrument_id, event.product] -= event.quantity
             net[event.broker, event.instrument_id, event.to_product] += event.quantity
             continue
         place = (event.broker, event.instrument_id, str(event.product))
-        before = net[place]
+        before, last = net[place], sold_at.get(place, -math.inf)
+        if event.side.sign < 0:
+            sold_at[place] = _monotonic(day, event.at)
         net[place] += event.side.sign * event.quantity
         covered = watch.story.held if place[2] == "CNC" and event.broker == day.codes[0] else 0
         lowest = min(before, 0) if event.side.sign < 0 else net[place]
@@ -170,6 +174,8 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
             continue
         moment = _monotonic(day, event.at)
         excused = watch.was_blind(moment) or any(0 <= moment - acted <= REACT_SECONDS for acted in watch.person_at)
+        # A jump of the market that fills the stop and the target, both at the exchange, is faster than any cancel.
+        excused = excused or (moment - last <= JUMP_SECONDS and watch.rests_beside)
         if not excused:
             yield f"short: order {event.order_id} made {place} {net[place]} at {event.at}"
 

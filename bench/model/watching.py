@@ -100,6 +100,15 @@ class Watch:
     def now(self) -> float:
         return self.day.clock.monotonic()
 
+    @property
+    def rests_beside(self) -> bool:
+        """Whether a plan of the day keeps its targets at the exchange beside its stop."""
+        return any(
+            step.verb == "place" and step.given["kind"] in GUARDED and not step.given["holds"]
+            for life in self.story.lives
+            for step in life.steps
+        )
+
     # --- what the actor tells -------------------------------------------------------------------------------------------
 
     def follow(self, instrument_ids: Collection[str]) -> None:

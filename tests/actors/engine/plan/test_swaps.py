@@ -329,6 +329,34 @@ def test_whatever_happens_no_more_is_out_than_is_held_and_the_stop_comes_back(da
     assert stops == bought - sold
 
 
+@pytest.mark.parametrize("fills", [True, False])
+def test_a_target_does_not_rest_beside_a_stop_that_leaves_as_a_plain_limit(fills):
+    """The entry filled while the market was past its stop. A jump up would fill both of two resting sales."""
+    exits = oco(
+        "root.each_fill",
+        intraday_stop("root.each_fill.children.0"),
+        target("root.each_fill.children.1", FromFill(), product="MIS"),
+    )
+    run = Runner(order(each_fill=exits))
+    run.quote(90, 89.95, 90.05)
+    run.sent()
+    run.book("A1", "complete", average=90)
+    run.at(2)
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 94 -> A2"]
+    if fills:
+        run.book("A2", "complete")
+        assert (run.sent(), run.state()) == ([], "completed")
+    else:
+        run.book("A2", "cancelled")  # by its holder: the target alone is left
+        run.at(4)
+        assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A3"]
+
+
+def intraday_stop(path):
+    price = NativeStop(trigger_price=D(95), limit_price=D(94))
+    return order(path, "SELL", FromFill(), price, is_exit=True, known_exit=True)
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

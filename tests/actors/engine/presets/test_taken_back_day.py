@@ -5,7 +5,10 @@ import msgspec
 import pytest
 import trio
 
+from onebroker.actors.engine import ended_orders
+from onebroker.actors.engine.order_router import OrderRouter
 from onebroker.actors.engine.orders.parent_records import encode_parent
+from onebroker.actors.engine.parent.following import Following
 from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.actors.sessions.session_books import Books
 from onebroker.actors.store import keys
@@ -139,6 +142,58 @@ async def test_a_problem_of_an_ended_parent_is_there_again_after_a_restart(day, 
             await day.until(lambda: told_of(trading, answer) == wanted, 200)
         async with day.service(log_in=False, quotes=True):
             await day.until(lambda: told_of(trading, answer) == wanted, 200)
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_what_a_broker_took_back_right_before_a_restart_is_not_forgotten(
+    day, is_open, monkeypatch, autojump_clock
+):
+    """The session has written the lower row, and the process ends before the engine has written anything."""
+    deaf = [False]
+    route = OrderRouter._route_row
+
+    async def route_none(router, code, row):
+        if not deaf[0]:
+            await route(router, code, row)
+
+    monkeypatch.setattr(OrderRouter, "_route_row", route_none)
+    monkeypatch.setattr(
+        Following, "read", lambda following, news, read=Following.read: deaf[0] or read(following, news)
+    )
+    async with day.market():
+        async with day.service(quotes=True):
+            trading = Trading(day)
+            if is_open:
+                answer, code, order_id = await filled_bracket(trading)
+            else:
+                answer, code, order_id = await completed_bracket(trading)
+            deaf[0] = True
+            (fill,) = [one for one in day.ledger()["fills"] if one["order_id"] == order_id]
+            day.exchange.hands.annul(code, fill["trade_id"])
+            await day.until(lambda: day.sessions[code].view.value.corrected_fills.get(order_id) == 0, 150)
+            await trio.sleep(5)
+        deaf[0] = False
+        async with day.service(log_in=False, quotes=True):
+            await day.until(lambda: f"{code} took back 100 units" in dict(told_of(trading, answer)), 60)
+
+
+async def test_what_a_broker_took_back_is_told_although_the_store_was_away_for_a_moment(
+    trading, monkeypatch, autojump_clock
+):
+    answer, code, order_id = await completed_bracket(trading)
+    (fill,) = [one for one in trading.day.ledger()["fills"] if one["order_id"] == order_id]
+    trading.day.exchange.hands.annul(code, fill["trade_id"])
+    failures = []
+
+    async def load(store, parent_id, load=ended_orders.load_parent):
+        if len(failures) < 3 and order_id in trading.day.sessions[code].view.value.corrected_fills:
+            failures.append(parent_id)
+            raise StoreError("away")
+        return await load(store, parent_id)
+
+    monkeypatch.setattr(ended_orders, "load_parent", load)
+    await trading.day.until(lambda: (f"{code} took back 100 units", True) in told_of(trading, answer), 150)
+    assert failures
 
 
 def lose_answer_about(store, parent_id, monkeypatch):
