@@ -205,8 +205,9 @@ def stop_is_selling(look: Look, order: OrderPart) -> bool:
     the target would; with both at the exchange both may fill, in the moment in which somebody comes to an empty side."""
     if is_stop(order.price):
         return False
-    stops = (sibling for sibling in _siblings(look, order) if is_stop(sibling.price))
-    return any(leg.trigger is None and leg.unfilled > 0 for stop in stops for leg in look.live(stop))
+    stops = [sibling for sibling in _siblings(look, order) if is_stop(sibling.price)]
+    leaving = any(new.trigger is None for stop in stops for new in look.on_the_way(stop))
+    return leaving or any(leg.trigger is None and leg.unfilled > 0 for stop in stops for leg in look.live(stop))
 
 
 def brokers_of_group(look: Look, order: OrderPart) -> frozenset[str]:
