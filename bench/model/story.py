@@ -97,10 +97,10 @@ def draw(seed: int, theme: Theme | None = None) -> Story:
 
 
 def _plotted(seed: int, dice: random.Random) -> Story:
-    """Return a short day of plots alone. Each plot has its turn."""
+    """Return a day of plots alone, each in a life of its own. Each plot has its turn."""
     brokers = tuple(dice.sample(BROKERS, 2))
     drawing = _Drawing(dice, Theme.LONG, brokers)
-    plots = [PLOTS[seed // 2 % len(PLOTS)], *dice.sample(PLOTS, dice.choice((0, 0, 1)))]
+    plots = [PLOTS[seed // 2 % len(PLOTS)], *dice.sample(PLOTS, dice.choice((1, 2, 3)))]
     lives = [Life(steps=drawing.plotted(plot), death=drawing.death()) for plot in plots]
     return Story(seed=seed, theme=Theme.LONG, brokers=brokers, held=dice.choice((0, 0, 100)), lives=lives)
 

@@ -128,7 +128,8 @@ def is_held_up(look: Look, order: OrderPart) -> bool:
         return any(
             goes_again(order, leg) or (is_guard(order) and tries_again(look, order, leg)) for leg in look.legs(order)
         )
-    return not any(_stands(look, order, leg) for leg in live)
+    # A target that is swapped in follows the confirmed end of its stop, which had the shares: why it was refused is gone.
+    return is_guard(order) and not any(_stands(look, order, leg) for leg in live)
 
 
 def _stands(look: Look, order: OrderPart, leg: Leg) -> bool:

@@ -329,6 +329,22 @@ def test_whatever_happens_no_more_is_out_than_is_held_and_the_stop_comes_back(da
     assert stops == bought - sold
 
 
+def test_a_target_that_is_swapped_in_after_a_late_refusal_is_no_lost_stop():
+    """Its stop had the shares, and the broker has confirmed the stop's end: nothing is said, as of any other swap."""
+    run = held_pair(10, root=oco("root", stop(), target(hold=False)))
+    run.book("A1", "open")
+    run.at(1)
+    assert [leg.leg_id for leg in run.resting] == ["A1", "A2"]
+    refused_late(run, "A2")
+    run.at(4).quote(110, 109.95, 110.05)
+    run.at(6)
+    run.book("A1", "cancelled")
+    assert [(leg.leg_id, leg.price) for leg in run.resting] == [("A3", D(110))]
+    for seconds in (6.5, 8, 10):
+        run.at(seconds)
+        assert run.outcome.unprotected == {}
+
+
 @pytest.mark.parametrize("fills", [True, False])
 def test_a_target_does_not_rest_beside_a_stop_that_leaves_as_a_plain_limit(fills):
     """The entry filled while the market was past its stop. A jump up would fill both of two resting sales."""
