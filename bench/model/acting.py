@@ -99,6 +99,8 @@ class Actor(Script):
         own = self.example(kind, scale, seconds, mirrored=mirrored)
         settings = {**own.settings, "type": kind}
         settings |= {name: value for name, value in SOON.items() if name in settings}
+        if "trail_percent" in settings:
+            settings["trail_percent"] *= scale  # within the price band
         if kind == "strategy_stop":
             settings["instrument_ids"] = self.instruments
         if kind in (*GUARDED, "oco"):

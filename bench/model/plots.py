@@ -21,9 +21,15 @@ def _order(kind: str, dice: random.Random, **more: Any) -> Beat:
     return "place", given, 1.0
 
 
+def _for_mis(brokers: Sequence[str]) -> list[str]:
+    """Return the brokers that take intraday orders in shares."""
+    return [broker for broker in brokers if broker != "icicidirect"]
+
+
 def _held(dice: random.Random, brokers: Sequence[str], **more: Any) -> Iterator[Beat]:
-    """A guarded plan whose entry fills."""
-    yield _order(more.pop("kind", dice.choice(GUARDED)), dice, **{"broker": dice.choice((None, *brokers)), **more})
+    """A guarded plan whose entry fills. Its stop is at -2 %."""
+    plan = {"broker": dice.choice((None, *_for_mis(brokers))), "scale": 0.5, **more}
+    yield _order(plan.pop("kind", dice.choice(GUARDED)), dice, **plan)
     yield "move", {"percent": -1.1, "second": False, "walks": False}, 2.0
     yield "fill", {"which": 0, "units": None}, 4.0
 
@@ -32,7 +38,7 @@ def reduced(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A person takes units off a guarded position; half a minute later the market falls through the stop."""
     yield from _held(dice, brokers)
     for broker in (0, 1):
-        yield "reduce", {"broker": broker, "units": dice.choice((None, 5))}, 15.0
+        yield "reduce", {"broker": broker, "units": dice.choice((None, 5))}, 25.0
     yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
@@ -46,7 +52,7 @@ def flattened_late(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat
         "delay": dice.choice((1.5, 3.0, 5.0)),
     }
     yield "fault", fault, 0.3
-    quantity, broker = dice.choice((20, 100)), dice.choice((None, *brokers))
+    quantity, broker = dice.choice((20, 100)), dice.choice((None, *_for_mis(brokers)))
     yield (
         "simple",
         {"side": "BUY", "percent": None, "quantity": quantity, "product": "MIS", "broker": broker},
@@ -71,7 +77,7 @@ def taken_off(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     yield _order(
         dice.choice((*GUARDED, "ladder", "iceberg", "post_only", "time_stop", "oto")),
         dice,
-        broker=dice.choice((None, *brokers)),
+        broker=dice.choice((None, *_for_mis(brokers))),
     )
     yield "move", {"percent": dice.choice((-0.3, 0)), "second": False, "walks": False}, 4.0
     yield dice.choice((
@@ -83,10 +89,15 @@ def taken_off(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 def trailed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A trail is tightened in the app, or moved by the market; then the market rises a little, and falls."""
-    yield "simple", {"side": "BUY", "percent": None, "quantity": 30, "product": "MIS", "broker": brokers[0]}, 4.0
-    yield _order(dice.choice(("trailing_stop", "atr_trail", "stepped_stop")), dice, quantity=30, broker=brokers[0])
+    yield (
+        "simple",
+        {"side": "BUY", "percent": None, "quantity": 30, "product": "MIS", "broker": _for_mis(brokers)[0]},
+        4.0,
+    )
+    kind = dice.choice(("trailing_stop", "trailing_stop", "atr_trail", "stepped_stop"))
+    yield _order(kind, dice, quantity=30, broker=_for_mis(brokers)[0])
     yield "move", {"percent": 2.5, "second": False, "walks": True}, 4.0
-    if dice.random() < 0.5:
+    if dice.random() < 0.4:
         yield "app_modify", {"which": 0, "what": "trigger", "percent": dice.choice((0.5, 1))}, 25.0
     for percent, pause in ((3.5, 25.0), (1, 4.0), (3, 4.0)):
         yield "move", {"percent": percent, "second": False, "walks": True}, pause
@@ -116,12 +127,12 @@ def closed_at_circuit(dice: random.Random, brokers: Sequence[str]) -> Iterator[B
     yield from _held(dice, brokers)
     for _ in range(dice.choice((1, 2))):
         yield _order(dice.choice(("close_on_trigger", "square_off")), dice, quantity=None, scale=0.5)
-    yield "move", {"percent": -7, "second": False, "walks": dice.random() < 0.5}, 25.0
+    yield "move", {"percent": -7, "second": False, "walks": False}, 25.0
 
 
 def partly_closed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A part of a guarded position is closed by an exit; the rest stays for a while."""
-    yield from _held(dice, brokers, kind="scale_out", holds=False, scale=0.5)
+    yield from _held(dice, brokers, kind="scale_out", holds=False)
     yield "move", {"percent": 1.6, "second": False, "walks": True}, 8.0  # the first target is at 1.5
     yield "fill", {"which": dice.choice((0, 1, 2)), "units": dice.choice((None, 5))}, 25.0
     yield "move", {"percent": dice.choice((0, FAR_DOWN)), "second": False, "walks": True}, 12.0
@@ -129,22 +140,24 @@ def partly_closed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]
 
 def partly_targeted(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """The target fills in part while the stop rests beside it; then the market falls through the stop."""
-    yield _order("bracket", dice, holds=False, scale=0.5, quantity=dice.choice((10, 30)), broker=dice.choice(brokers))
+    yield _order(
+        "bracket", dice, holds=False, scale=0.5, quantity=dice.choice((10, 30)), broker=dice.choice(_for_mis(brokers))
+    )
     yield "move", {"percent": -1.1, "second": False, "walks": False}, 6.0  # the entry fills, and both exits rest
     yield "fill", {"which": 0, "units": 5}, dice.choice((0.3, 4.0))
     yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
 def unanswered(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
-    """The broker takes an entry and its stop, and the answers are lost; books may run late meanwhile."""
-    yield _order(dice.choice(GUARDED), dice, broker=dice.choice((None, *brokers)))
+    """The broker takes an entry or its stop, and the answer is lost; books may run late meanwhile."""
+    rests = dice.random() < 0.7  # then the entry is at its broker before answers are lost, and the stop's answer is
+    yield _order(dice.choice(GUARDED), dice, holds=not rests, scale=0.5, broker=dice.choice(_for_mis(brokers)))
     if dice.random() < 0.5:
-        late = {"kind": "late_book", "broker": "all", "seconds": 12, "count": None, "delay": 2.0}
-        yield "fault", late, 0.0
+        for kind in ("late_book", "stall_stream"):
+            yield "fault", {"kind": kind, "broker": "all", "seconds": 20, "count": None, "delay": 4.0}, 0.0
     lost = {"kind": "drop_after_accept", "broker": "all", "seconds": None, "count": dice.choice((1, 2)), "delay": None}
     yield "fault", lost, 0.3
-    yield "move", {"percent": -1.1, "second": False, "walks": False}, 2.0
-    yield "fill", {"which": 0, "units": None}, 25.0
+    yield "move", {"percent": -1.1, "second": False, "walks": False}, 25.0
     yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
@@ -175,7 +188,13 @@ def repeated(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A caller sends an order again."""
     yield (
         "simple",
-        {"side": "BUY", "percent": None, "quantity": 20, "product": "MIS", "broker": dice.choice((None, *brokers))},
+        {
+            "side": "BUY",
+            "percent": None,
+            "quantity": 20,
+            "product": "MIS",
+            "broker": dice.choice((None, *_for_mis(brokers))),
+        },
         dice.choice((0.0, 1.0)),
     )
     yield "again", {}, 2.0
