@@ -4,6 +4,7 @@ It publishes whether it takes orders (`EngineStatus`). When the lock is lost, ev
 Structure: order-engine 2.7.
 """
 
+import contextlib
 from functools import partial
 from typing import assert_never
 
@@ -39,6 +40,8 @@ from onebroker.actors.engine.lost_orders import (
 from onebroker.actors.engine.order_router import OrderRouter
 from onebroker.actors.engine.orders.parent_records import ParentRecord, decode_parent
 from onebroker.actors.engine.parents import Parents
+from onebroker.actors.engine.plan.machine.held_units import closing_sides
+from onebroker.actors.engine.plan.stored_tree import decode_plan
 from onebroker.actors.engine.startup import (
     await_books,
     await_settled_books,
@@ -109,6 +112,8 @@ class EngineActor:
                 await self._reconciled(records, since)
                 known = [as_known(self._context, record) for record in records] if self._context.writes.lost else []
                 for record in records:
+                    self._know_guarded(record)
+                for record in records:
                     self._parents.start(nursery, record, None)
                 ended = EndedOrders(self._context, self._lock)
                 nursery.start_soon(ended.run)
@@ -142,6 +147,15 @@ class EngineActor:
         self._status.set(EngineStatus(running=True, reason="", trouble=trouble))
 
     # --- start ------------------------------------------------------------------------------------------------------
+
+    def _know_guarded(self, record: ParentRecord) -> None:
+        """Note what a plan guards before any plan looks: a newer plan may not count its units again."""
+        if record.plan is None:
+            return
+        with contextlib.suppress(StructureError):  # a damaged tree: its parent's actor tells it
+            closes = closing_sides(decode_plan(record.plan))
+            self._context.open_states[record.parent_order_id] = record.state
+            self._context.guarded.note(record.parent_order_id, record.created_at, record.legs, closes)
 
     async def _open_records(self) -> list[ParentRecord]:
         """Load every open parent, oldest first, and index its legs before any book row is read."""

@@ -213,6 +213,7 @@ class Parents:
         finally:
             self._parents.pop(parent_id, None)
             self._context.open_states.pop(parent_id, None)
+            self._context.guarded.forget(parent_id)
             for message in running.asked:
                 message.reply.refuse(NotOurs(parent_id))
 

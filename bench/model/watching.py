@@ -290,6 +290,7 @@ class Watch:
                 products = {order.new.product.value for order in own}
                 net = sum(self._net((holds[1], parent["instrument_id"], product)) for product in products)
                 net += self.story.held if "CNC" in products and holds[1] == self.day.codes[0] else 0
+                net -= sum(self._older_units(parent, parents, orders, (holds[1], one)) for one in products)
                 if sign * net >= int(holds[3]):
                     yield name, f"untrue: {row.sentence}, but it holds {net}", EXCESS_WITHIN
                 guarded = sum(order.filled_quantity * order.new.side.sign for order in own if order.broker == holds[1])
@@ -306,6 +307,23 @@ class Watch:
                 stopped = sum(order.pending_quantity for order in exits if _sells_when_triggered(order))
                 if units <= stopped:
                     yield name, f"untrue: {row.sentence}, but {units} are open and {stopped} have a stop", EXCESS_WITHIN
+
+    def _older_units(
+        self,
+        parent: Mapping[str, Any],
+        parents: Iterable[Mapping[str, Any]],
+        orders: Mapping[tuple[str, str], SimOrder],
+        where: tuple[str, str],
+    ) -> int:
+        """Return the units that guarded plans older than this one have open at (broker, product): these come first."""
+        units = 0
+        for other in parents:
+            age, own_age = ((one["created_at"], one["parent_order_id"]) for one in (other, parent))
+            if other["routed_from"] in GUARDED and age < own_age and other["state"] == "working":
+                placed = [order for _, order in _placed(other, orders)]
+                there = [order for order in placed if (order.broker, order.new.product.value) == where]
+                units += max(0, sum(order.new.side.sign * order.filled_quantity for order in there))
+        return units
 
     # --- guarded plans -----------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.context.day_loss import DayLoss, Figure
+from onebroker.actors.engine.context.guarded_units import GuardedUnits
 from onebroker.actors.engine.context.instrument_facts import InstrumentFacts
 from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage
 from onebroker.actors.engine.context.order_failures import OrderFailures
@@ -140,6 +141,7 @@ class EngineContext:
     troubles: Troubles = attrs.Factory(lambda self: Troubles(self.events), takes_self=True)
     """What is wrong with parents now, for the route that shows it (`/api/health`)."""
     closes: Closes = attrs.field(factory=Closes)
+    guarded: GuardedUnits = attrs.field(factory=GuardedUnits)
     """Which positions plans are closing (engine only)."""
     engine: Address[EngineMessage] | None = None
     """The engine itself, through which one parent asks the other parents (engine only)."""

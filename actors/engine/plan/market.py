@@ -318,6 +318,9 @@ class Market(Protocol):
         """Return the units that an order on `side` may take from what a broker holds in the product (None: all brokers together), when that is
         settled (4.11); else None. For a delivery sale the holdings count too."""
 
+    def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
+        """Return the units of such a position that older open plans have bought and guard (1.13)."""
+
     def exit_lock(self, broker: str | None) -> str | None:
         """Return why no exit can leave at this broker now (None: at any broker), or None: trading is halted wholly (4.10), the broker has no
         login, or its day's order messages are used up (4.5)."""

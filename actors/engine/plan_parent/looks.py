@@ -12,10 +12,12 @@ import attrs
 import trio
 
 from onebroker.actors.engine.context.quote_bounds import PlanQuotes
+from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.engine.orders.states import parent_state
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
 from onebroker.actors.engine.plan.machine.advance import advance
+from onebroker.actors.engine.plan.machine.held_units import closing_sides
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.parts import Part
@@ -54,6 +56,8 @@ class Looks:
         """Parts for which positions are being read."""
         self._blocked: frozenset[str] = frozenset()
         """Legs that could not be changed at the last look: their broker has not shown them yet, or a message is unanswered."""
+        self._noted: tuple[LegRecord, ...] | None = None
+        """The legs that the other plans know (`GuardedUnits`)."""
         self._number = 0
         """How many looks there were."""
         self.quotes: PlanQuotes | None = None
@@ -95,6 +99,7 @@ class Looks:
         plan = self._plan
         began, asked, self._asked = self._clock.monotonic(), self._asked, None
         plan.follow_contracts()
+        self._note_guarded()
         market = self._market()
         inputs = self.inputs(market)
         self._blocked = frozenset(leg.leg_id for leg in inputs.legs if leg.busy)
@@ -123,6 +128,14 @@ class Looks:
         self._number += 1
         self._parent.traffic.tell()
         return looked
+
+    def _note_guarded(self) -> None:
+        """Tell the other plans what this one buys and closes, where its legs have changed."""
+        record = self._plan.record
+        if self._noted is not record.legs:
+            self._noted = record.legs
+            closes = closing_sides(self._plan.root)
+            self._context.guarded.note(self._parent.parent_id, record.created_at, record.legs, closes)
 
     def _is_being_read(self, action: Action) -> bool:
         return isinstance(action, ReadRows) and action.part in self.reading
@@ -185,7 +198,7 @@ class Looks:
         return None if unread or not seen.market.stands() else self.last
 
     def _market(self) -> PlanMarket:
-        return PlanMarket(self._context, self._plan.record.legs, self.quotes)
+        return PlanMarket(self._context, self._plan.record.legs, self.quotes, parent_id=self._parent.parent_id)
 
     def was_blocked(self, leg_id: str) -> bool:
         """Whether the last look could not change a leg."""

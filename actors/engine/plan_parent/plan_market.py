@@ -11,9 +11,12 @@ from onebroker.actors.engine.books.settled_positions import held_for, judged
 from onebroker.actors.engine.books.shown_positions import shown_began, shown_since
 from onebroker.actors.engine.context.day_loss import figure_of
 from onebroker.actors.engine.context.engine_context import Counts, EngineContext, SessionHandle
+from onebroker.actors.engine.context.guarded_units import Place
 from onebroker.actors.engine.context.instrument_facts import Facts
 from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.orders.parent_records import LegRecord
+from onebroker.actors.engine.orders.states import ACTS
+from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.engine.plan.market import (
     NO_ACTION,
     AccountFigures,
@@ -49,7 +52,15 @@ _Results: TypeAlias = Mapping[str, int | None]
 class PlanMarket:
     """The market for one look; a quote that was read once stays the same. `quotes` keeps the quotes that no look has seen yet."""
 
-    def __init__(self, context: EngineContext, legs: Iterable[LegRecord], quotes: PlanQuotes | None = None) -> None:
+    def __init__(
+        self,
+        context: EngineContext,
+        legs: Iterable[LegRecord],
+        quotes: PlanQuotes | None = None,
+        parent_id: str | None = None,
+    ) -> None:
+        """`parent_id`: the plan that looks; None for an order that is no open plan."""
+        self._parent_id = parent_id
         self._context = context
         self._kept = quotes
         self._now = context.clock.epoch()
@@ -274,6 +285,17 @@ class PlanMarket:
             known = None if self._is_behind(instrument_id) else held_for(self._context, *key)
             self._held[key] = known
         return self._held[key]
+
+    def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
+        handle = self._context.sessions.get(broker)
+        if self._parent_id is None or handle is None:
+            return 0
+        place = Place(broker, instrument_id, product, side)
+        today, states = session_day(self._context.clock), self._context.open_states
+        rows = handle.view.value.orders
+        return self._context.guarded.of_older(
+            self._parent_id, place, rows, today, lambda name: states.get(name) in ACTS
+        )
 
     def _is_behind(self, instrument_id: str) -> bool:
         """Whether a book shows a fill of an order of this plan of which the plan has not heard yet. The position has the fill already: compared with the

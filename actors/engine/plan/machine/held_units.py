@@ -14,15 +14,15 @@ So the exits of a plan follow the position, as far as it is settled: the positio
 An exit without an entry in its plan (an `oco` over holdings, a `hidden_stop`) guards units that were there when it was armed. If nothing was
 held then, the caller means an entry by it, and it follows nothing.
 
-Several plans may guard one position. Each of them counts its own units only: two plans of 100 over 150 held units are both left as they are,
-because nobody can tell whose units are gone. The broker's own check stands behind them.
+Several plans may guard one position. Nobody can tell whose units are gone, so the older plan keeps its exits, and a newer one counts what the older
+ones leave (`context/guarded_units.py`): two plans of 100 over 150 held units guard 100 and 50.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of, closed_at_end, takers_of
+from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of, closed_at_end, exits_by_base, takers_of
 from onebroker.actors.engine.plan.parts import (
     FromExposure,
     FromFill,
@@ -33,6 +33,7 @@ from onebroker.actors.engine.plan.parts import (
     walk,
 )
 from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import Side
 
 ANYWHERE = ""
 """In `PartRecord.gone` of an exit without an entry: the broker does not matter."""
@@ -61,7 +62,7 @@ def note_gone(look: Look) -> None:
         order = next(own_orders_of(base))
         before, now = look.record(base).gone, dict[str, int]()
         for broker, units in own.items():
-            held = look.market.held(broker, order.instrument_id, order.product, side_of(order).opposite)
+            held = _left_for(look, broker, order)
             gone = min(before.get(broker, 0), units) if held is None else max(0, units - held)
             if gone:
                 now[broker] = gone
@@ -74,6 +75,13 @@ def note_gone(look: Look) -> None:
         gone = min(before_alone, units) if held is None else max(0, units - held)
         if gone != before_alone:
             look.note(part, gone={ANYWHERE: gone} if gone else {})
+
+
+def _left_for(look: Look, broker: str, order: OrderPart) -> int | None:
+    """Return the units that a broker holds of what an entry bought, less those that older plans guard; None while that is not settled."""
+    where = (broker, order.instrument_id, order.product, side_of(order).opposite)
+    held = look.market.held(*where)
+    return None if held is None else max(0, held - look.market.guarded_by_older(*where))
 
 
 def _guarded(look: Look) -> Iterator[tuple[Part, Sequence[OrderPart]]]:
@@ -151,6 +159,16 @@ def limit_of_group(look: Look, group: Part) -> int | None:
         if own <= {order.path for order in exits}:
             return still_open(look, base, exits)
     return None
+
+
+def closing_sides(root: Part) -> Mapping[str, Side]:
+    """Return order part -> the side that closes the position: of the entries whose exits the engine itself knows to close them, and of these exits."""
+    found: dict[str, Side] = {}
+    for base, exits in exits_by_base(root):
+        if all(order.known_exit for order in exits):
+            side = side_of(exits[0])
+            found.update({order.path: side for order in (*own_orders_of(base), *exits)})
+    return found
 
 
 def own_open(look: Look, base: Part, exits: Iterable[OrderPart]) -> Mapping[str, int]:

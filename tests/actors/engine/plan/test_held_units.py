@@ -4,6 +4,7 @@ from decimal import Decimal as D
 
 import pytest
 
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import FromFill
 from onebroker.actors.engine.plan.price_kinds import Fixed, NativeStop
@@ -98,3 +99,20 @@ def test_a_stop_follows_what_was_held_when_it_was_armed_and_over_nothing_it_is_a
     run.sent()
     holds(run, 40)
     assert run.sent() == sent
+
+
+# --- several plans over one position ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("held", "older", "left"), [(200, 100, 100), (140, 100, 40), (80, 100, 0), (140, 0, 100), (None, 100, 100)]
+)
+def test_a_newer_plan_guards_what_the_older_ones_leave(held, older, left):
+    run = filled()
+    run.world.older["alpha"] = older
+    if held is not None:
+        holds(run, held)
+    for leg in list(run.resting):
+        if leg.state is LegState.CANCELLING:
+            run.book(leg.leg_id, "cancelled")
+    assert {leg.quantity for leg in run.resting} == ({left} if left else set())

@@ -58,6 +58,8 @@ class World:
     locked: str | None
     exit_locks: dict[str | None, str]
     holdings: dict[str, int]
+    older: dict[str, int]
+    """Broker -> units that older plans guard."""
     options: dict[str, Option]
     futures: set[str]
     stale: set[str]
@@ -76,7 +78,7 @@ class World:
         self.unread = ("alpha",)
         self.locked = None
         self.exit_locks = {}
-        self.holdings = {}
+        self.holdings, self.older = {}, {}
         self.options, self.futures = {}, set()
         self.stale = set()
         self.standings = {}
@@ -139,6 +141,9 @@ class World:
         if broker is None:
             return sum(self.holdings.values()) if self.holdings else None
         return self.holdings.get(broker)
+
+    def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
+        return self.older.get(broker, 0)
 
     def exit_lock(self, broker: str | None) -> str | None:
         return self.exit_locks.get(broker)

@@ -1,0 +1,88 @@
+"""What open plans have bought and guard, so that their exits together are never for more than is held (order-engine 1.13).
+
+Two plans of ten units each guard a position of twenty. A person sells five in the broker's app. Each plan alone finds its ten units still there. Nobody
+can tell whose units are gone, so the order of the plans decides: the older plan keeps its exits, and the newer plan finds what the older one leaves.
+
+Only units that a plan has bought itself count, as the broker's own order book shows them: the positions are compared with the same book
+(`position_days.py`), so that a fill is in both or in neither. An exit without an entry in its plan guards what its caller says, and neither claims
+units nor yields them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import attrs
+
+from onebroker.actors.engine.orders.leg_rows import is_of
+from onebroker.actors.engine.orders.parent_records import LegRecord
+from onebroker.brokers.records import OrderRow
+from onebroker.config.vocabulary import Side
+
+
+class Place(NamedTuple):
+    """A position, and the side that closes it; the product in the orders' words."""
+
+    broker: str
+    instrument_id: str
+    product: str
+    side: Side
+
+
+@attrs.frozen
+class _Plan:
+    age: tuple[float, str]
+    """When the plan was made (epoch seconds), and its id."""
+    legs: tuple[LegRecord, ...]
+
+
+@attrs.define
+class GuardedUnits:
+    """The orders by which open plans buy and close what they guard."""
+
+    _plans: dict[Place, dict[str, _Plan]] = attrs.field(factory=dict)
+    _places: dict[str, frozenset[Place]] = attrs.field(factory=dict)
+    """Plan -> where it is noted."""
+
+    def note(self, parent_id: str, made_at: float, legs: Iterable[LegRecord], closes: Mapping[str, Side]) -> None:
+        """Take the orders of a plan in place of those that were noted of it. `closes`: part -> the side that closes what the part's legs buy or
+        close; legs of other parts do not count."""
+        found: dict[Place, list[LegRecord]] = {}
+        for leg in legs:
+            if leg.part in closes:
+                place = Place(leg.broker, leg.instrument_id, leg.product, closes[leg.part])
+                found.setdefault(place, []).append(leg)
+        self.forget(parent_id)
+        for place, own in found.items():
+            self._plans.setdefault(place, {})[parent_id] = _Plan((made_at, parent_id), tuple(own))
+        if found:
+            self._places[parent_id] = frozenset(found)
+
+    def forget(self, parent_id: str) -> None:
+        """Forget a plan that sends nothing any more."""
+        for place in self._places.pop(parent_id, ()):
+            plans = self._plans[place]
+            del plans[parent_id]
+            if not plans:
+                del self._plans[place]
+
+    def of_older(
+        self, parent_id: str, place: Place, rows: Mapping[str, OrderRow], today: str, sends: Callable[[str], bool]
+    ) -> int:
+        """Return the units that plans older than this one hold open at a place, by the broker's rows of today (order id -> row). `sends`: whether a
+        plan still sends orders."""
+        plans = self._plans.get(place)
+        if plans is None or parent_id not in plans or len(plans) == 1:
+            return 0
+        own = plans[parent_id]
+        older = (plan for other, plan in plans.items() if plan.age < own.age and sends(other))
+        return sum(max(0, _open(plan, place.side, rows, today)) for plan in older)
+
+
+def _open(plan: _Plan, side: Side, rows: Mapping[str, OrderRow], today: str) -> int:
+    """Return the units that a plan has open by its orders' fills."""
+    return sum((-1 if leg.transaction_type == side else 1) * _filled(leg, rows, today) for leg in plan.legs)
+
+
+def _filled(leg: LegRecord, rows: Mapping[str, OrderRow], today: str) -> int:
+    row = None if leg.order_id is None else rows.get(leg.order_id)
+    return row.filled_quantity if row is not None and is_of(leg, row, today) else leg.filled_quantity

@@ -1,0 +1,79 @@
+"""What open plans have bought and guard, older plans first (order-engine 1.13)."""
+
+import attrs
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onebroker.actors.engine.context.guarded_units import GuardedUnits, Place
+from onebroker.config.vocabulary import Side
+from tests.actors.engine.orders.test_another_hand import ROW
+from tests.actors.engine.orders.test_transitions import LEG
+
+PLACE = Place(LEG.broker, LEG.instrument_id, LEG.product, Side.SELL)
+TODAY = LEG.session_day
+CLOSES = {"root": Side.SELL, "root.each_fill": Side.SELL}
+
+
+def leg(part, filled, order_id, **more):
+    side = "BUY" if part == "root" else "SELL"
+    return attrs.evolve(LEG, part=part, transaction_type=side, filled_quantity=filled, order_id=order_id, **more)
+
+
+def row(order_id, filled):
+    return msgspec.structs.replace(ROW, order_id=order_id, filled_quantity=filled, tag=None)
+
+
+def older(units, parent_id, rows=(), sends=lambda _: True):
+    return units.of_older(parent_id, PLACE, {one.order_id: one for one in rows}, TODAY, sends)
+
+
+def two():
+    units = GuardedUnits()
+    units.note("b", 2.0, [leg("root", 10, "3")], CLOSES)
+    units.note("a", 1.0, [leg("root", 10, "1"), leg("root.each_fill", 0, "2")], CLOSES)
+    return units
+
+
+def test_the_newer_plan_counts_after_the_older():
+    assert (older(two(), "a"), older(two(), "b")) == (0, 10)
+
+
+def test_a_plan_that_sends_nothing_any_more_claims_nothing():
+    assert older(two(), "b", sends=lambda name: name != "a") == 0
+
+
+def test_the_broker_s_rows_count_before_what_the_plan_has_heard():
+    assert older(two(), "b", [row("1", 10), row("2", 4)]) == 6
+    assert older(two(), "b", [row("2", 30)]) == 0
+
+
+def test_a_row_of_another_day_is_another_order():
+    units = GuardedUnits()
+    units.note("b", 2.0, [leg("root", 10, "3")], CLOSES)
+    units.note("a", 1.0, [leg("root", 10, "1", session_day="2020-01-01")], CLOSES)
+    assert older(units, "b", [row("1", 3)]) == 10
+
+
+def test_legs_of_parts_that_guard_nothing_do_not_count():
+    units = two()
+    units.note("a", 1.0, [leg("root.then", 10, "1")], CLOSES)
+    assert older(units, "b") == 0
+
+
+def test_a_plan_that_is_forgotten_leaves_nothing_behind():
+    units = two()
+    for name in "ab":
+        units.forget(name)
+    assert units == GuardedUnits()
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=6), st.integers(0, 200))
+def test_together_the_plans_guard_no_more_than_is_held(plans, held):
+    units = GuardedUnits()
+    for number, (bought, sold) in enumerate(plans):
+        legs = [leg("root", bought, f"{number}1"), leg("root.each_fill", min(bought, sold), f"{number}2")]
+        units.note(f"p{number}", float(number), legs, CLOSES)
+    own = [bought - min(bought, sold) for bought, sold in plans]
+    guarded = [min(mine, max(0, held - older(units, f"p{number}"))) for number, mine in enumerate(own)]
+    assert sum(guarded) == min(held, sum(own))
