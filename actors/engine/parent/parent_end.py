@@ -22,7 +22,7 @@ from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED, UN
 from onebroker.actors.engine.parent.leg_cancel import CALLER, NOT_SENT, Cancelling
 from onebroker.actors.engine.placing.unshown_orders import is_unshown
 from onebroker.actors.engine.placing.write_ahead import Recorder, session_day
-from onebroker.actors.engine.plan.machine.open_units import open_units, warnings_of
+from onebroker.actors.engine.plan.machine.open_units import left_by_halt, open_units, warnings_of
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.sessions.messages import LoginNeeded, RoomFull
 from onebroker.actors.store.interface import StoreError
@@ -176,7 +176,7 @@ class Stopping:
                 kept = leg.cancel_reason if leg.cancel_reason in UNASKED else reason
                 record = record.with_leg(attrs.evolve(leg, cancel_reason=kept))
             ended = moved_parent(record, ParentEvent.HALTED, updated_at=self._clock.epoch())
-            return attrs.evolve(ended, flattened=Flattened.CLOSING if open_units(record) else None)
+            return attrs.evolve(ended, flattened=Flattened.CLOSING if left_by_halt(record) else None)
 
         record = self._recorder.record
         reach = Reach.NONE if record.state.final else message.reach(record)

@@ -10,7 +10,7 @@ from onebroker.actors.engine.orders.parent_records import Flattened, LegRecord, 
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import LATE
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
-from onebroker.actors.engine.plan.machine.open_units import left_by_caller, open_units
+from onebroker.actors.engine.plan.machine.open_units import left_by_caller, left_by_halt, open_units
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base
 from onebroker.actors.engine.plan.parts import Part, own_orders_of
 
@@ -49,7 +49,7 @@ def left_unprotected(record: ParentRecord) -> Mapping[str, int]:
     """Return the units that nothing closes, by instrument id: of instruments in which something filled after the end, and of a plan whose units a flatten
     has left open. All fills count, also those from before the end."""
     if record.flattened is Flattened.LEFT:
-        return open_units(record)
+        return left_by_halt(record)
     late = late_units(record)
     every = open_units(record) if late else {}
     return {one: max(every.get(one, 0), units) for one, units in late.items()}

@@ -6,7 +6,7 @@ very moment of the cancel is in the number, and so is what had filled before.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
 from onebroker.actors.engine.orders.part_state import PartRecord, RowToClose
@@ -102,9 +102,25 @@ def left_by_caller(record: ParentRecord) -> Mapping[str, int]:
     root = decode_plan(record.plan)
     guards = list(_guards_at(root, None))
     found = Counter(open_units(record, root)) if guards else _left_by_closes(record)
-    hanging = {order.path for _, exits in exits_by_base(root) for order in exits}
+    return _with_alone(record, root, found, guards)
+
+
+def left_by_halt(record: ParentRecord) -> Mapping[str, int]:
+    """Return instrument -> units that were open when a flatten or a close halted the parent: what its fills leave open, guarded or not, and what
+    its exits without an entry had still to close of the units over which they were armed."""
+    if record.plan is None:
+        return NO_OPEN_UNITS
+    root = decode_plan(record.plan)
+    exits = (order for order in walk(root) if isinstance(order, OrderPart) and order.is_exit)
+    armed = [order for order in exits if record.parts.get(order.path, PartRecord()).armed_over != 0]
+    return _with_alone(record, root, Counter(open_units(record, root)), armed)
+
+
+def _with_alone(record: ParentRecord, root: Part, found: Counter[str], exits: Iterable[OrderPart]) -> Mapping[str, int]:
+    """Return the units found, with those that these exits, as far as they have no entry, had still to close; exits in one instrument close the same."""
+    hanging = {order.path for _, taken in exits_by_base(root) for order in taken}
     alone: dict[str, int] = {}
-    for order in guards:
+    for order in exits:
         if order.path not in hanging:
             alone[order.instrument_id] = max(alone.get(order.instrument_id, 0), _unclosed(record, order))
     return {instrument_id: units for instrument_id, units in (found + Counter(alone)).items() if units > 0}
@@ -117,4 +133,5 @@ def _unclosed(record: ParentRecord, order: OrderPart) -> int:
     armed = order.when is not None and now.due_at is not None
     if not isinstance(size, int) or not (armed or any(leg.order_id is not None for leg in legs)):
         return 0
-    return size - sum(leg.filled_quantity for leg in legs)
+    over = size if now.armed_over is None else min(size, now.armed_over)
+    return (over or size) - sum(leg.filled_quantity for leg in legs)

@@ -76,6 +76,60 @@ async def test_units_that_a_flatten_has_halted_and_not_closed_are_told_until_the
             assert (await trading.parent(answer))["status_message"] is None
 
 
+GUARDS = {
+    "trailing_stop": {"trail_percent": 4, "stop_limit_offset": 1},
+    "hidden_stop": {"trigger_price": -3},
+    "daily_stop": {"stop_price": -4, "stop_limit_price": -5},
+    "oco": {"stop_price": -4, "stop_limit_price": -5, "target_price": 4},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cut", ["refused", "restart"])
+@pytest.mark.parametrize("kind", GUARDS)
+async def test_the_guard_of_a_held_position_that_a_close_has_taken_away_is_told_until_the_position_goes(
+    day, kind, cut, autojump_clock
+):
+    said = ["100 units are open without a stop"]
+    async with day.market():
+        async with day.service(quotes=True):
+            trading = Trading(day)
+            await trading.move(0)
+            await trading.send(quantity=100, order_type="LIMIT", price=trading.at(1), broker="zerodha")
+            await trio.sleep(10)
+            settings = {
+                name: trading.at(value) if name.endswith("price") else value for name, value in GUARDS[kind].items()
+            }
+            guard = await trading.send(
+                transaction_type="SELL", quantity=100, broker="zerodha", synthetic={"type": kind, **settings}
+            )
+            await trio.sleep(10)
+            if cut == "refused":
+                close_nothing(day)
+                assert not (await day.close(broker="zerodha")).body["flat"]
+                await day.until(lambda: told(trading) == said, 15)
+            else:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(day.flatten)
+                    await trading.until(guard, "halted")
+                    nursery.cancel_scope.cancel()
+        async with day.service(log_in=False, quotes=True):
+            await day.until(lambda: told(trading) == said, 20)
+            day.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 100)
+            await day.until(lambda: told(trading) == [], 20)
+
+
+async def test_an_exit_that_was_armed_over_nothing_leaves_nothing_when_it_is_halted(day, autojump_clock):
+    async with day.market(), day.service(quotes=True):
+        trading = Trading(day)
+        await trading.move(0)
+        settings = {"type": "hidden_stop", "trigger_price": trading.at(-3)}
+        await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=settings)
+        await trio.sleep(10)
+        await day.flatten()
+        await trio.sleep(20)
+        assert (told(trading), alerted(day)) == ([], [])
+
+
 async def test_a_halted_plan_that_also_closes_positions_is_not_taken_for_closed(closing, autojump_clock):
     plan = together(
         "root", bracket(closing, "root.children.0"), closing.close("root.children.1", when=TimeOfDay(time(15)))
