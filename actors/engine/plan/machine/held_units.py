@@ -44,10 +44,10 @@ def arm(look: Look, part: OrderPart) -> None:
     if look.record(part).armed_over is not None:
         return
     if part.is_exit and not part.known_exit and not isinstance(part.quantity, FromPosition | FromExposure):
-        look.note(part, armed_over=_held_for(look, part))
+        look.note(part, armed_over=held_for(look, part))
 
 
-def _held_for(look: Look, part: OrderPart) -> int | None:
+def held_for(look: Look, part: OrderPart) -> int | None:
     """Return the units that an exit may take, at its broker or at all brokers together; None where one of them is not settled."""
     if part.broker is not None:
         return look.market.held(part.broker, part.instrument_id, part.product, side_of(part))
@@ -70,7 +70,7 @@ def note_gone(look: Look) -> None:
             look.note(base, gone=now)
     for part in _alone(look):
         units = max(0, min(asked_of(look, part) or 0, look.record(part).armed_over or 0) - look.filled(part))
-        held = _held_for(look, part)
+        held = held_for(look, part)
         before_alone = sum(look.record(part).gone.values())
         gone = min(before_alone, units) if held is None else max(0, units - held)
         if gone != before_alone:

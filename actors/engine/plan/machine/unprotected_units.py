@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
-from onebroker.actors.engine.plan.machine.held_units import still_open
+from onebroker.actors.engine.plan.machine.held_units import held_for, still_open
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.open_units import is_guard
@@ -202,7 +202,11 @@ def _left_of(look: Look, part: Part) -> int:
 
 def _unclosed(look: Look, exits: list[OrderPart]) -> int:
     asked = max((asked_of(look, order) or 0 for order in exits), default=0)
-    return max(0, asked - sum(look.filled(order) for order in exits) - _guarded(look, exits))
+    open_units = asked - sum(look.filled(order) for order in exits)
+    for order in exits:
+        held = held_for(look, order)
+        open_units = open_units if held is None else min(open_units, held)
+    return max(0, open_units - _guarded(look, exits))
 
 
 def _is_told(look: Look, order: OrderPart) -> bool:

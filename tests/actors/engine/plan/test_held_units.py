@@ -116,3 +116,21 @@ def test_a_newer_plan_guards_what_the_older_ones_leave(held, older, left):
         if leg.state is LegState.CANCELLING:
             run.book(leg.leg_id, "cancelled")
     assert {leg.quantity for leg in run.resting} == ({left} if left else set())
+
+
+@pytest.mark.parametrize(("held", "open_units"), [(100, 100), (30, 30), (0, 0), (None, 100)])
+def test_units_that_no_broker_holds_any_more_are_not_open_without_the_stop_that_was_cancelled(held, open_units):
+    """A group without an entry, whose stop its holder has cancelled, while its target waits in the engine."""
+    stop = order("root.children.0", "SELL", 100, NativeStop(trigger_price=D(95), limit_price=D(94)), is_exit=True)
+    run = Runner(oco("root", stop, order("root.children.1", "SELL", 100, 110, is_exit=True, hold=True)))
+    holds(run, 100)
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "open")
+    run.at(5)
+    run.book("A1", "cancelled")
+    if held is None:
+        run.world.holdings.clear()
+        run.look()
+    else:
+        holds(run, held)
+    assert run.outcome.unprotected == ({"I": open_units} if open_units else {})
