@@ -19,7 +19,8 @@ Three things change a position without an order:
   of a fill a figure that only repeats an earlier state of the fills is never believed: the broker is late.
 
 Which of two figures a caller acts by (`Doubt.units`): by the fills where the row shows an earlier state of them or has lost units, because then the
-row knows less. By the row where it shows more than the fills explain: an order of another hand may be in the positions first.
+row knows less, and where it shows more units on the same side: an order of another hand may be in the positions first, but one absurd figure of a
+broker is there too, and what is not held cannot be closed. By the row where the fills give nothing, or the other side.
 
 Invariant: a doubted row never becomes carried-in units by a single read in trading hours.
 """
@@ -122,10 +123,15 @@ class Doubt:
     @property
     def units(self) -> int:
         """The units that a caller acts by."""
-        if self.moved:
-            return self.shown
+        if self.unexplained and self.shown * self.by_fills > 0:
+            return self.by_fills
+        return self.shown if self.unexplained or self.moved else self.by_fills
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether the row shows units that no fill explains: no earlier state of the fills, no units lost, none converted."""
         lost = abs(self.shown) < abs(self.by_fills) and self.shown * self.by_fills >= 0
-        return self.by_fills if self.late or lost else self.shown
+        return not (self.moved or self.late or lost)
 
     @property
     def certain(self) -> int:

@@ -5,7 +5,7 @@ same within a scope (`scope.py`; rules 2.10.6): each list of this module is cut 
 when it appears. An order that a caller places meanwhile is his: it is left, and it is named. `flat` is also false while a broker has positions that cannot be read; its readable positions are closed meanwhile.
 
 Positions are believed when they agree with the fills (`actors/engine/books/settled_positions.py`). They are read until they do, for five seconds. A
-position that is still doubted then is closed by its fills, or by its row where the row shows more than the fills explain; `flat` is false, and the
+position that is still doubted then is closed by its fills, or by its row where the fills give nothing or the other side; `flat` is false, and the
 answer names it with both figures. So a broker that shows its positions late is not called flat, and a repeated flatten closes nothing twice.
 
 The orders are cancelled at once, with or without an engine. Halting and closing wait for an engine that starts or restarts.

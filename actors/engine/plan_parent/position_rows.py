@@ -287,7 +287,7 @@ class PlanRows:
             code
             for code, positions in found.items()
             for key, doubt in positions.doubts.items()
-            if about(code, key) and doubt.units != doubt.by_fills
+            if about(code, key) and doubt.unexplained
         }
         unread |= (holders - fresh) | unexplained
         return (None if unread else nets), frozenset(holders), frozenset(unread)

@@ -7,6 +7,7 @@ from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.days.changes.test_flatten import bought, emptied, held, open_orders
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.days.unknown.test_unknown_orders import bracket
+from tests.support.trading import Trading
 
 LATE = FaultKind.LATE_POSITIONS
 
@@ -105,3 +106,28 @@ async def test_a_broker_that_did_nothing_today_is_not_named(market, autojump_clo
     async with market.service():
         await trio.sleep(2)
         assert (await market.flatten(dry_run=True)).body["brokers_not_read"] == []
+
+
+@pytest.mark.parametrize("how", ["flatten", "close", "square_off"])
+@pytest.mark.parametrize("seconds", [3, 14])
+async def test_a_row_with_a_hundred_times_the_units_sells_no_more_than_was_bought(
+    zerodha, how, seconds, autojump_clock
+):
+    async with traded(zerodha):
+        await emptied(zerodha)
+        trade = Trading(zerodha)
+        await trade.send(quantity=100, order_type="LIMIT", price=trade.at(1), broker="zerodha")
+        await trio.sleep(30)
+        zerodha.simulator.fault(
+            "zerodha", FaultKind.ODD_QUANTITY, seconds=seconds, instrument_id=trade.share.instrument_id
+        )
+        await trio.sleep(0.5)
+        if how == "flatten":
+            answer = await zerodha.flatten()
+            assert answer.body["flat"] is (seconds < 5)
+        elif how == "close":
+            await zerodha.close(instrument_id=trade.share.instrument_id)
+        else:
+            await trade.send(quantity=None, synthetic={"type": "square_off", "now": True}, wait=20)
+        await trio.sleep(30)
+        assert held(zerodha) == {}
