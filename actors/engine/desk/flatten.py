@@ -30,7 +30,7 @@ from onebroker.actors.engine.context.position_days import Judged, RowKey, key_of
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.desk.cancels import send_cancel
 from onebroker.actors.engine.desk.desk_context import MARGIN_SECONDS, DeskContext, Held
-from onebroker.actors.engine.desk.flatten_closes import Close, Closed, close_all, closes_of
+from onebroker.actors.engine.desk.flatten_closes import Close, Closed, at_touch, close_all, closes_of, refused_for_price
 from onebroker.actors.engine.desk.messages import Flatten
 from onebroker.actors.engine.desk.scope import Scope
 from onebroker.actors.engine.intake.desk_fields import Limits
@@ -431,7 +431,28 @@ class Flattening:
             for key in found.doubts
             if self._asks(code, key)
         }
-        return closed, shown, read.keys(), sorted(doubted.union(await self._wait_for_zero(closes)))
+        still_open = await self._wait_for_zero(closes)
+        refused = refused_for_price(context, closed) if still_open else frozenset[tuple[str, str]]()
+        if refused:
+            closed, still_open = await self._close_at_touch(closed, still_open, refused, engine_until)
+        return closed, shown, read.keys(), sorted(doubted.union(still_open))
+
+    async def _close_at_touch(
+        self, closed: list[Closed], still_open: list[str], refused: Collection[tuple[str, str]], engine_until: float
+    ) -> tuple[list[Closed], list[str]]:
+        """Close again, once, what was refused because the price past the touch is outside of the exchange's limits (order-engine 1.11). The positions
+        are read again before. Return all results, those of the refused closes replaced, and the positions that are open then."""
+        context = self._desk.context
+        read = await read_settled(context, {code for code, _ in refused}, WAIT_SECONDS, self._asks)
+        found = [close for close in closes_of(context, read, self._scope) if _name(close) in refused]
+        again = [priced for close in found if (priced := at_touch(context, close)) is not None]
+        if not again:
+            return closed, still_open
+        results = await close_all(self._desk, again, engine_until)
+        names = {_name(close) for close in again}
+        kept = [one for one in closed if _name(one.close) not in names]
+        others = [name for name in still_open if name not in {f"{code}:{key}" for code, key in names}]
+        return [*kept, *results], sorted([*others, *await self._wait_for_zero(again)])
 
     def _orders_since(self, closed: Collection[Closed], known: Collection[str]) -> list[str]:
         """Return the open orders that came after the cancels, without the closes themselves: a caller may have placed an order meanwhile."""
@@ -500,6 +521,7 @@ class Flattening:
             while any(not self._shows(close, after) for close in rows.values()):
                 for code in {code for code, _ in rows}:
                     read_soon(self._desk.session(code), "positions")
+                    read_soon(self._desk.session(code), "orders")  # a close may be refused there
                 await trio.sleep(POLL_SECONDS)
         return [f"{code}:{key}" for (code, key), close in sorted(rows.items()) if not self._shows(close, after)]
 
@@ -515,3 +537,7 @@ class Flattening:
         if close.left:
             return units == [close.left]
         return (shown.whole or bool(units)) and not any(quantity != 0 for quantity in units)
+
+
+def _name(close: Close) -> tuple[str, str]:
+    return close.broker, close.row.position_key

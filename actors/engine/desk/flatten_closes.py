@@ -5,7 +5,8 @@ each with its own entry in the answer.
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import attrs
@@ -21,12 +22,14 @@ from onebroker.actors.engine.orders.accepted_changes import instrument_of
 from onebroker.actors.engine.orders.closing_product import closing_product
 from onebroker.actors.engine.orders.freeze_quantity import most_per_order
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
+from onebroker.brokers.codec.refusals import says_price_limits, says_shortage
 from onebroker.brokers.records import PositionRow
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, bare_segment
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import shared
-from onebroker.config.vocabulary import POSITION_PRODUCTS, OrderType, Outcome, Product, Side, Validity
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import POSITION_PRODUCTS, OrderStatus, OrderType, Outcome, Product, Side, Validity
 
 CLOSE_SECONDS = 25.0
 """How long the desk waits for the engine's answers to the closes."""
@@ -47,10 +50,16 @@ class Close:
     """Signed units that the position shows after the close: not 0 where only the units of a tag are closed."""
     tag: str | None = None
     """The tag whose units are closed: the order gets it."""
+    price: Decimal | None = None
+    """The limit; None: MARKET, or what stands in for it at its broker."""
 
     @property
     def product(self) -> Product:
         return closing_product(self.row.product)
+
+    @property
+    def _order_type(self) -> OrderType:
+        return OrderType.MARKET if self.price is None else OrderType.LIMIT
 
     def shown(self) -> dict[str, Any]:
         """Return an entry of `would_close`."""
@@ -73,9 +82,10 @@ class Close:
             "instrument_id": instrument.instrument_id,
             "transaction_type": self.side.value,
             "product": self.product.value,
-            "order_type": OrderType.MARKET.value,
+            "order_type": self._order_type.value,
             "quantity": quantity,
             "broker": self.broker,
+            **({} if self.price is None else {"price": float(self.price)}),
             **({} if self.tag is None else {"tag": self.tag}),
             "synthetic": {"type": "simple", "closes_position": True},
         }
@@ -83,11 +93,11 @@ class Close:
             instrument=instrument,
             transaction_type=self.side.value,
             product=self.product.value,
-            order_type=OrderType.MARKET.value,
+            order_type=self._order_type.value,
             validity=Validity.DAY.value,
             quantity=quantity,
             disclosed_quantity=0,
-            price=None,
+            price=self.price,
             trigger_price=None,
             after_market=False,
             tag=self.tag,
@@ -167,6 +177,31 @@ def sliced(units: int, most: int | None) -> list[int]:
         return [units]
     whole, rest = divmod(units, most)
     return [most] * whole + [rest] * bool(rest)
+
+
+def refused_for_price(context: EngineContext, closed: Iterable[Closed]) -> frozenset[tuple[str, str]]:
+    """Return (broker, position key) of the closes whose price may be outside of the exchange's limits: refused with such words in the answer, or in the
+    broker's book a moment later for another reason than shares or money. Not every broker gives the reason there."""
+    return frozenset(
+        (one.close.broker, one.close.row.position_key) for one in closed if _is_refused_for_price(context, one)
+    )
+
+
+def _is_refused_for_price(context: EngineContext, closed: Closed) -> bool:
+    if not closed.accepted:
+        return closed.outcome == Outcome.REJECTED and says_price_limits(closed.status_message or "")
+    row = context.session(closed.close.broker).view.value.orders.get(closed.order_id or "")
+    return row is not None and row.status == OrderStatus.REJECTED and not says_shortage(row.status_message or "")
+
+
+def at_touch(context: EngineContext, close: Close) -> Close | None:
+    """Return a close at the touch, which is inside of the exchange's limits because an order rests there; at the last price where nobody is on the
+    other side. None where neither is known."""
+    tick = None if close.instrument is None else context.quotes.usable_tick(close.instrument.instrument_id)
+    if tick is None:
+        return None
+    against = tick.buy if close.side is Side.SELL else tick.sell
+    return attrs.evolve(close, price=exact(against[0].price if against else tick.last_price))
 
 
 # --- placing them -----------------------------------------------------------------------------------------------------------
