@@ -91,7 +91,7 @@ PLANTED: Sequence[Planted] = (
     _planted("a flatten with open positions is flat", "engine/desk/flatten.py",
              "            and not open_positions\n            and not not_read\n", "            and not not_read\n"),
     _planted("a flatten with doubted positions is flat", "engine/desk/flatten.py",
-             "sorted(doubted.union(await self._wait_for_zero(closes)))", "sorted(await self._wait_for_zero(closes))"),
+             "sorted(doubted.union(still_open))", "sorted(still_open)"),
     _planted("no position is ever doubted", "engine/context/position_days.py",
              "        for key in list(differing):\n            doubt = self.doubts[key]\n            if doubt.late or read.began - doubt.same_since < needed:\n                continue\n",
              "        for key in list(differing):\n            doubt = self.doubts[key]\n"),
