@@ -80,7 +80,6 @@ def _part_put_right(part: PartRecord, clock: ClockPut) -> PartRecord:
         started_at=clock.right_if_any(part.started_at),
         rows_at=clock.right_if_any(part.rows_at),
         armed_day=_day_put_right(part.armed_day, clock),
-        figures_days={share: min(day, clock.today) for share, day in part.figures_days.items()},
         actions_seen=_day_put_right(part.actions_seen, clock),
         changed_day=_day_put_right(part.changed_day, clock),
         memory=_memory_put_right(part.memory, clock),

@@ -125,7 +125,7 @@ def _watched(condition: Condition | None) -> Iterator[str]:
 def _instruments(part: Part, record: PartRecord | None = None) -> tuple[str, ...]:
     """Return the instruments whose action concerns a part: its own, and those that its conditions watch. A group with a quantity of its own, as
     its record tells, also has those of its orders."""
-    own = (part.instrument_id,) if isinstance(part, OrderPart) else ()
+    own: tuple[str, ...] = (part.instrument_id,) if isinstance(part, OrderPart) else ()
     if record is not None and isinstance(part, OneCancelsOthersPart) and record.quantity is not None:
         own = tuple(order.instrument_id for order in orders_of(part))
     until = None if part.lifetime is None else part.lifetime.when

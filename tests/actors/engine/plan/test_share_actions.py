@@ -388,6 +388,17 @@ def test_figures_of_before_and_after_the_ex_date_end_the_part(ex_date):
     assert run.state() == ("cancelled" if ex_date == TUESDAY else "waiting")
 
 
+def test_a_change_of_the_resting_order_on_the_ex_date_gives_figures_too():
+    run = after_days(daily_stop(), 1, {}).quote(100, 99.95, 100.05).at(OPENING + 600)
+    (leg,) = run.resting
+    run.modify_leg(leg.leg_id, trigger_price=19, price=18)
+    run.book(leg.leg_id, "expired")
+    run.sent()
+    run.world.factors = FIFTH
+    later(run, 2)
+    assert (run.state(), run.sent()) == ("cancelled", [])
+
+
 def test_a_share_that_is_not_known_yet_is_asked_for_after_the_other_was_scaled():
     run = Runner(gtt(of="OTHER", when=AllOf((below(96), below(50, "OTHER")))), DatedWorld()).at(NIGHT)
     run.world.factors = FIFTH
