@@ -227,6 +227,13 @@ class PartRecord:
     on, the unfilled quantity goes as marketable with follow."""
     action_day: str | None = None
     """The day (YYYY-MM-DD) on which a corporate action of its share scaled or ended the part."""
+    figures_days: Mapping[str, str] = attrs.field(factory=dict)
+    """Share -> the day (YYYY-MM-DD) whose prices and units the part's figures mean. A share that is missing: `action_day`, or else the day of
+    the placement."""
+    actions_seen: str | None = None
+    """The last day (YYYY-MM-DD) on which the part went through a session without a corporate action of its shares."""
+    changed_day: str | None = None
+    """The last day (YYYY-MM-DD) on which a caller, or another hand at a broker, gave the part figures of its own."""
     own: PartState | None = None
     """How the part's own legs ended, while the parts that hang on it continue."""
     rows: tuple[RowToClose, ...] | None = None

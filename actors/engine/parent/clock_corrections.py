@@ -73,18 +73,23 @@ def refusals_put_right(refusals: Mapping[str, Refusals], clock: ClockPut) -> dic
 
 
 def _part_put_right(part: PartRecord, clock: ClockPut) -> PartRecord:
-    armed_day = part.armed_day
     right = attrs.evolve(
         part,
         due_at=clock.right_if_any(part.due_at),
         fired_at=clock.right_if_any(part.fired_at),
         started_at=clock.right_if_any(part.started_at),
         rows_at=clock.right_if_any(part.rows_at),
-        armed_day=armed_day if armed_day is None else min(armed_day, clock.today),
+        armed_day=_day_put_right(part.armed_day, clock),
+        actions_seen=_day_put_right(part.actions_seen, clock),
+        changed_day=_day_put_right(part.changed_day, clock),
         memory=_memory_put_right(part.memory, clock),
         condition_bars={place: _bars_put_right(bars, clock) for place, bars in part.condition_bars.items()},
     )
     return part if right == part else right
+
+
+def _day_put_right(day: str | None, clock: ClockPut) -> str | None:
+    return None if day is None else min(day, clock.today)
 
 
 def _memory_put_right(memory: Memory, clock: ClockPut) -> Memory:

@@ -1,8 +1,9 @@
 """The world as the rules of a plan see it: quotes as decimals, the terms of an instrument (order-engine 0). Values only."""
 
 from collections.abc import Collection, Sequence
+from datetime import date
 from decimal import Decimal
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import attrs
 
@@ -192,9 +193,18 @@ class Standing:
     """When a contract is over: the end of its expiry day, in epoch seconds. None = no contract, or not known."""
 
 
+class FiguresSince(NamedTuple):
+    """From which days on the corporate actions of a share are to be asked for. India days."""
+
+    given: date
+    """The day whose prices and units the figures mean: they were given on it, or scaled for it. Later ex-dates are not in them."""
+    seen: date
+    """The last day on which an action was looked for during a session; at least `given`."""
+
+
 @attrs.frozen(kw_only=True)
 class ShareAction:
-    """Whether a share has a corporate action today."""
+    """The corporate actions of a share since a day, today's among them."""
 
     is_known: bool = True
     asked_at: float = 0.0
@@ -203,6 +213,8 @@ class ShareAction:
     price_factor: Decimal | None = None
     """What prices of before are multiplied by; None = no action, or its factor is not known."""
     units_factor: Decimal | None = None
+    until: date | None = None
+    """The newest ex-date of the factors; None = today. Whether today is an ex-date too is then still to be asked."""
 
 
 NO_ACTION = ShareAction()
@@ -272,8 +284,8 @@ class Market(Protocol):
 
     def standing(self, instrument_id: str) -> Standing: ...
 
-    def action(self, instrument_id: str) -> ShareAction:
-        """Return whether the instrument, if it is a share, has a corporate action today."""
+    def action(self, instrument_id: str, since: FiguresSince) -> ShareAction:
+        """Return the corporate actions of the instrument, if it is a share, which figures of before do not contain."""
 
     def session(self, instrument_id: str, after: float) -> Session | None:
         """Return the first trading day whose close lies after `after` (epoch seconds); None when no such day is known."""

@@ -199,4 +199,4 @@ def is_louder(now: Mapping[str, PartRecord], before: Mapping[str, PartRecord]) -
 
 
 def _without_memory(part: PartRecord) -> PartRecord:
-    return attrs.evolve(part, memory=Memory(), condition_bars={}, joint={})
+    return attrs.evolve(part, memory=Memory(), condition_bars={}, joint={}, actions_seen=None)

@@ -20,6 +20,7 @@ from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.engine.plan.market import (
     NO_ACTION,
     AccountFigures,
+    FiguresSince,
     JointFigure,
     JointUntold,
     Seen,
@@ -119,9 +120,9 @@ class PlanMarket:
             return Standing(name=instrument_id, is_listed=self._context.catalogue.value.latest is None)
         return facts.standing
 
-    def action(self, instrument_id: str) -> ShareAction:
+    def action(self, instrument_id: str, since: FiguresSince) -> ShareAction:
         facts = self._facts(instrument_id)
-        return NO_ACTION if facts is None or not facts.is_share else self._context.actions.of(instrument_id)
+        return NO_ACTION if facts is None or not facts.is_share else self._context.actions.of(instrument_id, since)
 
     def session(self, instrument_id: str, after: float) -> Session | None:
         facts = self._facts(instrument_id)

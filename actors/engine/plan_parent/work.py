@@ -23,7 +23,7 @@ from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.parent.work import WorkTroubles
 from onebroker.actors.engine.plan.machine.advance import advance
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
-from onebroker.actors.engine.plan.machine.share_actions import shares_over_days
+from onebroker.actors.engine.plan.machine.share_actions import looked_until, shares_over_days
 from onebroker.actors.engine.plan_parent.asked_quotes import AskedQuotes
 from onebroker.actors.engine.plan_parent.callers import PlanCallers
 from onebroker.actors.engine.plan_parent.first_plan_answer import FirstPlanAnswer
@@ -147,9 +147,10 @@ class PlanWork:
                 self._plan.news.tell()
 
     async def _learn_share_actions(self) -> None:
-        """Let it be known whether shares in which the plan waits over days have a corporate action today."""
+        """Let the corporate actions be known of the shares in which the plan waits over days."""
         while concerned := shares_over_days(self._plan.root):
-            await self._context.actions.learn(self._markets_of_shares(concerned))
+            since = looked_until(self._plan.root, self._plan.parts, self._clock.epoch())
+            await self._context.actions.learn(self._markets_of_shares(concerned), since)
             self._plan.news.tell()
             await trio.sleep(AGAIN_SECONDS)
 

@@ -16,6 +16,7 @@ from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, Ladder
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Leg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, side_of
 from onebroker.actors.engine.plan.machine.part_context import Context
+from onebroker.actors.engine.plan.machine.share_actions import day_of
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, price_of, wanted
 from onebroker.actors.engine.plan.parts import (
     FromFill,
@@ -134,6 +135,7 @@ def modify_part(root: Part, inputs: Inputs, path: str | None, change: LegChange)
         if not isinstance(part.price, NativeStop):
             raise Refusal(409, texts.no_trigger_of_its_own(part.path))
         record = attrs.evolve(record, trigger_price=change.trigger_price)
+    record = attrs.evolve(record, changed_day=day_of(inputs.market.now).isoformat())
     return part, {**inputs.parts, part.path: record}
 
 
@@ -175,6 +177,7 @@ def leg_changed(root: Part, inputs: Inputs, leg: Leg, change: LegChange) -> Part
         _new_quantity(look, root, part, leg, change.quantity)
     if change.price is not None or change.trigger_price is not None:
         _new_price(look, part, leg, change)
+    look.note(part, changed_day=day_of(look.now).isoformat())
     return look.parts
 
 
@@ -187,6 +190,7 @@ def changed_elsewhere(root: Part, inputs: Inputs, leg: Leg, change: LegChange) -
     assert isinstance(part, OrderPart)
     if leg.instance != CLOSING and (change.price is not None or change.trigger_price is not None):
         _new_price(look, part, leg, change)
+        look.note(part, changed_day=day_of(look.now).isoformat())
     return look.parts
 
 
@@ -203,7 +207,8 @@ def _new_quantity(look: Look, root: Part, part: OrderPart, leg: Leg, quantity: i
     group = _group_of(root, part)
     if group is not None:
         filled = sum(look.filled(child) for child in group.children)
-        look.note(group, quantity=filled + max(0, quantity - leg.filled))
+        quantity = filled + max(0, quantity - leg.filled)
+        look.note(group, quantity=quantity, changed_day=day_of(look.now).isoformat())
     elif isinstance(part.quantity, FromPosition):
         _new_row_quantity(look, part, leg, quantity)
     elif isinstance(part.quantity, FromFill) or (

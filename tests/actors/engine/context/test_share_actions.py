@@ -1,4 +1,4 @@
-"""Whether a share has a corporate action today: what the store and the feeds tell, and what they do not."""
+"""The corporate actions of a share since a day: what the store and the feeds tell, and what they do not."""
 
 from datetime import date, datetime
 from decimal import Decimal as D
@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.context.share_actions import StoredShareActions, told_by
-from onebroker.actors.engine.plan.market import NO_ACTION, ShareAction
+from onebroker.actors.engine.plan.market import NO_ACTION, FiguresSince, ShareAction
 from onebroker.actors.history.interface import MICROSECONDS, HistoryError
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.store.durable_history import Factor, Rename
@@ -21,6 +21,7 @@ from onebroker.config.late_modules import pl
 
 MONDAY = datetime(2026, 11, 23, 9, 0, tzinfo=IST)
 TODAY = MONDAY.date()
+FRIDAY, THURSDAY, WEDNESDAY = date(2026, 11, 20), date(2026, 11, 19), date(2026, 11, 18)
 NSE = ("nse", "equity")
 
 
@@ -53,10 +54,10 @@ class House:
     def __attrs_post_init__(self):
         self.actions = StoredShareActions(self.history, self.durable, self.quotes, Weekdays(), self.clock)
 
-    async def close(self, day, price, instrument_id="i"):
+    async def close(self, day, price, instrument_id="i", **others):
         midnight = int(datetime(day.year, day.month, day.day, tzinfo=IST).timestamp()) * MICROSECONDS
         row = {"instrument_id": instrument_id, "minutes": DAY_MINUTES, "time": midnight, "volume": 1, "oi": None}
-        frame = pl.DataFrame([row | dict.fromkeys(("open", "high", "low", "close"), price)])
+        frame = pl.DataFrame([row | dict.fromkeys(("open", "high", "low", "close"), price) | others])
         frame = frame.with_columns(pl.col("minutes").cast(pl.Int32), pl.col("oi").cast(pl.Int64))
         order = ("instrument_id", "minutes", "time", "open", "high", "low", "close", "volume", "oi")
         frame.select(order).write_parquet(self.folder / "candles")
@@ -72,17 +73,18 @@ class House:
             ]
         )  # fmt: skip
 
-    async def learn(self):
-        await self.actions.learn({"i": NSE})
-        return self.actions.of("i")
+    async def learn(self, given=FRIDAY, seen=None):
+        since = FiguresSince(given, seen or given)
+        await self.actions.learn({"i": NSE}, since.seen)
+        return self.actions.of("i", since)
+
+    def of(self, given=FRIDAY, seen=None):
+        return self.actions.of("i", FiguresSince(given, seen or given))
 
 
 @pytest.fixture
 async def house(tmp_path):
     return House(Clock.following_trio(MONDAY), tmp_path)
-
-
-FRIDAY, THURSDAY = date(2026, 11, 20), date(2026, 11, 19)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +128,14 @@ async def test_a_factor_under_the_earlier_name_of_a_share_counts(house, autojump
 
 async def test_the_previous_close_tells_once_it_comes_and_its_first_answer_stands(house, autojump_clock):
     await house.close(FRIDAY, 100.0)
-    asked = house.actions.of("i")
+    asked = house.of()
     assert (asked.is_known, asked.asked_at) == (False, MONDAY.timestamp())
     await trio.sleep(5)
     assert await house.learn() == asked
     house.quotes.tick = tick(20, 20.1)
-    assert house.actions.of("i") == ShareAction(happened=True)
+    assert house.of() == ShareAction(happened=True)
     house.quotes.tick = tick(100, 100)
-    assert house.actions.of("i") == ShareAction(happened=True)
+    assert house.of() == ShareAction(happened=True)
 
 
 @pytest.mark.parametrize("stored", [None, THURSDAY])
@@ -163,10 +165,10 @@ async def test_each_day_begins_anew(house, autojump_clock):
     await house.factor("0.2", "5")
     assert (await house.learn()).happened
     await trio.sleep(86_400)
-    assert not house.actions.of("i").is_known
+    assert not house.of().is_known
     await house.close(MONDAY.date(), 20.0)
     house.quotes.tick = tick(20, 20)
-    assert await house.learn() == NO_ACTION
+    assert await house.learn(given=TODAY) == NO_ACTION
 
 
 async def test_every_market_that_is_always_open_has_a_last_session_day(autojump_clock):
@@ -174,3 +176,89 @@ async def test_every_market_that_is_always_open_has_a_last_session_day(autojump_
         MemoryHistory(), MemoryDurable(), Quotes(), always_open(), Clock.following_trio(MONDAY)
     )
     assert actions._last_session_day(NSE, MONDAY.date()) == date(2026, 11, 22)
+
+
+# --- days on which the service was away ------------------------------------------------------------------------------------
+
+
+async def test_the_factors_of_all_days_since_the_figures_are_multiplied(house, autojump_clock):
+    await house.close(WEDNESDAY, 100.0)
+    await house.close(THURSDAY, 50.0)
+    await house.close(FRIDAY, 45.5)
+    await house.factor("0.5", "2", day=THURSDAY)
+    await house.factor("0.9090909", "1.1", day=FRIDAY)
+    found = await house.learn(given=WEDNESDAY)
+    assert found == ShareAction(happened=True, price_factor=D("0.45454545"), units_factor=D("2.2"), until=FRIDAY)
+
+
+async def test_today_is_asked_for_once_the_days_before_are_in_the_figures(house, autojump_clock):
+    await house.close(WEDNESDAY, 100.0)
+    await house.factor("0.5", "2", day=THURSDAY)
+    assert (await house.learn(given=WEDNESDAY)).until == THURSDAY
+    await house.close(FRIDAY, 50.0)
+    await trio.sleep(601)
+    assert not (await house.learn(given=THURSDAY)).is_known
+    house.quotes.tick = tick(25, 25)
+    assert house.of(given=THURSDAY) == ShareAction(happened=True)
+
+
+async def test_an_ex_date_of_the_days_figures_or_before_is_in_them(house, autojump_clock):
+    await house.close(WEDNESDAY, 100.0)
+    await house.close(THURSDAY, 50.0)
+    await house.close(FRIDAY, 50.0)
+    await house.factor("0.5", "2", day=THURSDAY)
+    house.quotes.tick = tick(50, 50)
+    assert await house.learn(given=THURSDAY) == NO_ACTION
+
+
+async def test_a_factor_that_came_after_the_session_of_its_ex_date_still_counts(house, autojump_clock):
+    await house.factor("0.5", "2", day=THURSDAY)
+    assert (await house.learn(given=WEDNESDAY, seen=FRIDAY)).price_factor == D("0.5")
+
+
+@pytest.mark.parametrize(
+    ("high", "told"),
+    [(50.0, ShareAction(happened=True)), (97.9, ShareAction(happened=True)), (98.1, NO_ACTION)],
+    ids=["it stayed far away", "it came not near", "it came near"],
+)
+async def test_a_stored_day_that_began_far_from_the_close_before_shows_an_action(high, told, house, autojump_clock):
+    await house.close(WEDNESDAY, 100.0)
+    await house.close(THURSDAY, 50.0, high=high)
+    await house.close(FRIDAY, 50.0)
+    house.quotes.tick = tick(50, 50)
+    assert await house.learn(given=WEDNESDAY) == told
+    assert await house.learn(given=WEDNESDAY, seen=THURSDAY) == NO_ACTION
+
+
+async def test_a_gap_that_no_factor_explains_counts_beside_a_known_factor(house, autojump_clock):
+    for day, close in ((WEDNESDAY, 100.0), (THURSDAY, 50.0), (FRIDAY, 10.0)):
+        await house.close(day, close)
+    await house.factor("0.5", "2", day=THURSDAY)
+    assert await house.learn(given=WEDNESDAY) == ShareAction(happened=True)
+
+
+@pytest.mark.parametrize(("previous", "told"), [(50, ShareAction(happened=True)), (99, NO_ACTION)])
+async def test_the_close_of_the_last_day_seen_is_compared_where_none_is_stored_since(
+    previous, told, house, autojump_clock
+):
+    await house.close(THURSDAY, 100.0)
+    house.quotes.tick = tick(previous, previous)
+    assert await house.learn(given=THURSDAY) == told
+
+
+async def test_a_close_from_before_a_factor_is_compared_as_it_would_be_today(house, autojump_clock):
+    await house.close(FRIDAY, 100.0)
+    await house.factor("0.5", "2", day=date(2026, 11, 22))  # a Sunday
+    house.quotes.tick = tick(50, 50)
+    assert await house.learn(given=date(2026, 11, 22)) == NO_ACTION
+
+
+async def test_a_plan_that_asks_for_more_days_makes_the_store_be_read_again(house, autojump_clock):
+    await house.close(WEDNESDAY, 100.0)
+    await house.close(THURSDAY, 50.0)
+    await house.close(FRIDAY, 50.0)
+    await house.learn(given=FRIDAY)
+    assert not house.of(given=WEDNESDAY).is_known
+    assert await house.learn(given=WEDNESDAY) == ShareAction(happened=True)
+    house.quotes.tick = tick(50, 50)
+    assert await house.learn(given=FRIDAY) == NO_ACTION

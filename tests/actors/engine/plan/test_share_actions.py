@@ -1,6 +1,6 @@
 """Mornings of a corporate action: what waits over days in the share is scaled by the known factor or ends, and never acts on the gap."""
 
-from datetime import time
+from datetime import date, time
 from decimal import Decimal as D
 
 import attrs
@@ -9,7 +9,7 @@ import pytest
 from onebroker.actors.engine.orders.part_state import Memory
 from onebroker.actors.engine.plan.execution_kinds import Daily, Iceberg
 from onebroker.actors.engine.plan.machine.share_actions import WAIT_SECONDS
-from onebroker.actors.engine.plan.market import ShareAction, Standing
+from onebroker.actors.engine.plan.market import NO_ACTION, ShareAction, Standing
 from onebroker.actors.engine.plan.parts import (
     AllOf,
     AppliesTo,
@@ -259,3 +259,161 @@ def test_a_price_rule_with_a_memory_of_before_is_not_scaled():
     run.world.actions["I"] = SPLIT
     run.at(OPENING + 1)
     assert run.state() == "cancelled"
+
+
+# --- days on which the service was away ------------------------------------------------------------------------------------
+
+DAY_SECONDS = 86_400.0
+TUESDAY, WEDNESDAY, THURSDAY = date(2026, 11, 24), date(2026, 11, 25), date(2026, 11, 26)
+
+
+class DatedWorld(World):
+    """Knows ex-dates as the store does, and writes down since when it was asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.standings["I"] = Standing(name="RELIANCE")
+        self.factors = {}
+        """Ex-date -> the factors of prices and units."""
+        self.asked = []
+
+    def action(self, instrument_id, since):
+        today = date(2026, 11, 23 + int((self.now - MORNING + 9.4 * 3600) // DAY_SECONDS))
+        self.asked.append(since)
+        days = [day for day in self.factors if since.given < day <= today]
+        if instrument_id != "I" or not days:
+            return self.actions.get(instrument_id, NO_ACTION)
+        price = units = D(1)
+        for day in days:
+            price, units = price * self.factors[day][0], units * self.factors[day][1]
+        until = None if max(days) == today else max(days)
+        return ShareAction(happened=True, price_factor=price, units_factor=units, until=until)
+
+
+def after_days(part, days, factors):
+    """Place the part at 100 on a Monday; the service sleeps from the evening on, until so many days later."""
+    run = Runner(part, DatedWorld()).quote(100, 99.95, 100.05).at(NIGHT)
+    for leg in run.resting:
+        run.book(leg.leg_id, "expired")
+    run.sent()
+    run.world.quotes.clear()
+    run.world.factors = factors
+    run.world.now = run.started + OPENING + 1 + (days - 1) * DAY_SECONDS
+    return run.look()
+
+
+def later(run, days):
+    """The same, for a run that goes on: the service is there each day."""
+    return run.at(OPENING + 1 + (days - 1) * DAY_SECONDS)
+
+
+FIFTH = {TUESDAY: (D("0.2"), D(5))}
+
+
+@pytest.mark.parametrize("part", [gtt(), daily_stop()])
+def test_an_ex_date_on_which_the_service_was_away_scales_the_part(part):
+    run = after_days(part, 2, FIFTH)
+    assert run.parts["root"].status_message == f"{SENTENCE}: prices and units are scaled by its factor"
+    run.quote(20, 19.95, 20.05).at(OPENING + 600 + DAY_SECONDS)
+    assert [line.split(" -> ")[0] for line in run.sent()] == (
+        ["PLACE alpha SELL 50 SL 19.2/19"] if run.root.when is None else []
+    )
+
+
+def test_the_factors_of_several_days_are_multiplied():
+    run = after_days(gtt(), 3, {TUESDAY: (D("0.5"), D(2)), WEDNESDAY: (D("0.5"), D(2)), THURSDAY: (D("0.5"), D(2))})
+    assert (run.root.when.level, run.root.price.price, run.root.quantity.quantity) == (D(12), D("11.25"), 80)
+
+
+def test_the_same_action_never_scales_twice():
+    run = later(after_days(gtt(), 2, FIFTH), 4).look()
+    assert run.root.when.level == D("19.2")
+
+
+def test_a_service_that_was_there_on_the_ex_date_has_scaled_already():
+    run = later(later(after_days(gtt(), 1, FIFTH), 2), 3)
+    assert run.root.when.level == D("19.2")
+
+
+def test_an_action_of_today_counts_beside_one_of_a_day_away():
+    run = after_days(gtt(), 2, FIFTH)
+    assert run.root.when.level == D("19.2")
+    run.world.actions["I"] = SHOWN
+    run.quote(10, 9.95, 10.05)
+    assert (run.state(), run.sent()) == ("cancelled", [])
+
+
+def test_a_part_that_was_placed_after_the_ex_date_keeps_its_figures():
+    world = DatedWorld()
+    world.factors = {date(2026, 11, 20): (D("0.2"), D(5)), date(2026, 11, 23): (D("0.2"), D(5))}
+    run = later(Runner(gtt(), world).quote(100, 99.95, 100.05), 2)
+    assert run.root.when.level == D(96)
+
+
+def test_a_record_of_an_earlier_version_counts_from_its_last_scaling():
+    run = Runner(gtt(), DatedWorld()).quote(100, 99.95, 100.05).at(NIGHT)
+    run.parts["root"] = attrs.evolve(run.parts["root"], action_day=TUESDAY.isoformat())
+    run.world.factors = {**FIFTH, WEDNESDAY: (D("0.5"), D(2))}
+    run.world.now += 2 * DAY_SECONDS
+    run.look()
+    assert (run.root.when.level, run.root.quantity.quantity) == (D(48), 20)
+
+
+def test_closes_are_compared_from_the_last_session_in_which_the_part_was_there():
+    run = later(after_days(gtt(), 1, {}), 2)
+    run.world.asked.clear()
+    run.world.now += 2 * DAY_SECONDS
+    run.look()
+    assert {(since.given.day, since.seen.day) for since in run.world.asked[:1]} == {(23, 25)}
+
+
+def test_a_morning_before_the_opening_is_no_session_in_which_it_was_there():
+    run = after_days(gtt(), 1, {})
+    assert run.parts["root"].actions_seen == TUESDAY.isoformat()
+    run.at(OPENING + DAY_SECONDS - 60)
+    assert run.parts["root"].actions_seen == TUESDAY.isoformat()
+
+
+def test_a_factor_that_is_loaded_after_the_ex_date_scales_what_still_waits():
+    run = after_days(gtt(), 1, {})
+    run.world.factors = FIFTH
+    assert later(run, 2).root.when.level == D("19.2")
+
+
+@pytest.mark.parametrize("ex_date", [TUESDAY, WEDNESDAY])
+def test_figures_of_before_and_after_the_ex_date_end_the_part(ex_date):
+    run = after_days(gtt(), 1, {}).modify_part("root", price=18)
+    run.world.factors = {ex_date: (D("0.2"), D(5))}
+    later(run, 2)
+    assert run.state() == ("cancelled" if ex_date == TUESDAY else "waiting")
+
+
+def test_a_change_of_the_resting_order_on_the_ex_date_gives_figures_too():
+    run = after_days(daily_stop(), 1, {}).quote(100, 99.95, 100.05).at(OPENING + 600)
+    (leg,) = run.resting
+    run.modify_leg(leg.leg_id, trigger_price=19, price=18)
+    run.book(leg.leg_id, "expired")
+    run.sent()
+    run.world.factors = FIFTH
+    later(run, 2)
+    assert (run.state(), run.sent()) == ("cancelled", [])
+
+
+def test_a_share_that_is_not_known_yet_is_asked_for_after_the_other_was_scaled():
+    run = Runner(gtt(of="OTHER", when=AllOf((below(96), below(50, "OTHER")))), DatedWorld()).at(NIGHT)
+    run.world.factors = FIFTH
+    run.world.actions["OTHER"] = ShareAction(is_known=False, asked_at=run.world.now)
+    run.at(OPENING + 1)
+    assert run.root.when.conditions[0].level == D("19.2")
+    run.world.actions["OTHER"] = SHOWN
+    assert run.look().state() == "cancelled"
+
+
+def test_the_quantity_of_a_group_is_scaled_with_its_orders():
+    pair = oco("root", gtt("root.children.0"), gtt("root.children.1"), lifetime=Lifetime(after_days=9))
+    run = Runner(pair, DatedWorld()).quote(100, 99.95, 100.05)
+    run.parts["root"] = attrs.evolve(run.parts["root"], quantity=8)
+    run.world.factors = FIFTH
+    run.world.now += 2 * DAY_SECONDS
+    run.look().look()
+    assert (run.parts["root"].quantity, run.root.children[0].quantity.quantity) == (40, 50)

@@ -22,6 +22,7 @@ from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.market import (
     NO_ACTION,
     AccountFigures,
+    FiguresSince,
     JointFigure,
     JointUntold,
     Level,
@@ -97,7 +98,8 @@ class World:
     def standing(self, instrument_id: str) -> Standing:
         return self.standings.get(instrument_id, Standing(name=instrument_id))
 
-    def action(self, instrument_id: str) -> ShareAction:
+    def action(self, instrument_id: str, since: FiguresSince) -> ShareAction:
+        """The action of today; a test of other days has its own."""
         return self.actions.get(instrument_id, NO_ACTION)
 
     def opening(self, instrument_id: str, at: float, within: float) -> float | None:

@@ -293,6 +293,14 @@ def test_a_daily_order_noted_as_refused_on_a_day_to_come_was_refused_today():
     assert parts_put_right(right, STARTED) is right
 
 
+def test_a_part_was_in_no_session_to_come_and_an_ex_date_that_scaled_it_stays():
+    ahead = PartRecord(actions_seen="2026-11-27", changed_day="2026-11-27", figures_days={"I": "2026-11-27"})
+    right = parts_put_right({"root": ahead}, STARTED)["root"]
+    assert (right.actions_seen, right.changed_day, right.figures_days) == (
+        "2026-11-26", "2026-11-26", {"I": "2026-11-27"},
+    )  # fmt: skip
+
+
 TIMES = ("due_at", "fired_at", "started_at", "rows_at")
 MEMORIES = ("since", "began", "past_limit_since")
 

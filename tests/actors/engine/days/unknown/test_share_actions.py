@@ -1,6 +1,6 @@
 """Mornings of a corporate action over the whole way: what waits over days in the share is scaled or ends; nothing is sold on the gap."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal as D
 
 import pytest
@@ -21,6 +21,7 @@ from tests.support.trading import Trading
 NSE = calendar_from_documents(exchange_documents())
 WEDNESDAY = datetime(2026, 11, 25, 15, 20, tzinfo=IST)
 THURSDAY = datetime(2026, 11, 26, 9, 15, 30, tzinfo=IST)
+FRIDAY = THURSDAY + timedelta(days=1)
 SETTINGS = {
     "gtt": lambda trading: {"trigger_price": trading.at(-4), "limit_price": trading.at(-5), "valid_days": 30},
     "daily_stop": lambda trading: {"stop_price": trading.at(-4), "stop_limit_price": trading.at(-5)},
@@ -34,9 +35,9 @@ async def day(day_kind):
     return made
 
 
-async def keep_close(day, instrument_id, price, folder):
-    """Put Wednesday's close into the store."""
-    midnight = int(datetime(2026, 11, 25, tzinfo=IST).timestamp()) * MICROSECONDS
+async def keep_close(day, instrument_id, price, folder, on=WEDNESDAY):
+    """Put a day's close into the store, Wednesday's when nothing else is said."""
+    midnight = int(datetime(on.year, on.month, on.day, tzinfo=IST).timestamp()) * MICROSECONDS
     row = {"instrument_id": instrument_id, "minutes": DAY_MINUTES, "time": midnight, "volume": 1, "oi": None}
     frame = pl.DataFrame([row | dict.fromkeys(("open", "high", "low", "close"), float(price))])
     frame = frame.with_columns(pl.col("minutes").cast(pl.Int32), pl.col("oi").cast(pl.Int64))
@@ -53,8 +54,8 @@ async def keep_factor(day, instrument_id, price, units):
     await day.durable.put_factors([factor])
 
 
-async def over_night(day):
-    await trio.sleep((THURSDAY - day.clock.now()).total_seconds())
+async def over_night(day, until=THURSDAY):
+    await trio.sleep((until - day.clock.now()).total_seconds())
 
 
 @pytest.mark.parametrize("kind", list(SETTINGS))
@@ -126,3 +127,99 @@ async def test_without_an_action_a_fall_at_the_opening_is_acted_on(day, autojump
             trading.moved(-4.5)
             (message,) = await trading.until_messages(1)
     assert message == ("place", "SELL", 10, "LIMIT")
+
+
+# --- the service was away on the ex-date ------------------------------------------------------------------------------------
+
+
+async def placed(day, kind, quantity=10):
+    """Place the order on Wednesday; return the trading and the answer."""
+    async with day.market(), day.service(quotes=True):
+        trading = Trading(day)
+        await trading.move(0)
+        settings = {"type": kind, **SETTINGS[kind](trading)}
+        answer = await trading.send(transaction_type="SELL", product="CNC", quantity=quantity, synthetic=settings)
+        await trio.sleep(60)
+        trading.messages()
+    return trading, answer
+
+
+def sent_since(trading, before):
+    return [message for message in trading.messages()[before:] if message[0] == "place"]
+
+
+@pytest.mark.parametrize("kind", list(SETTINGS))
+async def test_an_ex_date_without_the_service_scales_what_waits_once(kind, day, autojump_clock, tmp_path):
+    with trio.fail_after(4 * 86_400):
+        trading, answer = await placed(day, kind)
+        before = len(trading.messages())
+        await keep_close(day, trading.share.instrument_id, trading.at(0), tmp_path)
+        await keep_factor(day, trading.share.instrument_id, "0.9", "1.1")
+        await over_night(day, FRIDAY)
+        for _ in range(2):  # a restart on the same day scales nothing again
+            async with day.market(), day.service(quotes=True):
+                trading.quotes = day.quotes.follow([trading.share.instrument_id])
+                trading.moved(-10.5)
+                await trio.sleep(420)
+                parent = await trading.parent(answer)
+                assert "are scaled by its factor" in parent["status_message"]
+        async with day.market(), day.service(quotes=True):
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            trading.moved(-14)
+            await trio.sleep(120)
+    expected = {"gtt": ("place", "SELL", 11, "LIMIT"), "daily_stop": ("place", "SELL", 11, "SL")}
+    assert sent_since(trading, before) == [expected[kind]]
+
+
+@pytest.mark.parametrize("is_stored", [True, False], ids=["the day between is stored", "it is not"])
+@pytest.mark.parametrize("kind", list(SETTINGS))
+async def test_a_gap_of_a_day_without_the_service_ends_what_waits(kind, is_stored, day, autojump_clock, tmp_path):
+    with trio.fail_after(4 * 86_400):
+        trading, answer = await placed(day, kind)
+        before = len(trading.messages())
+        await keep_close(day, trading.share.instrument_id, trading.at(0) * 10, tmp_path)
+        if is_stored:
+            await keep_close(day, trading.share.instrument_id, trading.at(0), tmp_path, on=THURSDAY)
+        await over_night(day, FRIDAY)
+        async with day.market(), day.service(quotes=True):
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            trading.moved(-8)
+            parent = await trading.until(answer, "cancelled", seconds=600)
+            await trio.sleep(60)
+    assert f"{trading.share.identity.symbol} has a corporate action today" in parent["status_message"]
+    assert sent_since(trading, before) == []
+
+
+async def test_a_fall_over_a_day_without_the_service_is_acted_on_where_the_closes_show_no_gap(
+    day, autojump_clock, tmp_path
+):
+    with trio.fail_after(4 * 86_400):
+        trading, _ = await placed(day, "gtt")
+        for on in (WEDNESDAY, THURSDAY):
+            await keep_close(day, trading.share.instrument_id, trading.at(0), tmp_path, on=on)
+        await over_night(day, FRIDAY)
+        async with day.market(), day.service(quotes=True):
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            trading.moved(-4.5)
+            (message,) = await trading.until_messages(1)
+    assert message == ("place", "SELL", 10, "LIMIT")
+
+
+async def test_a_service_that_was_there_each_day_compares_only_the_last_night(day, autojump_clock, tmp_path):
+    with trio.fail_after(4 * 86_400):
+        trading, answer = await placed(day, "gtt")
+        await keep_close(day, trading.share.instrument_id, trading.at(0), tmp_path)
+        await over_night(day)
+        async with day.market(), day.service(quotes=True):
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            trading.moved(0)
+            await trio.sleep(120)
+        # A close of Thursday that is far from Wednesday's: the service was there in that session, and saw no action.
+        await keep_close(day, trading.share.instrument_id, trading.at(0) * 10, tmp_path, on=WEDNESDAY)
+        await keep_close(day, trading.share.instrument_id, trading.at(0), tmp_path, on=THURSDAY)
+        await over_night(day, FRIDAY)
+        async with day.market(), day.service(quotes=True):
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            trading.moved(0)
+            await trio.sleep(120)
+            assert (await trading.parent(answer))["state"] == "armed"
