@@ -5,14 +5,14 @@ have been away. Prices show an action that no table has: a share begins a day fa
 stored candles tell, of today the previous close of the feeds, which the exchange adjusts. Only prices can be wrong by accident, and such an
 answer ends plans. So five things keep it honest:
 - Only nights since the last day on which an action was looked for are judged. An older close says nothing about them.
-- A day whose candle came near to the close before had no action, however it closed.
+- A past day whose candle came within FAR of the close before had no action, however it closed.
 - The last price must be nearer to the previous close than to the stored close. One odd figure moves no market, and neither does a feed that still
   carries the previous close of the day before. Until the two agree, nothing is told.
 - Only a quote that may be acted on counts, so a figure of the early morning does not.
 - The first answer that the feeds give stands for the day.
 
-Where a day between is not stored, the newest close of the days before is compared: a market that moved so far meanwhile looks like an action, and
-ends plans too. That is the safe side, because a sale on a gap cannot be taken back.
+Of a night on which the service was away no adjusted price is known, and a market may move by some percent over one night or over several. So there
+only a move beyond every price band counts (`FAR`). A small action of such a night is known by its factor alone.
 
 `learn` reads the store (factors again every AGAIN_SECONDS, because they may be loaded in the morning). `of` is told by what was learnt and by
 the newest quote. Until both are there, the answer is that nobody knows. Where no close is stored, there is nothing to compare: no action.
@@ -42,7 +42,10 @@ from onebroker.config.intervals import DAY_MINUTES
 AGAIN_SECONDS = 600.0
 """How long what was learnt of a share counts; also the time to the next try when the store could not be read."""
 GAP = 0.02
-"""Largest share of a stored close by which the next day begins away from it without an action. Brokers' closes are a last price or an average."""
+"""Largest share of the last session's stored close by which the previous close of the feeds differs from it without an action. Brokers' closes are a
+last price or an average."""
+FAR = 0.2
+"""The same for any other night: no price is adjusted there, so a market that moved looks like an action. The widest price band of a share."""
 OLDEST_DAYS = 20
 """No market is closed for so long: the last session day is among these days."""
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -131,7 +134,8 @@ class StoredShareActions:
         if not days:
             return NO_ACTION
         quote = self._quotes.usable_quote(instrument_id)
-        found = None if quote is None else told_by(quote.tick, _close_now(days[-1], learnt))
+        gap = GAP if days[-1].day == self._last_session_day(learnt.market, self._clock.today()) else FAR
+        found = None if quote is None else told_by(quote.tick, _close_now(days[-1], learnt), gap)
         if found is None:
             return ShareAction(is_known=False, asked_at=asked_at)
         self._told[instrument_id, since.given] = found
@@ -195,7 +199,7 @@ def _day_prices(time: int, low: float, high: float, close: float) -> DayPrices:
 def has_gap(days: Sequence[DayPrices], factors: Iterable[Factor]) -> bool:
     """Whether the stored days, oldest first, show an action that no factor explains. Pure."""
     return any(
-        not later.low - GAP * day.close <= day.close <= later.high + GAP * day.close
+        not later.low - FAR * day.close <= day.close <= later.high + FAR * day.close
         and not any(day.day < factor.ex_date <= later.day for factor in factors)
         for day, later in pairwise(days)
     )
@@ -206,12 +210,13 @@ def _close_now(day: DayPrices, learnt: Learnt) -> float:
     return day.close * float(prod(factor.price_factor for factor in learnt.later_than(day.day)))
 
 
-def told_by(tick: Tick, close: float) -> ShareAction | None:
-    """Return what a tick of today tells beside the stored close of the last session (rupees); None when it tells nothing yet. Pure."""
+def told_by(tick: Tick, close: float, gap: float = GAP) -> ShareAction | None:
+    """Return what a tick of today tells beside a stored close (rupees); None when it tells nothing yet. `gap`: the largest share of the close by which
+    they differ without an action. Pure."""
     previous, last = tick.previous_close, tick.last_price
     if not previous:
         return None
-    if abs(previous - close) <= GAP * close:
+    if abs(previous - close) <= gap * close:
         return NO_ACTION
     if abs(last - previous) >= abs(last - close):
         return None
