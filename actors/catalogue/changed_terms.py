@@ -3,8 +3,13 @@
 On the morning after an exchange has changed contracts (strike, expiry, name of the underlying; their numbers stay), some brokers' files are
 still yesterday's. The majority would then choose yesterday, or one contract would get two ids. The mappings before (`previous_mapping.py`)
 say what a number meant. A row that says the same as then is *as before*; a row with one or two other terms is *news*; a row that says what an
-even earlier mapping said, and the last one did not, is *late*. Where news is believed, rows as before are left out; late rows always are
+even earlier mapping said, and the last one did not, is *late*. Rows as before are outdated where news is believed; late rows always are
 where another row is newer.
+
+The broker of an outdated row still trades the contract under its token. So the row is listed under the new terms where it is sure that the
+token means the contract: the mapping before knew the token, and knew it as the contract that changed. It is not sure, and the row is left out,
+where one file lists the old and the new terms side by side. Then a contract with the old terms exists (after a dividend the exchange lists the
+old strikes of a share anew), and an order by the symbol of yesterday's file could reach it.
 
 News is believed when it has the shape of an act of an exchange, because a wrong file also differs from yesterday's:
 - Strike: most strikes of the broker on that underlying, and few of its contracts in the market (a broker that writes another unit).
@@ -20,6 +25,7 @@ Invariant: after this step a number that had a meaning before has rows of one me
 from collections.abc import Sequence
 from typing import Protocol
 
+import attrs
 import polars as pl
 
 from onebroker.actors.catalogue.previous_mapping import MOST_MOVED_DAYS
@@ -34,6 +40,7 @@ LEAST_MOVED = 2
 
 _CHANGING = ("underlying_symbol", "expiry_date", "strike_price")
 _TERMS = (*_CHANGING, "option_type")
+SEGMENT_AND_TERMS = ("bare", *_TERMS)
 _AREA = ["rank", "exchange", "market"]
 
 
@@ -45,25 +52,61 @@ class Remembered(Protocol):
     def former(self, numbers: pl.Series) -> Sequence[pl.DataFrame]: ...
 
 
-def outdated(rows: pl.DataFrame, numbered: pl.DataFrame, odd: pl.DataFrame, remembered: Remembered) -> pl.DataFrame:
-    """Return row and rank of the rows that are older than another row of the same number.
+@attrs.frozen
+class Outdated:
+    """The rows that are older than another row of the same number."""
+
+    rows: pl.DataFrame
+    """Columns `row` and `rank` of all of them."""
+    followed: pl.DataFrame
+    """Those whose broker lists the contract under the new terms: also `newer` (a row that has them), segment and terms of now."""
+
+
+def outdated(rows: pl.DataFrame, numbered: pl.DataFrame, odd: pl.DataFrame, remembered: Remembered) -> Outdated:
+    """Return the rows that are older than another row of the same number.
 
     `numbered` are all rows with a number of the exchange (row, rank, exchange, market, place), `odd` those whose number has several meanings.
     """
     here = _with_former(rows, odd, remembered)
     here = here.with_columns(late=_late(here, remembered))
     here = here.with_columns(news=pl.col("news") & ~pl.col("late"))
-    newer = here.filter("as_before").select("place").unique()
+    newer = here.filter("as_before")
     if here["news"].any():
         shared = numbered.join(rows.select("row", *_CHANGING), on="row", how="left", maintain_order="left")
         shared = shared.with_columns(shared=pl.col("rank").n_unique().over("place") > 1)
         told = _told(here, shared)
-        newer = pl.concat([newer, told]).unique()
+        newer = pl.concat([newer.join(told, on="place", how="anti"), told])
         past = here.filter("as_before").join(told, on="place", how="semi")
     else:
         past = here.clear()
     late = here.filter("late").join(newer, on="place", how="semi")
-    return pl.concat([past, late]).select("row", "rank")
+    old = pl.concat([past, late])
+    return Outdated(old.select("row", "rank"), _followed(old, newer, rows))
+
+
+def _followed(old: pl.DataFrame, newer: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the outdated rows of which it is sure that they are the contract of the newer rows (the module's head)."""
+    former = [f"old_{name}" for name in _TERMS]
+    same = newer.group_by("place").agg(
+        pl.struct(*_TERMS, *former).n_unique().alias("meanings"),
+        pl.col("row").min().alias("newer"),
+        pl.col(former).first(),
+    )
+    same = same.filter(pl.col("meanings") == 1).drop("meanings")
+    found = old.filter("known").join(same, on=["place", *former], how="inner", nulls_equal=True)
+    if found.is_empty():
+        return found.select("row", "rank", "newer").with_columns(rows.clear().select(*SEGMENT_AND_TERMS))
+    late = [f"late_{name}" for name in _TERMS]
+    now = rows.select(pl.col("row").alias("newer"), *SEGMENT_AND_TERMS)
+    found = found.select("row", "rank", "exchange", "newer", **{f"late_{name}": name for name in _TERMS})
+    found = found.join(now, on="newer", how="left")
+    said = rows.select("exchange", *_TERMS, file="rank")
+    with_new = found.join(said, on=["exchange", *_TERMS], how="inner", nulls_equal=True)
+    with_old = found.join(
+        said, left_on=["exchange", *late], right_on=["exchange", *_TERMS], how="inner", nulls_equal=True
+    )
+    beside = with_new.join(with_old, on=["row", "file"], how="semi")
+    return found.join(beside, on="row", how="anti").select("row", "rank", "newer", *SEGMENT_AND_TERMS)
 
 
 def _with_former(rows: pl.DataFrame, odd: pl.DataFrame, remembered: Remembered) -> pl.DataFrame:
@@ -75,6 +118,7 @@ def _with_former(rows: pl.DataFrame, odd: pl.DataFrame, remembered: Remembered) 
     here = here.with_columns(old[name].alias(f"old_{name}") for name in _TERMS)
     # A token that contains the changed term named nothing in the mapping before: use the former terms of the others.
     unknown = pl.col("old_underlying_symbol").is_null()
+    here = here.with_columns(known=~unknown)
     here = here.with_columns(
         pl.when(unknown)
         .then(pl.col(f"old_{name}").max().over("place"))
@@ -113,13 +157,12 @@ def _late(here: pl.DataFrame, remembered: Remembered) -> pl.Series:
 
 
 def _told(here: pl.DataFrame, shared: pl.DataFrame) -> pl.DataFrame:
-    """Return the places whose news is believed and has one meaning."""
+    """Return the news that is believed, of the places where it has one meaning."""
     news = here.filter("news")
     for name, believed in (("strike_price", _strikes), ("underlying_symbol", _names), ("expiry_date", _expiries)):
         found = believed(news, shared)["row"]
         news = news.filter(~pl.col(f"new_{name}") | pl.col("row").is_in(found.implode()))
-    said = news.group_by("place").agg(meanings=pl.struct(_TERMS).n_unique())
-    return said.filter(pl.col("meanings") == 1).select("place")
+    return news.filter(pl.struct(_TERMS).n_unique().over("place") == 1)
 
 
 def _few(news: pl.DataFrame, all_rows: pl.DataFrame) -> pl.DataFrame:

@@ -49,8 +49,8 @@ def align_contracts(rows: pl.DataFrame, remembered: Remembered | None = None) ->
         moved = rows.join(key, on=_SAYING, how="inner").with_columns(bare="now", underlying_symbol="called")
         rest = rows.join(key, on=_SAYING, how="anti")
         rows = pl.concat([rest, moved.select(rows.columns)])
-    against, outvoted = _odd_terms(rows, remembered)
-    return Aligned(changed(moved), pl.concat([*contradicted, against]).unique(), outvoted)
+    against, outvoted, followed = _odd_terms(rows, remembered)
+    return Aligned(changed(moved), pl.concat([*contradicted, against]).unique(), outvoted, followed)
 
 
 def _one_name(said: pl.DataFrame, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -98,12 +98,16 @@ def _one_head(said: pl.DataFrame) -> pl.DataFrame:
     return said.with_columns(voted=pl.when("tied").then(pl.col("head")).otherwise(pl.col("voted")))
 
 
-def _odd_terms(rows: pl.DataFrame, remembered: Remembered | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows whose number other brokers give to a contract on other terms, and the subset of them that two brokers outvote.
+def _odd_terms(
+    rows: pl.DataFrame, remembered: Remembered | None
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:
+    """Return the rows whose number other brokers give to a contract on other terms, the subset of them that two brokers outvote, and the rows
+    that are listed under the terms of now.
 
     If most of a broker's numbers in a market disagree, the broker has its own numbering there, and the rows say nothing. A row with the same
     expiry, strike and side as the others' is not outvoted: files call an underlying by several names. If the exchange has changed the
-    contract since the mapping before, the file that knows the change is newer and outweighs all files that do not (`changed_terms.py`).
+    contract since the mapping before, the file that knows the change is newer and outweighs all files that do not. Their rows get the new terms,
+    where it is sure that they are of the same contract, and are left out elsewhere (`changed_terms.py`).
     """
     numbered = _with_market(rows.filter(pl.col("exchange_token").is_not_null())).select(
         "row", "rank", "exchange", "market",
@@ -117,11 +121,13 @@ def _odd_terms(rows: pl.DataFrame, remembered: Remembered | None) -> tuple[pl.Da
     shared = several.filter(~pl.col("alone"))
     odd = numbered.join(shared.filter("odd"), on="place", how="semi")
     if odd.is_empty():
-        return odd.select("row", "rank"), odd.select("row", "rank")
+        return odd.select("row", "rank"), odd.select("row", "rank"), None
     past = odd.select("row", "rank").clear()
+    followed = None
     if remembered is not None:
-        past = outdated(rows, numbered, odd, remembered)
-        settled = odd.join(past, on="row", how="semi").select("place").unique()
+        found = outdated(rows, numbered, odd, remembered)
+        followed, past = found.followed, found.rows.join(found.followed.select("row"), on="row", how="anti")
+        settled = odd.join(found.rows, on="row", how="semi").select("place").unique()
         odd = odd.join(settled, on="place", how="anti")
     brokers = pl.col("rank").n_unique()
     names = most_voted(odd, ["place"], "terms", brokers).select("place", voted="terms")
@@ -136,4 +142,5 @@ def _odd_terms(rows: pl.DataFrame, remembered: Remembered | None) -> tuple[pl.Da
     return (
         pl.concat([odd.select("row", "rank"), past]),
         pl.concat([odd.filter(outvoted).select("row", "rank"), past]),
+        followed,
     )

@@ -22,6 +22,7 @@ import uuid_utils
 
 from onebroker.actors.catalogue.attributes import names_text
 from onebroker.actors.catalogue.broker_rows import BrokerRows, identified
+from onebroker.actors.catalogue.changed_terms import SEGMENT_AND_TERMS
 from onebroker.actors.catalogue.contract_matching import align_contracts, is_contract
 from onebroker.actors.catalogue.file_columns import ATTRIBUTE_NAMES, INSTRUMENT_COLUMNS
 from onebroker.actors.catalogue.index_matching import align_indices, is_index
@@ -87,7 +88,9 @@ def merged(
         broker.rows.with_columns(broker=pl.lit(code), rank=pl.lit(rank, pl.Int32))
         for rank, (code, broker) in enumerate(brokers.items())
     ).with_row_index("row")
-    facts = keyed(categorised(_matched(rows, ranked, before), rows))
+    matched, followed = _matched(rows, ranked, before)
+    rows = _with_lots_of_now(rows, followed)
+    facts = keyed(categorised(matched, rows))
     complete = pl.col("key").is_not_null() & pl.col("broker_token").is_not_null()
     refused = facts.select("rank", complete=complete).filter(~pl.col("complete"))
     _count(ranked, "refused", refused)
@@ -112,8 +115,11 @@ def segment_counts(catalogue: pl.DataFrame) -> dict[str, int]:
 # All brokers' rows: what is the same
 
 
-def _matched(rows: pl.DataFrame, reports: Sequence[BrokerReport], before: Witness | None) -> pl.DataFrame:
-    """Let all files together decide what each row is; count changed and contradicted rows. Returns FACTS."""
+def _matched(
+    rows: pl.DataFrame, reports: Sequence[BrokerReport], before: Witness | None
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Let all files together decide what each row is; count changed and contradicted rows. Returns FACTS, and the rows that got the terms of newer
+    files."""
     facts = rows.select(FACTS).rechunk()
     matched_by = facts.select(MATCHED_BY)
 
@@ -121,15 +127,39 @@ def _matched(rows: pl.DataFrame, reports: Sequence[BrokerReport], before: Witnes
     aligned: Sequence[_Aligning] = (*_ALIGNED, (is_contract, partial(align_contracts, remembered=remembered)))
     decided = [align(part) for is_kind, align in aligned if (part := matched_by.filter(is_kind())).height]
     if not decided:
-        return facts
+        return facts, None
     moved = pl.concat([part.moved for part in decided])
     _count(reports, "matched", moved)
     contradicted = pl.concat([part.contradicted for part in decided])
     _count(reports, "contradicted", contradicted)
     _exemplify(reports, keyed(categorised(facts[contradicted.head(FEW)["row"]], rows)))
     facts = patched(facts, moved.select("row", *DECIDED))
+    followed = next((part.followed for part in decided if part.followed is not None), None)
+    if followed is not None:
+        _count(reports, "matched", followed)
+        facts = patched(facts, followed.select("row", *SEGMENT_AND_TERMS))
     left_out = pl.concat([part.left_out for part in decided])
-    return facts.join(left_out.select("row"), on="row", how="anti") if left_out.height else facts
+    facts = facts.join(left_out.select("row"), on="row", how="anti") if left_out.height else facts
+    return facts, followed
+
+
+def _with_lots_of_now(rows: pl.DataFrame, followed: pl.DataFrame | None) -> pl.DataFrame:
+    """Forget the units of a lot in the rows of late files, where the file that knows the contract's change says other units or none: an order of
+    yesterday's lot would be of another size. `voting.py` takes the units from the other brokers."""
+    if followed is None or followed.is_empty():
+        return rows
+    lots = ("lot_size", "contract_units")
+    late = followed.select("row", "newer").with_columns(rows.select(lots)[followed["row"]])
+    late = late.with_columns(now=rows["lot_size"][followed["newer"]])
+    other = late.filter(pl.col("lot_size").ne_missing(pl.col("now")))
+    return patched(
+        rows,
+        other.select(
+            "row",
+            lot_size=pl.lit(None, pl.Int64),
+            contract_units=pl.when(pl.col("contract_units") == 1).then(pl.col("contract_units")),
+        ),
+    )
 
 
 class _Remembered:

@@ -41,6 +41,8 @@ class Aligned:
     """Columns `row` and `rank` of the rows that other brokers' files contradict."""
     left_out: pl.DataFrame
     """The contradicted rows that must be left out; the same columns."""
+    followed: pl.DataFrame | None = None
+    """Rows of contracts whose terms an exchange has changed since their file (`changed_terms.Outdated`)."""
 
 
 def changed(rows: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:

@@ -101,6 +101,11 @@ def not_listed(name: str) -> str:
     return f"{name} is not in today's list of instruments"
 
 
+def not_listed_at(broker: str, name: str) -> str:
+    """Ours: a position that the list does not name may be in the instrument. `name`: the symbol or the contract."""
+    return f"{broker} does not list {name} today and shows a position that may be in it, so nothing was closed there"
+
+
 def contract_over(name: str) -> str:
     """Ours."""
     return f"{name} has expired"

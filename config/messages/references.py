@@ -50,6 +50,14 @@ def no_position(kind: str) -> str:
     return f"a {kind} quantity_reference found no open position in this instrument, so there is nothing to close"
 
 
+def position_not_listed(kind: str, brokers: Iterable[str]) -> str:
+    """Ours: the list names no instrument for a position of these brokers, and they do not list this one."""
+    return (
+        f"a {kind} quantity_reference found no position in this instrument, but {', '.join(brokers)} does not list it today and shows a position "
+        "that may be in it, so nothing was sent"
+    )
+
+
 def position_spoken_for(kind: str) -> str:
     """Ours: other orders of the same plan may still fill for the whole position."""
     return f"a {kind} quantity_reference found the whole position in orders that are already open"

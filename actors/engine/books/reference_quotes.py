@@ -12,8 +12,10 @@ import trio
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.settled_positions import judged, of_instruments, read_settled
 from onebroker.actors.engine.books.shown_positions import ShownPositions
+from onebroker.actors.engine.books.unlisted_positions import shown_unlisted
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.position_days import Judged
+from onebroker.actors.engine.orders.reference_values import QuantityReference
 from onebroker.actors.engine.plan.market import Seen
 from onebroker.actors.engine.references.sizing import net_units
 from onebroker.actors.sessions.session_view import SessionView
@@ -68,6 +70,17 @@ async def fresh_nets(
     if all(handle.view.value.positions_read_started is None for handle in sessions.values()) and not doubtful:
         raise Refusal(503, texts.POSITIONS_UNREAD)
     return {code: net_units(code, rows[code], tokens[code], product) for code in sessions}
+
+
+def no_position(
+    context: EngineContext, instrument: Instrument, reference: QuantityReference, codes: Collection[str]
+) -> Refusal:
+    """Return the refusal of a close that found no units at `codes`: 409 when nothing is held, 503 when a broker that does not list the instrument
+    may hold some."""
+    may = shown_unlisted(context, [instrument.instrument_id], reference.product, codes)
+    if may:
+        return Refusal(503, texts.position_not_listed(reference.kind, may))
+    return Refusal(409, texts.no_position(reference.kind))
 
 
 def _is_doubted(found: Judged | None, token: str) -> bool:

@@ -24,6 +24,7 @@ from onebroker.actors.engine.books.brokers_left_out import brokers_left_out
 from onebroker.actors.engine.books.fresh_reads import Read, began, is_ok, read_soon
 from onebroker.actors.engine.books.settled_positions import judged, named_doubts, read_settled
 from onebroker.actors.engine.books.shown_positions import shown_lately, shown_since
+from onebroker.actors.engine.books.unlisted_positions import unlisted_tokens
 from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.engine.context.messages import EndExits, EngineAnswer, HaltedParents, HaltParents, everything
 from onebroker.actors.engine.context.position_days import Judged, RowKey, key_of
@@ -115,6 +116,7 @@ def scope_of(desk: DeskContext, message: Flatten) -> Scope:
     return Scope(
         broker=limits.broker,
         instrument=instrument,
+        may_hold={} if instrument is None else unlisted_tokens(desk.context, instrument.instrument_id),
         product=limits.product,
         tag=limits.tag,
         skip_covered=message.skip_covered,

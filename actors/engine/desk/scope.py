@@ -16,7 +16,7 @@ that the position has, so that a close without a tag, or by a person, takes the 
 are not in today's book: they are closed by their instrument. The close itself gets the tag.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 import attrs
 
@@ -38,6 +38,9 @@ class Scope:
 
     broker: str | None = None
     instrument: Instrument | None = None
+    may_hold: Mapping[str, Collection[str]] = attrs.field(factory=dict)
+    """Broker -> tokens of its open positions that may be in the instrument, because the broker does not list it now. Such a position is named
+    as not closed. Orders of these tokens are left alone."""
     product: str | None = None
     """A position's word, such as `intraday`."""
     tag: str | None = None
@@ -52,7 +55,8 @@ class Scope:
 
     def has_broker(self, code: str) -> bool:
         """Whether anything at this broker may be covered."""
-        return self.broker in (None, code) and (self.instrument is None or code in self.instrument.listings)
+        listed = self.instrument is None or code in self.instrument.listings or code in self.may_hold
+        return self.broker in (None, code) and listed
 
     def takes(self, code: str, token: str, product: str) -> bool:
         """Whether an order or a position of this broker, instrument token and product is covered, by all limits but the tag."""
@@ -62,7 +66,10 @@ class Scope:
         """Whether the position of an instrument token in a product (a position's word) is covered, by all limits but the tag."""
         if not self.has_broker(code) or self.product not in (None, word):
             return False
-        return self.instrument is None or self.instrument.listings[code].broker_token == token
+        if self.instrument is None:
+            return True
+        listing = self.instrument.listings.get(code)
+        return listing is not None and listing.broker_token == token
 
     def takes_order(self, code: str, row: OrderRow, legs: Legs) -> bool:
         return self.takes(code, row.instrument_token, row.product) and (
@@ -83,7 +90,7 @@ class Scope:
     def units_to_close(self, code: str, row: PositionRow, view: SessionView, legs: Legs) -> int | None:
         """Return the signed units of a position that are closed: 0 when the row is not covered, None when its units are not known."""
         is_left = self.skip_covered and row.covered_by_holdings
-        if is_left or not self.takes(code, row.instrument_token, row.product):
+        if is_left or not (self._may_be(code, row) or self.takes(code, row.instrument_token, row.product)):
             return 0
         if row.quantity is None or self.tag is None:
             return row.quantity
@@ -92,7 +99,7 @@ class Scope:
             (
                 _when(order),
                 Side(order.transaction_type).sign * order.filled_quantity,
-                self.takes_order(code, order, legs),
+                self._tag_of(code, order.order_id, order.tag, legs) == self.tag,
             )
             for order in view.orders.values()
             if (order.instrument_token, order.product) == place and order.filled_quantity
@@ -103,6 +110,11 @@ class Scope:
             position += units
             own = _within(own + units if is_own else own, position)
         return own
+
+    def _may_be(self, code: str, row: PositionRow) -> bool:
+        """Whether a position may be covered although its broker does not list the instrument."""
+        has_product = self.product in (None, position_product(row.product))
+        return self.has_broker(code) and has_product and row.instrument_token in self.may_hold.get(code, ())
 
     # --- parents ----------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.books.reference_quotes import fresh_nets, usable_quote
+from onebroker.actors.engine.books.reference_quotes import fresh_nets, no_position, usable_quote
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.messages import PlaceBody
 from onebroker.actors.engine.orders.reference_values import References
@@ -65,6 +65,8 @@ async def _closing(order: PlaceBody, references: References, context: EngineCont
     assert references.quantity is not None
     codes = context.sessions.keys() if order.broker is None else {order.broker}
     nets = await fresh_nets(order.instrument, references.quantity.product, codes, context, until=until)
+    if not sum(nets.values()):
+        raise no_position(context, order.instrument, references.quantity, codes)
     sized = close(references.quantity, references.typed_quantity, nets)
     if order.disclosed_quantity > sized.quantity:
         raise Refusal(400, order_texts.DISCLOSED_ABOVE)

@@ -9,7 +9,7 @@ import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.held_units import held_units
-from onebroker.actors.engine.books.reference_quotes import fresh_nets
+from onebroker.actors.engine.books.reference_quotes import fresh_nets, no_position
 from onebroker.actors.engine.books.settled_positions import held_for
 from onebroker.actors.engine.choice.broker_checks import PASSES, Skipped, Why
 from onebroker.actors.engine.choice.choose import by_code, none_left
@@ -268,7 +268,7 @@ class Placing:
         nets = await fresh_nets(instrument, closing.product, codes, self._context, until=until)
         held = max(0, -new.side.sign * sum(nets.values()))
         if held == 0:
-            raise Refusal(409, reference_texts.no_position(closing.kind))
+            raise no_position(self._context, instrument, closing, codes)
         under_way = sum(order.quantity for order in self._under_way if order.part == new.part and order is not new)
         known = {leg.leg_id for leg in legs}
         since = sum(

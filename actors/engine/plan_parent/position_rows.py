@@ -20,6 +20,7 @@ from onebroker.actors.engine.books.settled_positions import (
     read_settled,
 )
 from onebroker.actors.engine.books.shown_positions import ShownPositions
+from onebroker.actors.engine.books.unlisted_positions import may_hold, shown_unlisted
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.position_days import Judged
 from onebroker.actors.engine.orders.closing_product import closing_product
@@ -62,6 +63,8 @@ class _Read:
     """Which positions of the form do not agree with their fills, with both figures."""
     waits: Mapping[str, str] = attrs.field(factory=dict)
     """Instrument -> why a position in it is left out: its close could not leave now."""
+    unlisted: Mapping[str, str] = attrs.field(factory=dict)
+    """Instrument -> why a position in it cannot be told: a broker does not list it now, and may hold some."""
 
 
 class PlanRows:
@@ -103,11 +106,18 @@ class PlanRows:
         return FoundRows(
             rows=rows,
             nets={holding.key: net for holding, net in read.nets.items()},
-            message=_joined([*_unread(read, whole=not waits), *read.troubles, *uncleared]),
+            message=_joined(
+                [
+                    *_unread(read, whole=not waits),
+                    *read.troubles,
+                    *(() if waits else read.unlisted.values()),
+                    *uncleared,
+                ]
+            ),
             unread=read.unread if waits else (),
             read=read.read if waits else None,
             status_message=_joined([*read.doubted, *notes]),
-            waits=read.waits,
+            waits={**read.waits, **(read.unlisted if waits else {})},
             at=self._context.clock.epoch(),
         )
 
@@ -179,8 +189,10 @@ class PlanRows:
         nets: dict[Holding, int] = {}
         products: dict[Holding, Product] = {}
         troubles: list[str] = []
+        unlisted: dict[str, str] = {}
         not_read = {*unread, *asked} - fresh.keys()
         for code in sorted(fresh):
+            unlisted |= self._unlisted(code, fresh[code].rows, form)
             rows = self._of_form(code, fresh[code].rows, form)
             if rows is None:
                 not_read.add(code)
@@ -204,6 +216,7 @@ class PlanRows:
             read=frozenset(asked) - not_read,
             partly={code: why for code, why in partly.items() if code not in unread_now},
             troubles=tuple(troubles),
+            unlisted=unlisted,
             doubted=tuple(
                 named.sentence(self._context.clock)
                 for code in sorted(fresh)
@@ -213,18 +226,38 @@ class PlanRows:
         )
 
     def _holders(self, form: FromPosition) -> list[str]:
-        """Return the brokers that may hold such a position: all brokers that list one of the instruments."""
+        """Return the brokers that may hold such a position: all brokers that list one of the instruments, or show a row that may be of one. Of an
+        instrument that nobody lists, all brokers."""
+        latest, sessions = self._latest, self._context.sessions
+        if form.every_instrument or latest is None:
+            return sorted(sessions)
+        found = [latest.instrument(instrument_id) for instrument_id in form.instrument_ids]
+        if None in found:
+            return sorted(sessions)
+        listed = {code for instrument in found if instrument is not None for code in instrument.listings}
+        return sorted(
+            {*(listed & sessions.keys()), *shown_unlisted(self._context, form.instrument_ids, form.product, sessions)}
+        )
+
+    def _unlisted(self, code: str, rows: Iterable[PositionRow], form: FromPosition) -> dict[str, str]:
+        """Return, by instrument, why it is not known whether a broker holds a position in it."""
         latest = self._latest
         if form.every_instrument or latest is None:
-            return sorted(self._context.sessions)
-        found = [latest.instrument(instrument_id) for instrument_id in form.instrument_ids]
-        listed = {code for instrument in found if instrument is not None for code in instrument.listings}
-        return sorted(listed & self._context.sessions.keys())
+            return {}
+        lost = may_hold(latest, code, rows, form.instrument_ids, form.product)
+        return {instrument_id: texts.not_listed_at(code, self._name(instrument_id)) for instrument_id in lost}
+
+    def _name(self, instrument_id: str) -> str:
+        state = self._context.catalogue.value
+        facts = self._context.facts.of(state.latest, instrument_id, state.unlisted)
+        return instrument_id if facts is None else facts.standing.name
 
     def _tells_form(self, code: str, found: Judged, form: FromPosition) -> bool:
         """Whether the readable rows are all the rows that the form can name at a broker."""
         shown = ShownPositions.of(found.read)
         if form.every_instrument or self._latest is None:
+            return shown.whole
+        if any(self._latest.instrument(instrument_id) is None for instrument_id in form.instrument_ids):
             return shown.whole
         return shown.tells(tokens_of(self._latest, form.instrument_ids, code), form.product)
 
@@ -289,8 +322,22 @@ class PlanRows:
             for key, doubt in positions.doubts.items()
             if about(code, key) and doubt.unexplained
         }
-        unread |= (holders - fresh) | unexplained
+        unread |= (holders - fresh) | unexplained | self._may_count(form, ids, holders, found)
         return (None if unread else nets), frozenset(holders), frozenset(unread)
+
+    def _may_count(
+        self, form: FromExposure, ids: Collection[str], holders: Collection[str], found: Mapping[str, Judged]
+    ) -> set[str]:
+        """Return the brokers with a row that may be of an instrument of the exposure, because the list has lost it there."""
+        latest = self._latest
+        if latest is None:
+            return set()
+        lost = [instrument_id for instrument_id in ids if latest.instrument(instrument_id) is None]
+        return {
+            code
+            for code, positions in found.items()
+            if may_hold(latest, code, positions.rows, ids if code in holders else lost, form.product)
+        }
 
     def _of_exposure(
         self, code: str, part: OrderPart, form: FromExposure, found: Judged | None

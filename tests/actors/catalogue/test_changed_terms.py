@@ -101,7 +101,9 @@ def test_a_moved_expiry_has_one_id_and_is_followed_by_futures_and_options_of_ind
     found = meanings(catalogue)
     assert [terms for terms in found.values() if len(terms) != 1] == []
     assert {next(iter(found[str(number)]))[1] for number in (1000, 1001, 2000, 3000)} == {NEW}
-    assert sorted(next(iter(found["1000"].values()))) == list(newer)
+    assert {tuple(sorted(next(iter(found[str(number)].values())))) for number in (1000, 1001, 2000, 3000)} == {
+        tuple("abc")
+    }
     assert sorted(next(iter(found["1100"].values()))) == list("abc")
     old, new = ids(yesterday, market), ids(tmp_path / "now", market)
     assert len(renames) == 4 + 60
@@ -146,6 +148,94 @@ def test_a_renamed_underlying_has_one_id_and_is_followed_when_its_files_are_new(
     assert rename.source == NAME
     assert ids(yesterday, market)[rename.old_id][0] == "ZOMATO"
     assert ids(tmp_path / "now", market)[rename.new_id][0] == "ETERNAL"
+
+
+def listing(catalogue, number, broker):
+    """The row of a number at a broker, with its listing there; None where the catalogue has none."""
+    for row in catalogue.iter_rows(named=True):
+        for one in row["listings"]:
+            if (one["broker_token"], one["broker"]) == (str(number), broker):
+                return row, one
+    return None
+
+
+def with_strikes(less):
+    """The contracts, in a market so large that the options on one share are few."""
+    others = [contract(10_000 + place, "NIFTY", NEXT, 40_000.0 + 50 * place, "CE") for place in range(600)]
+    return [*contracts(strikes_less=less), *others]
+
+
+@pytest.mark.parametrize("newer", ["b", "bc"])
+def test_a_strike_that_a_late_file_does_not_know_is_listed_there_under_the_new_id(newer, written, built):
+    yesterday = written("before", dict.fromkeys("abc", with_strikes(0.0)))
+    catalogue, renames = built({code: with_strikes(10.0 if code in newer else 0.0) for code in "abc"}, yesterday)
+    assert meanings(catalogue)["3000"] == {("RELIANCE", OLD, 1_390.0, "CE"): ["a", "b", "c"]}
+    assert {rename.source for rename in renames} == {STRIKE}
+
+
+def test_a_new_name_that_a_late_file_does_not_know_is_listed_there_under_the_new_id(written, built):
+    yesterday = written("before", dict.fromkeys("abc", contracts()))
+    new = contracts(names={"ZOMATO": "ETERNAL"})
+    catalogue, renames = built({"a": new, "b": new, "c": contracts()}, yesterday)
+    assert meanings(catalogue)["5000"] == {("ETERNAL", NEXT, None, None): ["a", "b", "c"]}
+    assert [rename.source for rename in renames] == [NAME]
+
+
+@pytest.mark.parametrize("change", [{"expiry": NEW}, {"strikes_less": 10.0}])
+def test_a_file_that_is_late_on_the_second_morning_is_still_listed_under_the_new_id(change, written, built):
+    first = written("first", dict.fromkeys("abc", contracts()))
+    second = written("second", dict.fromkeys("abc", contracts(**change)))
+    catalogue, renames = built({"a": contracts(**change), "b": contracts(), "c": contracts()}, second, first)
+    assert {tuple(brokers) for brokers in meanings(catalogue)["3000"].values()} == {tuple("abc")}
+    assert renames == []
+
+
+def test_the_lot_of_a_late_file_does_not_count_where_the_lot_has_changed(written, built):
+    yesterday = written("before", dict.fromkeys("abc", contracts()))
+    new = [row | {"lot_size": 65, "contract_units": 1} for row in contracts(NEW)]
+    units = [row | {"contract_units": 75} for row in contracts()]
+    catalogue, renames = built({"a": contracts(), "b": new, "c": units}, yesterday)
+    row, late = listing(catalogue, 2000, "a")
+    assert (row["expiry_date"], row["lot_size"], late["lot_size"]) == (NEW, 65, None)
+    _, in_lots = listing(catalogue, 2000, "c")
+    assert (in_lots["lot_size"], in_lots["contract_units"]) == (None, 65)
+    assert {rename.source for rename in renames} == {EXPIRY + LOT_TOO}
+
+
+def test_a_late_row_whose_token_was_not_known_before_is_left_out(written, built):
+    yesterday = written("before", {"a": contracts(), "b": contracts(), "c": contracts()[1:]})
+    catalogue, _ = built({"a": contracts(NEW), "b": contracts(NEW), "c": contracts()}, yesterday)
+    assert meanings(catalogue)["1000"] == {("NIFTY", NEW, None, None): ["a", "b"]}
+
+
+def test_a_late_file_that_lists_the_new_terms_too_has_two_contracts(written, built):
+    """Its row under the number is left out; its other row is the only one that can be meant."""
+    yesterday = written("before", dict.fromkeys("abc", contracts()))
+    both = [*contracts(), contract(9000, "NIFTY", NEW)]
+    catalogue, _ = built({"a": contracts(NEW), "b": contracts(NEW), "c": both}, yesterday)
+    assert meanings(catalogue)["1000"] == {("NIFTY", NEW, None, None): ["a", "b"]}
+    assert listing(catalogue, 9000, "c")[0]["expiry_date"] == NEW
+
+
+def test_a_contract_that_a_file_still_lists_beside_the_changed_one_keeps_its_late_listing_out(written, built):
+    """The new file has the former expiry under another number: what the late row means is not sure."""
+    yesterday = written("before", dict.fromkeys("abc", contracts()))
+    beside = [*contracts(NEW), contract(9000, "NIFTY", OLD)]
+    catalogue, _ = built({"a": beside, "b": contracts(NEW), "c": contracts()}, yesterday)
+    assert meanings(catalogue)["1000"] == {("NIFTY", NEW, None, None): ["a", "b"]}
+    assert meanings(catalogue)["1001"] == {("RELIANCE", NEW, None, None): ["a", "b", "c"]}
+
+
+def test_the_late_listing_of_a_strike_that_is_listed_anew_is_left_out(written, built):
+    """An order by the symbol of yesterday's file could reach the new contract with the old strike."""
+    yesterday = written("before", dict.fromkeys("abc", with_strikes(0.0)))
+    beside = [*with_strikes(10.0), contract(9000, "RELIANCE", OLD, 1_400.0, "CE")]
+    catalogue, renames = built({"a": beside, "b": beside, "c": with_strikes(0.0)}, yesterday)
+    found = meanings(catalogue)
+    assert found["3000"] == {("RELIANCE", OLD, 1_390.0, "CE"): ["a", "b"]}
+    assert found["3001"] == {("RELIANCE", OLD, 1_390.0, "PE"): ["a", "b", "c"]}
+    assert found["9000"] == {("RELIANCE", OLD, 1_400.0, "CE"): ["a", "b"]}
+    assert {rename.source for rename in renames} == {STRIKE}
 
 
 @pytest.mark.parametrize("change", [{"expiry": NEW}, {"strikes_less": 10.0}])

@@ -67,11 +67,11 @@ ADJUSTED = [strike - LESS for strike in STRIKES]
 
 
 @pytest.mark.parametrize("newer", ["a", "c"])
-def test_the_one_file_of_today_outweighs_those_of_yesterday_which_are_left_out(newer, market, before):
-    """An order by the symbol of yesterday's file could reach a new contract with the old strike."""
+def test_the_one_file_of_today_outweighs_those_of_yesterday_which_are_listed_under_its_strikes(newer, market, before):
     catalogue, reports = merge({code: file(market, adjusted=code == newer) for code in "abc"}, before)
-    assert strikes(catalogue) == {strike: [newer] for strike in ADJUSTED}
-    assert [reports[code].contradicted for code in "abc"] == [0 if code == newer else 4 for code in "abc"]
+    assert strikes(catalogue) == {strike: ["a", "b", "c"] for strike in ADJUSTED}
+    assert [reports[code].matched for code in "abc"] == [0 if code == newer else 4 for code in "abc"]
+    assert [reports[code].contradicted for code in "abc"] == [0, 0, 0]
     assert set(map(tuple, strikes(catalogue, "RELIANCE").values())) == {("a", "b", "c")}
 
 
@@ -150,7 +150,7 @@ def test_whichever_files_are_of_today_the_adjusted_strike_has_one_id_in_every_or
         for code in order
     }
     found, _ = merge(frames, Before(folder / "before", DAY))
-    assert strikes(found) == {strike: sorted(newer) for strike in ADJUSTED}
+    assert strikes(found) == {strike: list("abcd") for strike in ADJUSTED}
 
 
 def test_a_contract_with_the_old_strike_that_is_listed_anew_does_not_hide_the_adjusted_one(market, before, tmp_path):
@@ -171,6 +171,6 @@ def test_tokens_that_hold_the_strike_say_nothing_and_spoil_nothing(market, tmp_p
     write_table(catalogue, tmp_path / "before")
     before = Before(tmp_path / "before", DAY)
     merged, found = adjusted_ids(market, before, tmp_path, {code: of(code, code == "a") for code in "abc"})
-    assert strikes(merged) == {strike: ["a"] for strike in ADJUSTED}
+    assert strikes(merged) == {strike: ["a", "b", "c"] for strike in ADJUSTED}
     _, found = adjusted_ids(market, before, tmp_path, {code: of(code, True) for code in "abc"})
     assert len(found) == 4

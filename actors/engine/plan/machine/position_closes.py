@@ -120,8 +120,9 @@ def _unread(record: PartRecord) -> str:
 
 
 def _not_closed(record: PartRecord) -> str | None:
-    """Say what was not closed because it could not be read or cleared; None when nothing is left of that kind."""
-    return "; ".join(filter(None, [_unread(record), record.rows_message])) or None
+    """Say what was not closed because it could not be read, cleared or priced; None when nothing is left of that kind."""
+    waited = list(dict.fromkeys(record.rows_wait.values()))
+    return "; ".join(filter(None, [_unread(record), record.rows_message, *waited])) or None
 
 
 def left_unclosed(look: Look) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """The list of instruments loses a share in which plans are open: it is told at the parent, in the health and as an event, until it is back."""
 
+from datetime import timedelta
+
 import attrs
 import pytest
 import trio
@@ -30,6 +32,26 @@ class Without:
         return None if found == self._gone else found
 
 
+class WithoutAt(Without):
+    """A list of instruments without the listing of a share at one broker."""
+
+    def __init__(self, snapshot, instrument_id, code):
+        super().__init__(snapshot, instrument_id)
+        self._code = code
+
+    def instrument(self, instrument_id):
+        found = self._snapshot.instrument(instrument_id)
+        if found is None or instrument_id != self._gone:
+            return found
+        left = {code: listing for code, listing in found.listings.items() if code != self._code}
+        return attrs.evolve(found, listings=left)
+
+    instrument_once = instrument
+
+    def by_token(self, broker, token):
+        return (super() if broker == self._code else self._snapshot).by_token(broker, token)
+
+
 class Once:
     """The file of instruments that are no longer listed."""
 
@@ -49,10 +71,14 @@ async def trading(day, autojump_clock):
             yield Trading(day)
 
 
-def publish(trading, *, listed):
+def publish(trading, *, listed, at=None):
+    """`at`: the only broker at which the share is lost."""
     day, share = trading.day, trading.share
-    latest = day.snapshot if listed else Without(day.snapshot, share.instrument_id)
-    unlisted = {} if listed else {"unlisted": Once(share, day.clock.today())}
+    latest = day.snapshot
+    if not listed:
+        gone = share.instrument_id
+        latest = Without(day.snapshot, gone) if at is None else WithoutAt(day.snapshot, gone, at)
+    unlisted = {} if listed or at is not None else {"unlisted": Once(share, day.clock.today())}
     day.catalogue.set(CatalogueState(latest=latest, published_today=True, reason="", **unlisted))
 
 
@@ -91,3 +117,127 @@ async def test_a_plan_whose_share_the_list_has_lost_says_so_until_it_is_back(pla
     assert sentence not in rows
     assert sentence not in ((await trading.parent(answer))["status_message"] or "")
     assert sentence in [event.words for event in trading.day.heard if isinstance(event, ParentTroubleOver)]
+
+
+# --- what is held in it is not gone -----------------------------------------------------------------------------------------
+
+NO_POSITION = "there was no open position to close"
+
+
+def net(trading):
+    """The units of the share at the exchange, by broker."""
+    rows = [(code, row) for code, rows in trading.day.ledger()["positions"].items() for row in rows]
+    return {
+        code: row["quantity"]
+        for code, row in rows
+        if row["instrument_id"] == trading.share.instrument_id and row["quantity"]
+    }
+
+
+def resting(trading):
+    return [
+        order.new.side
+        for order in trading.day.exchange.all_orders()
+        if order.new.instrument_id == trading.share.instrument_id and not order.status.finished
+    ]
+
+
+async def guarded(trading):
+    """100 units at a broker, with a stop that rests there."""
+    await trading.move(0)
+    await trading.send(quantity=100, broker="zerodha", order_type="LIMIT", price=trading.at(1))
+    await trading.day.until(lambda: net(trading) == {"zerodha": 100}, 60)
+    settings = {"type": "daily_stop", "stop_price": trading.at(-4), "stop_limit_price": trading.at(-6)}
+    await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=settings)
+    await trading.day.until(lambda: len(resting(trading)) == 1, 60)
+    await trio.sleep(10)
+
+
+def in_seconds(trading, seconds):
+    return (trading.day.clock.now() + timedelta(seconds=seconds)).strftime("%H:%M:%S")
+
+
+LOST = pytest.mark.parametrize("at", [None, "zerodha"], ids=["everywhere", "at its broker"])
+
+
+@LOST
+async def test_a_square_off_waits_for_a_share_that_the_list_has_lost_and_closes_it_when_it_is_back(
+    at, trading, autojump_clock
+):
+    await guarded(trading)
+    settings = {"type": "square_off", "at_time": in_seconds(trading, 30)}
+    answer = await trading.send(quantity=None, synthetic=settings)
+    assert answer.status == 202, answer
+    publish(trading, listed=False, at=at)
+    await trio.sleep(60)
+    assert (net(trading), len(resting(trading))) == ({"zerodha": 100}, 1)
+    parent = await trading.parent(answer)
+    name = trading.share.identity.symbol
+    sentence = (
+        f"{name} is not in today's list of instruments"
+        if at is None
+        else f"zerodha does not list {name} today and shows a position that may be in it, so nothing was closed there"
+    )
+    assert parent["state"] == "armed"
+    assert sentence in parent["status_message"]
+    told = [row["message"] for row in order_problems(trading.day.engine_context.troubles.rows)]
+    assert any(sentence in one for one in told)
+
+    publish(trading, listed=True)
+    await trading.until(answer, "completed")
+    await trio.sleep(5)
+    assert (net(trading), resting(trading)) == ({}, [])
+    told = [row["message"] for row in order_problems(trading.day.engine_context.troubles.rows)]
+    assert not any(sentence in one for one in told)
+
+
+async def test_a_square_off_of_a_lost_share_that_is_not_held_says_that_there_is_no_position(trading, autojump_clock):
+    await trading.move(0)
+    answer = await trading.send(quantity=None, synthetic={"type": "square_off", "at_time": in_seconds(trading, 30)})
+    publish(trading, listed=False)
+    await trio.sleep(60)
+    parent = await trading.parent(answer)
+    assert (parent["state"], NO_POSITION in parent["status_message"]) == ("completed", True)
+
+
+async def test_a_square_off_at_once_answers_that_the_broker_does_not_list_the_share(trading, autojump_clock):
+    await guarded(trading)
+    publish(trading, listed=False, at="zerodha")
+    answer = await trading.send(quantity=None, synthetic={"type": "square_off", "now": True}, wait=20)
+    assert "zerodha does not list" in str(answer.body)
+    assert NO_POSITION not in str(answer.body)
+    parent = await trading.parent(answer)
+    assert parent["state"] == "failed"
+    assert "zerodha does not list" in parent["status_message"]
+    assert (net(trading), len(resting(trading))) == ({"zerodha": 100}, 1)
+
+
+async def test_a_close_limited_to_a_share_is_not_flat_where_its_broker_has_lost_the_listing(trading, autojump_clock):
+    await guarded(trading)
+    publish(trading, listed=False, at="zerodha")
+    limits = {"instrument_id": trading.share.instrument_id}
+    dry = await trading.day.close(dry_run=True, **limits)
+    assert [(one["broker"], one["close_quantity"]) for one in dry.body["would_close"]] == [("zerodha", 100)]
+    other = await trading.day.close(product="carry", **limits)
+    assert (other.body["flat"], other.body["closed"]) == (True, [])
+    answer = await trading.day.close(**limits)
+    assert (answer.status, answer.body["flat"]) == (207, False)
+    ((broker, sent, why),) = [(one["broker"], one["sent"], one["status_message"]) for one in answer.body["closed"]]
+    assert (broker, sent) == ("zerodha", False)
+    assert "does not name exactly one mapped instrument" in why
+    assert answer.body["cancelled"] == []
+    assert (net(trading), len(resting(trading))) == ({"zerodha": 100}, 1)
+    publish(trading, listed=True)
+    answer = await trading.day.close(**limits)
+    assert (answer.body["flat"], net(trading)) == (True, {})
+
+
+async def test_a_close_by_a_reference_says_that_the_broker_does_not_list_the_share(trading, autojump_clock):
+    await guarded(trading)
+    liquidate = {"transaction_type": "SELL", "quantity": None, "quantity_reference": {"kind": "liquidate_position"}}
+    publish(trading, listed=False, at="zerodha")
+    trading.day.snapshot = trading.day.catalogue.value.latest
+    answer = await trading.send(**liquidate)
+    assert answer.status == 503, answer
+    assert "zerodha does not list it today" in answer.body["error"]
+    assert net(trading) == {"zerodha": 100}

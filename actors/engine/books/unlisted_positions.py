@@ -1,0 +1,69 @@
+"""Open positions whose token names no instrument of today's list. Such a position may be in an instrument that its broker does not list now
+(order-engine 1.3, 5.7).
+
+A list loses an instrument at all brokers or at one of them: a file was cut, or it does not know a change of the contract yet. What is held there is
+as open as before, and no row names it any more. So a broker without a listing holds nothing for sure only when each of its open rows is known to be
+of another instrument.
+"""
+
+from collections.abc import Collection, Iterable
+
+from onebroker.actors.catalogue.interface import Snapshot
+from onebroker.actors.engine.books.settled_positions import judged
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.portfolio.position_view import position_product
+from onebroker.brokers.records import PositionRow
+
+
+def lists(latest: Snapshot, code: str, instrument_id: str) -> bool:
+    """Whether a broker lists an instrument."""
+    instrument = latest.instrument(instrument_id)
+    return instrument is not None and code in instrument.listings
+
+
+def unnamed(latest: Snapshot, code: str, rows: Iterable[PositionRow], product: str | None) -> list[PositionRow]:
+    """Return a broker's open net rows whose token names no instrument; `product` is a position's word, None = all."""
+    return [
+        row
+        for row in rows
+        if row.view != "day"
+        and row.quantity != 0
+        and product in (None, position_product(row.product))
+        and latest.by_token(code, row.instrument_token) is None
+    ]
+
+
+def may_hold(
+    latest: Snapshot, code: str, rows: Iterable[PositionRow], instrument_ids: Collection[str], product: str | None
+) -> list[str]:
+    """Return the instruments that a broker does not list, and of which one of these rows may be."""
+    not_listed = [instrument_id for instrument_id in instrument_ids if not lists(latest, code, instrument_id)]
+    return not_listed if not_listed and unnamed(latest, code, rows, product) else []
+
+
+def shown_unlisted(
+    context: EngineContext, instrument_ids: Collection[str], product: str | None, codes: Collection[str]
+) -> list[str]:
+    """Return those of `codes` whose newest rows may be of one of these instruments, which the broker does not list."""
+    latest = context.catalogue.value.latest
+    if latest is None:
+        return []
+    return [
+        code
+        for code in sorted(codes)
+        if code in context.sessions
+        and (found := judged(context, code)) is not None
+        and may_hold(latest, code, found.rows, instrument_ids, product)
+    ]
+
+
+def unlisted_tokens(context: EngineContext, instrument_id: str) -> dict[str, frozenset[str]]:
+    """Return broker -> the tokens of its newest open rows that may be of an instrument which the broker does not list."""
+    latest = context.catalogue.value.latest
+    codes = shown_unlisted(context, [instrument_id], None, context.sessions)
+    rows = {code: found.rows for code in codes if (found := judged(context, code)) is not None}
+    return {
+        code: frozenset(row.instrument_token for row in unnamed(latest, code, rows[code], None))
+        for code in rows
+        if latest is not None
+    }
