@@ -360,6 +360,9 @@ class Watch:
         """Whether a broker's position is named as doubted, so many units at a close that took their stop away, or an annulled trade there at another
         parent, which had closed these units."""
         closes = {parent["parent_order_id"] for parent in parents if parent["routed_from"] in CLOSES}
+        waits = (row for row in self.day.engine_context.troubles.rows if row.instrument_id == place[1])
+        if any(row.parent_id in closes and row.sentence.startswith(texts.waits_because("")) for row in waits):
+            return True
         if any(
             row.parent_id in closes and (said := WITHOUT_STOP.fullmatch(row.sentence)) and int(said[1]) >= units
             for row in self.day.engine_context.troubles.rows

@@ -231,8 +231,15 @@ def positions_partly_unread(broker: str, why: str) -> str:
     return f"{partly_unread(broker)}, so these were not closed ({why})"
 
 
+_NOT_CLEARED = "resting orders could not be cancelled, so this position was not closed"
+
+
 def not_cleared(count: int) -> str:
-    return f"{count} resting orders could not be cancelled, so this position was not closed"
+    return f"{count} {_NOT_CLEARED}"
+
+
+def is_not_cleared(sentence: str) -> bool:
+    return sentence.endswith(_NOT_CLEARED)
 
 
 def closed_not_reversed(why: str) -> str:

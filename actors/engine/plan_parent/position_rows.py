@@ -102,7 +102,11 @@ class PlanRows:
             await self._context.closes.changed()
         # From here until the record is changed there is no await: nobody else can take the rows that were just read.
         rows, notes = _rows(form, read, cleared, begun)
-        uncleared = [texts.not_cleared(count) for holding, count in cleared.items() if count and holding in read.nets]
+        uncleared = {
+            holding.instrument_id: texts.not_cleared(count)
+            for holding, count in cleared.items()
+            if count and holding in read.nets
+        }
         return FoundRows(
             rows=rows,
             nets={holding.key: net for holding, net in read.nets.items()},
@@ -111,13 +115,13 @@ class PlanRows:
                     *_unread(read, whole=not waits),
                     *read.troubles,
                     *(() if waits else read.unlisted.values()),
-                    *uncleared,
+                    *(() if waits else uncleared.values()),
                 ]
             ),
             unread=read.unread if waits else (),
             read=read.read if waits else None,
             status_message=_joined([*read.doubted, *notes]),
-            waits={**read.waits, **(read.unlisted if waits else {})},
+            waits={**read.waits, **({**read.unlisted, **uncleared} if waits else {})},
             at=self._context.clock.epoch(),
         )
 

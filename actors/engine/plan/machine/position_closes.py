@@ -28,6 +28,8 @@ from onebroker.config.vocabulary import Side
 _NO_PRICE = Decimal(0)
 AGAIN_SECONDS = 1.0
 """After so long, rows are read again whose close could not leave."""
+CLEAR_AGAIN_SECONDS = 10.0
+"""The same for positions whose resting orders could not be cancelled."""
 ROWS_SECONDS = 5.0
 """Rows older than this are read again before their first order leaves. A row that waited for a quote or a price could close a position
 that is no longer there."""
@@ -76,12 +78,20 @@ def _read(look: Look, part: OrderPart) -> None:
     if record.rows_unread:
         block(look, part, _unread(record))
     waits = bool(record.rows_wait) or bool(record.rows_unread)
-    again = came or (waits and (record.rows_at is None or look.now >= record.rows_at + AGAIN_SECONDS))
+    seconds = _again_seconds(record)
+    again = came or (waits and (record.rows_at is None or look.now >= record.rows_at + seconds))
     if waits and record.rows_at is not None:
-        look.wake(record.rows_at + AGAIN_SECONDS)
+        look.wake(record.rows_at + seconds)
     if record.rows is None or record.rows_again or again:
         _watch(look, part)
         look.do(ReadRows(part=part.path, without_price=is_overdue(look, part)))
+
+
+def _again_seconds(record: PartRecord) -> float:
+    """Return after how long rows are read again that wait. Where all wait for orders that do not end, each read asks for their cancels once more."""
+    reasons = record.rows_wait.values()
+    is_clearing = bool(reasons) and all(map(texts.is_not_cleared, reasons)) and not record.rows_unread
+    return CLEAR_AGAIN_SECONDS if is_clearing else AGAIN_SECONDS
 
 
 def _came(quote: Seen | None, read_at: float | None) -> bool:

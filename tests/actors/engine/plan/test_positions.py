@@ -30,7 +30,7 @@ from onebroker.actors.engine.plan.price_kinds import Marketable, NativeStop
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 from tests.actors.engine.plan.trees import oco, order, together
-from tests.actors.engine.plan.world import Runner
+from tests.actors.engine.plan.world import DAY, Runner
 
 
 class PositionRunner(Runner):
@@ -108,6 +108,22 @@ def test_a_row_that_waited_for_a_price_is_read_again_with_the_next_quote_and_is_
     assert run.asks()
     run.at(3.5)  # the read is still under way
     assert (run.outcome.unprotected, run.outcome.untold) == ({}, ())
+
+
+def test_what_a_close_that_was_due_later_could_not_close_by_the_end_of_its_day_stays_told():
+    run = PositionRunner(closes(when=TimeOfDay(time(9, 30))))
+    run.at(660)
+    why = texts.not_cleared(1)
+    waits_for(run, why)
+    assert not run.asks()
+    run.at(665)
+    assert (run.asks(), run.outcome.untold) == (False, (texts.waits_because(why),))
+    run.at(670)
+    assert run.asks()
+    waits_for(run, why)
+    run.world.now = DAY.closes + 60
+    run.look()
+    assert (run.state(), run.outcome.lasting) == ("failed", (why,))
 
 
 def test_a_row_whose_close_is_locked_waits_its_second_whatever_quotes_come():
