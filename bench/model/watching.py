@@ -369,6 +369,9 @@ class Watch:
             if row.instrument_id == place[1]
         ):
             return True
+        asked = f"{place[0]} has not told whether it has the SELL order"
+        if any(row.sentence.startswith(asked) for row in self.day.engine_context.troubles.rows):
+            return True
         taken_back = any(
             row.sentence.startswith(f"{place[0]} took back") for row in self.day.engine_context.troubles.rows
         )

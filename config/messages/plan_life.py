@@ -157,6 +157,11 @@ def close_refused(broker: str, why: str | None) -> str:
     return f"{broker} has refused the order: {why or 'without a reason'}"
 
 
+def never_shown(broker: str, count: int) -> str:
+    """An exit that waits before its next order, because earlier orders were never shown and may still turn up (ours)."""
+    return f"{broker} never showed {count} orders of it, and the next one waits a while for them"
+
+
 def stop_taken_away(name: str, parent_id: str, units: int) -> str:
     """A warning to the caller who ends a stop, or asks what would happen (ours)."""
     return f"this is the stop of {name} {parent_id}: {units} units stay open without it"

@@ -51,7 +51,7 @@ class Sending:
 
     def place(self, quantity: int, *, piece: int = 0, asked: Asked | None = None, immediate: bool = False) -> bool:
         """Ask for a leg at the price that is wanted now. False if nothing is asked for: there is no price, or the order is held or too soon."""
-        if quantity <= 0 or self._is_too_soon() or self._refused_lately() or self._stop_leaves():
+        if quantity <= 0 or self._is_too_soon(asked) or self._refused_lately() or self._stop_leaves():
             return False
         want = self.priced(quantity, asked or Asked(quantity=quantity, piece=piece))
         if want is None or not self._has_room(quantity):
@@ -80,17 +80,24 @@ class Sending:
         """Whether the stop beside a target of an entry's fills is on its way out. A bare `oco` sends both in any case: its caller asks for both."""
         return self.context.base is not None and swaps.stop_is_selling(self.look, self.part)
 
-    def _is_too_soon(self) -> bool:
+    def _is_too_soon(self, asked: Asked | None) -> bool:
         """Whether an exit must wait because several of its orders went unanswered and never reached their broker. Each of them that turns
-        up late would be live together with the newest order for a moment (row 13c)."""
+        up late would be live together with the newest order for a moment (row 13c). Of a close of positions each row counts alone. Say it
+        while it waits: nothing of it is at a broker."""
+        key = None if asked is None else asked.key
         unseen = [
-            leg for leg in self.look.legs(self.part) if leg.state is LegState.NOT_SENT and goes_again(self.part, leg)
+            leg
+            for leg in self.look.legs(self.part)
+            if leg.state is LegState.NOT_SENT and goes_again(self.part, leg) and key in (None, leg.instance)
         ]
         if len(unseen) < 2:
             return False
         wait_seconds = min(MOST_UNSEEN_SECONDS, UNSEEN_SECONDS * (1 << (len(unseen) - 2)))
-        at = max(leg.ended_at for leg in unseen) + wait_seconds
+        newest = max(unseen, key=lambda leg: leg.ended_at)
+        at = newest.ended_at + wait_seconds
         self.look.wake(at)
+        if self.look.now < at:
+            block(self.look, self.part, texts.never_shown(newest.broker, len(unseen)))
         return self.look.now < at
 
     def _refused_lately(self) -> bool:

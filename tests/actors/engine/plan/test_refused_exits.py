@@ -226,3 +226,33 @@ WORDS = [
 @pytest.mark.parametrize(("words", "expected"), WORDS)
 def test_the_words_of_a_refusal_say_whether_the_price_was_outside_of_the_limits(words, expected):
     assert says_price_limits(words) is expected
+
+
+# --- orders that no broker ever showed ---------------------------------------------------------------------------------------
+
+
+def never_shown(run, *leg_ids):
+    for leg_id in leg_ids:
+        run.put(attrs.evolve(run.leg(leg_id), state=LegState.NOT_SENT, ended_at=run.world.now))
+    return run.look()
+
+
+def test_each_row_counts_its_own_orders_that_were_never_shown():
+    run = PositionRunner(later(), brokers=("alpha", "beta"))
+    run.quote(90, 90.00, 90.05)
+    run.at(1)
+    run.found(("alpha", "I", 10, 10), ("beta", "I", 5, 5))
+    assert len(run.sent()) == 2
+    never_shown(run, "A1", "B1")
+    assert len(run.sent()) == 2, "the next orders of both rows leave at once"
+
+
+def test_an_exit_that_waits_for_orders_that_were_never_shown_says_so():
+    run = Runner(hidden())
+    run.quote(90, 90.00, 90.05)
+    run.at(1)
+    never_shown(run, "A1")
+    never_shown(run, "A2")
+    run.sent()
+    run.at(run.world.now - run.started + 3)
+    assert (run.sent(), run.parts["root"].held_up) == ([], texts.never_shown("alpha", 2))
