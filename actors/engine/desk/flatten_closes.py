@@ -29,7 +29,16 @@ from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import shared
 from onebroker.config.money import exact
-from onebroker.config.vocabulary import POSITION_PRODUCTS, OrderStatus, OrderType, Outcome, Product, Side, Validity
+from onebroker.config.vocabulary import (
+    POSITION_PRODUCTS,
+    OrderStatus,
+    OrderType,
+    Outcome,
+    Product,
+    Side,
+    Validity,
+    is_finished,
+)
 
 CLOSE_SECONDS = 25.0
 """How long the desk waits for the engine's answers to the closes."""
@@ -180,18 +189,33 @@ def sliced(units: int, most: int | None) -> list[int]:
 
 
 def refused_for_price(context: EngineContext, closed: Iterable[Closed]) -> frozenset[tuple[str, str]]:
-    """Return (broker, position key) of the closes whose price may be outside of the exchange's limits: refused with such words in the answer, or in the
-    broker's book a moment later for another reason than shares or money. Not every broker gives the reason there."""
-    return frozenset(
-        (one.close.broker, one.close.row.position_key) for one in closed if _is_refused_for_price(context, one)
-    )
+    """Return (broker, position key) of the positions with a close whose price may be outside of the exchange's limits: refused with such words in the
+    answer, or in the broker's book a moment later for another reason than shares or money. Not every broker gives the reason there.
+
+    A position is left out while any order of its closes may still fill (a slice that rests, an order of unknown outcome): a further close would sell
+    the same units twice."""
+    refused, alive = set[tuple[str, str]](), set[tuple[str, str]]()
+    for one in closed:
+        name = (one.close.broker, one.close.row.position_key)
+        if _may_fill(context, one):
+            alive.add(name)
+        elif _is_refused_for_price(context, one):
+            refused.add(name)
+    return frozenset(refused - alive)
+
+
+def _may_fill(context: EngineContext, closed: Closed) -> bool:
+    if not closed.accepted:
+        return closed.outcome == Outcome.UNKNOWN
+    row = context.session(closed.close.broker).view.value.orders.get(closed.order_id or "")
+    return row is None or not is_finished(row.status)
 
 
 def _is_refused_for_price(context: EngineContext, closed: Closed) -> bool:
     if not closed.accepted:
         return closed.outcome == Outcome.REJECTED and says_price_limits(closed.status_message or "")
-    row = context.session(closed.close.broker).view.value.orders.get(closed.order_id or "")
-    return row is not None and row.status == OrderStatus.REJECTED and not says_shortage(row.status_message or "")
+    row = context.session(closed.close.broker).view.value.orders[closed.order_id or ""]
+    return row.status == OrderStatus.REJECTED and not says_shortage(row.status_message or "")
 
 
 def at_touch(context: EngineContext, close: Close) -> Close | None:

@@ -1,9 +1,12 @@
 """A flatten, and a close within limits, at the lower circuit of brokers that take no MARKET orders: the limit that stands in is refused by the exchange, and
 the close goes again inside of the limits (order-engine 1.11). Judged on the ledger."""
 
+from types import SimpleNamespace
+
 import pytest
 import trio
 
+from onebroker.actors.engine.desk.flatten_closes import Closed, refused_for_price
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.trading import Trading
 
@@ -63,3 +66,34 @@ async def test_a_close_that_is_refused_for_another_reason_in_the_answer_is_not_s
     answer = await trading.day.close(instrument_id=trading.share.instrument_id)
     assert (answer.body["flat"], len(answer.body["closed"])) == (False, 1)
     assert len([one for one in trading.day.messages("place") if one["broker"] == code]) == 2
+
+
+WORDS = "price is outside the circuit limits 90 - 110"
+ORDERS = {"rests": ("OPEN", None), "refused": ("REJECTED", WORDS), "unworded": ("REJECTED", None), "short": ("REJECTED", "insufficient funds"), "filled": ("COMPLETE", None)}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("slices", "again"),
+    [
+        (["refused"], True),
+        (["unworded", "filled"], True),
+        (["refused", "rests"], False),
+        (["refused", "unseen"], False),
+        (["refused", "unknown"], False),
+        (["short"], False),
+        (["filled"], False),
+    ],
+)
+def test_a_position_is_closed_again_only_when_no_order_of_its_closes_may_still_fill(slices, again):
+    rows = {name: SimpleNamespace(status=status, status_message=why) for name, (status, why) in ORDERS.items()}
+    session = SimpleNamespace(view=SimpleNamespace(value=SimpleNamespace(orders=rows)))
+    context = SimpleNamespace(session=lambda _: session)
+    close = SimpleNamespace(broker="alpha", row=SimpleNamespace(position_key="I"))
+    closed = [
+        Closed(
+            close=close, sent=True, outcome="unknown" if name == "unknown" else "accepted", order_id=name,
+            status_message=None, http_status=200,
+        )
+        for name in slices
+    ]  # fmt: skip
+    assert bool(refused_for_price(context, closed)) is again
