@@ -307,19 +307,22 @@ def with_rows(record: PartRecord, legs: Collection[Leg], under_way: Collection[s
     """Return the part's record with the rows that were read. `legs` are the part's own legs; `under_way` are the row keys of orders that
     have no leg yet.
 
-    A row for which something was sent stays as it was first read, and sends no more than what is still open.
+    A row for which something was sent stays as it was first read, and sends no more than what is still open. A row whose order goes again stays
+    where its broker was not read now: what other brokers show says nothing about it. It is read again before its next order.
     """
     begun = {leg.instance for leg in legs if not leg.never_reached} | set(under_way)
+    not_read: list[RowToClose] = []
     if found.read is not None:
         begun |= {row.key for row in record.rows or () if row.refusal is not None}
+        not_read = [row for row in record.rows or () if row.key not in begun and row.broker not in found.read]
     kept = [_still_there(row, legs, found) for row in record.rows or () if row.key in begun]
     new = [attrs.evolve(row, cleared=row.key in record.rows_cleared) for row in found.rows if row.key not in begun]
     return attrs.evolve(
         record,
-        rows=(*kept, *new),
+        rows=(*kept, *not_read, *new),
         rows_message=found.message,
         rows_at=found.at,
-        rows_again=False,
+        rows_again=any(row.broker not in found.unread for row in not_read),
         rows_wait=found.waits,
         rows_unread=found.unread,
         status_message=found.status_message or record.status_message,

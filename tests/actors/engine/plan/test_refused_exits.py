@@ -256,3 +256,36 @@ def test_an_exit_that_waits_for_orders_that_were_never_shown_says_so():
     run.sent()
     run.at(run.world.now - run.started + 3)
     assert (run.sent(), run.parts["root"].held_up) == ([], texts.never_shown("alpha", 2))
+
+
+def test_a_refused_row_stays_while_only_another_broker_is_read_again():
+    """What one broker shows says nothing about the position at the other (model 820128)."""
+    run = PositionRunner(later(), brokers=("alpha", "beta"))
+    run.quote(90, 90.00, 90.05)
+    run.at(1)
+    run.parts["root"] = attrs.evolve(run.parts["root"], rows_cleared=(key("alpha"),))
+    run.found(("alpha", "I", 10, 10), unread=("beta",))
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 89.9 -> A1"]
+    refused(run, "A1")
+    run.at(2)
+    found = FoundRows(rows=(), nets={}, message=None, at=run.world.now, read=("beta",))
+    run.parts["root"] = with_rows(run.parts["root"], (), (), found)
+    run.at(3.1)
+    assert (run.over(), run.sent()) == (False, []), "what is open at alpha is read again first"
+    read_again(run, "alpha", 10)
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 90 -> A2"]
+
+
+def test_while_its_own_broker_cannot_be_read_a_refused_row_waits():
+    run = PositionRunner(later(), brokers=("alpha", "beta"))
+    run.quote(90, 90.00, 90.05)
+    run.at(1)
+    run.parts["root"] = attrs.evolve(run.parts["root"], rows_cleared=(key("alpha"),))
+    run.found(("alpha", "I", 10, 10))
+    run.sent()
+    refused(run, "A1")
+    found = FoundRows(rows=(), nets={}, message=None, at=run.world.now, read=("beta",), unread=("alpha",))
+    run.parts["root"] = with_rows(run.parts["root"], (), (), found)
+    assert not run.parts["root"].rows_again, "it is read again after a second, not at once"
+    run.at(4)
+    assert (run.over(), run.asks(), run.sent()) == (False, True, [])

@@ -145,3 +145,13 @@ async def test_a_broker_that_refuses_all_orders_is_asked_again_until_it_takes_th
     assert OPEN in told(closing.day)
     await closing.until(answer, "completed", 60)
     assert (closing.net("zerodha"), resting(closing), told(closing.day)) == (0, [], [])
+
+
+async def test_a_refused_close_goes_again_although_only_another_broker_is_read_meanwhile(closing, autojump_clock):
+    """The other broker cannot be read, and is read again alone: it says nothing about the position whose close was refused (model 820128)."""
+    await guarded(closing)
+    closing.day.simulator.fault("upstox", FaultKind.HTTP_500, seconds=75)
+    closing.day.simulator.fault("zerodha", FaultKind.REJECT_ORDERS, seconds=70)
+    answer = await closing.place(closing.close(when=AT), intent_id="c-1")
+    await closing.until_over([answer], 150)
+    assert (closing.net("zerodha"), resting(closing), told(closing.day)) == (0, [], [])
