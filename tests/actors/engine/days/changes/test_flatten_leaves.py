@@ -1,5 +1,6 @@
 """A plan that a flatten halts with open units: nothing is said while the flatten closes them, and it is told when they stay (order-engine 1.11)."""
 
+import itertools
 from datetime import time
 
 import pytest
@@ -8,7 +9,7 @@ import trio
 from onebroker.actors.engine.plan.parts import TimeOfDay
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.events import ExposureUnprotected
-from onebroker.config.vocabulary import Product
+from onebroker.config.vocabulary import Product, Side
 from onebroker.http.health_parts import order_problems
 from tests.actors.engine.plan.trees import together
 from tests.support.closing import bracket
@@ -84,8 +85,29 @@ GUARDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("cut", ["refused", "restart"])
-@pytest.mark.parametrize("kind", GUARDS)
+async def cancelled_by_its_holder(day, trading):
+    """Close while nobody bids; the holder cancels the close in the broker's app. Return the answer."""
+    day.simulator.empty_side(trading.share.instrument_id, Side.BUY, 25)
+    answers = []
+
+    async def close():
+        answers.append(await day.close(broker="zerodha"))
+
+    def resting():
+        orders = [order for order in day.exchange.all_orders() if order.new.side is Side.SELL]
+        return [order for order in orders if order.trigger_price is None and not order.status.finished]
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(close)
+        await day.until(resting, 20)
+        for order in resting():
+            day.person.cancel("zerodha", order.order_id)
+    return answers[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cut"), [*itertools.product(GUARDS, ["refused", "restart"]), ("hidden_stop", "cancelled")]
+)
 async def test_the_guard_of_a_held_position_that_a_close_has_taken_away_is_told_until_the_position_goes(
     day, kind, cut, autojump_clock
 ):
@@ -106,6 +128,9 @@ async def test_the_guard_of_a_held_position_that_a_close_has_taken_away_is_told_
             if cut == "refused":
                 close_nothing(day)
                 assert not (await day.close(broker="zerodha")).body["flat"]
+                await day.until(lambda: told(trading) == said, 15)
+            elif cut == "cancelled":
+                assert not (await cancelled_by_its_holder(day, trading)).body["flat"]
                 await day.until(lambda: told(trading) == said, 15)
             else:
                 async with trio.open_nursery() as nursery:
