@@ -46,9 +46,9 @@ async def keep_close(day, instrument_id, price, folder, on=WEDNESDAY):
     await day.history.put_candles(folder / "candles")
 
 
-async def keep_factor(day, instrument_id, price, units):
+async def keep_factor(day, instrument_id, price, units, on=THURSDAY):
     factor = Factor(
-        instrument_id=instrument_id, ex_date=THURSDAY.date(), kind="split", price_factor=D(price), volume_factor=D(units),
+        instrument_id=instrument_id, ex_date=on.date(), kind="split", price_factor=D(price), volume_factor=D(units),
         source="test",
     )  # fmt: skip
     await day.durable.put_factors([factor])
@@ -169,6 +169,34 @@ async def test_an_ex_date_without_the_service_scales_what_waits_once(kind, day, 
             await trio.sleep(120)
     expected = {"gtt": ("place", "SELL", 11, "LIMIT"), "daily_stop": ("place", "SELL", 11, "SL")}
     assert sent_since(trading, before) == [expected[kind]]
+
+
+async def test_two_missed_ex_dates_count_together_for_each_plan_of_the_share(day, autojump_clock, tmp_path):
+    """The service was away on Thursday, a bonus, and comes back on Friday, a dividend. Prices mean 0.95 times 0.97 of before, units 1.1 times."""
+    with trio.fail_after(4 * 86_400):
+        trading, first = await placed(day, "gtt")
+        async with day.market(), day.service(quotes=True):
+            settings = {"type": "gtt", **SETTINGS["gtt"](trading)}
+            second = await trading.send(transaction_type="SELL", product="CNC", quantity=20, synthetic=settings)
+        before = len(trading.messages())
+        await keep_close(day, trading.share.instrument_id, trading.at(0), tmp_path)
+        await keep_factor(day, trading.share.instrument_id, "0.95", "1.1")
+        await keep_factor(day, trading.share.instrument_id, "0.97", "1", on=FRIDAY)
+        await over_night(day, FRIDAY)
+        async with day.market(), day.service(quotes=True):
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            trading.moved(-11)
+            await trio.sleep(120)
+            for answer in (first, second):
+                assert "are scaled by its factor" in (await trading.parent(answer))["status_message"]
+            assert sent_since(trading, before) == []
+            trading.moved(-12)
+            await day.until(lambda: len(sent_since(trading, before)) >= 2)
+            await trio.sleep(60)
+    assert sorted(message[:3] for message in sent_since(trading, before)) == [
+        ("place", "SELL", 11),
+        ("place", "SELL", 22),
+    ]
 
 
 @pytest.mark.parametrize("is_stored", [True, False], ids=["the day between is stored", "it is not"])
