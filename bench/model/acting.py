@@ -260,10 +260,12 @@ class Actor(Script):
         if order is None or change is None:
             return
         self.watch.person_acts()
-        self.watch.changed.add((order.broker, order.order_id))
-        self.day.person.modify(order.broker, order.order_id, **change)
         if "quantity" in change:
             self.watch.took_off(order, order.quantity - change["quantity"])
+        else:
+            self.watch.changed.add((order.broker, order.order_id))
+            self.watch.moved(order, change.get("trigger_price"))
+        self.day.person.modify(order.broker, order.order_id, **change)
 
     def _app_change(self, order: SimOrder, what: str, percent: float) -> dict[str, Any] | None:
         if what == "quantity":

@@ -6,8 +6,9 @@ person took off stays off; an exit sells no more than is held; a trail never loo
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from bench.model.story import ENTRIES, GUARDED, Story, Theme
@@ -193,18 +194,24 @@ def _loosened(day: Day, watch: Watch, parents: Iterable[Mapping[str, Any]]) -> I
             continue
         for leg in parent["legs"]:
             name = (leg["broker"], leg["order_id"])
-            if name in watch.changed or name not in orders or orders[name].new.trigger_price is None:
+            moved = watch.triggers.get(name, [])
+            if (name in watch.changed and not moved) or name not in orders or orders[name].new.trigger_price is None:
                 continue
-            yield from _moved_back(orders[name], [one for one in messages if (one.broker, one.order_id) == name])
+            own = [one for one in messages if (one.broker, one.order_id) == name and one.trigger_price is not None]
+            taken = [one for one in own if one.answer.get("status", "200").startswith("200")]
+            yield from _moved_back(day, orders[name], taken, moved)
 
 
-def _moved_back(order: SimOrder, messages: Iterable[Any]) -> Iterator[str]:
-    sign = -order.new.side.sign
-    best = None
-    for message in messages:
-        if message.trigger_price is None or not message.answer.get("status", "200").startswith("200"):
-            continue
-        if best is not None and sign * (message.trigger_price - best) < 0:
-            yield f"loosened: {order.order_id} from {best} to {message.trigger_price}"
+def _moved_back(
+    day: Day, order: SimOrder, messages: Iterable[Any], moved: Sequence[tuple[float, Decimal]]
+) -> Iterator[str]:
+    """`moved`: when the person moved the trigger, and to which price. The engine has seen that REACT_SECONDS later."""
+    sign, best, settled = -order.new.side.sign, None, -math.inf
+    own = [(_monotonic(day, message.at), message.trigger_price, True) for message in messages]
+    for at, trigger, ours in sorted([*own, *((at, trigger, False) for at, trigger in moved)]):
+        if not ours:
+            settled = at + REACT_SECONDS
+        elif best is not None and at > settled and sign * (trigger - best) < 0:
+            yield f"loosened: {order.order_id} from {best} to {trigger}"
             return
-        best = message.trigger_price
+        best = trigger

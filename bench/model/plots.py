@@ -87,6 +87,13 @@ def taken_off(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     yield "move", {"percent": -1.5, "second": False, "walks": True}, 12.0
 
 
+def halved(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A person makes a stop smaller in the app; the market falls through it."""
+    yield from _held(dice, brokers)
+    yield "app_modify", {"which": 0, "what": "quantity", "percent": 1}, 40.0
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
+
+
 def trailed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A trail is tightened in the app, or moved by the market; then the market rises a little, and falls."""
     yield (
@@ -96,9 +103,11 @@ def trailed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     )
     kind = dice.choice(("trailing_stop", "trailing_stop", "atr_trail", "stepped_stop"))
     yield _order(kind, dice, quantity=30, broker=_for_mis(brokers)[0])
-    yield "move", {"percent": 2.5, "second": False, "walks": True}, 4.0
-    if dice.random() < 0.4:
+    tightens = dice.random() < 0.4
+    yield "move", {"percent": 2.5, "second": False, "walks": True}, 12.0 if tightens else 4.0
+    if tightens:
         yield "app_modify", {"which": 0, "what": "trigger", "percent": dice.choice((0.5, 1))}, 25.0
+        yield "move", {"percent": 2.8, "second": False, "walks": True}, 12.0  # less than the person's way
     for percent, pause in ((3.5, 25.0), (1, 4.0), (3, 4.0)):
         yield "move", {"percent": percent, "second": False, "walks": True}, pause
 
@@ -207,5 +216,5 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, trailed, due_in_silence, closed_in_vain, closed_at_circuit, partly_closed, partly_targeted, unanswered, reserved, annulled, halted, repeated, jumped_over,
+    reduced, flattened_late, flattened_in_vain, taken_off, halved, trailed, due_in_silence, closed_in_vain, closed_at_circuit, partly_closed, partly_targeted, unanswered, reserved, annulled, halted, repeated, jumped_over,
 )  # fmt: skip

@@ -20,6 +20,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import trio
@@ -44,6 +45,8 @@ LOOK_SECONDS = 1.0
 SETTLE_SECONDS = 45.0
 TOLD_WITHIN = 8.0
 """Five seconds by the issue, and the look's own second before and after, and a send."""
+TAKEN_WITHIN = 25.0
+"""What the person takes off a stop is believed when two whole books show it."""
 EXCESS_WITHIN = 25.0
 UNTRUE_WITHIN = 12.0
 DUE_WITHIN = 10.0
@@ -72,11 +75,13 @@ class Watch:
         self.day, self.story = day, story
         self.violations: list[str] = []
         self.changed: set[tuple[str, str]] = set()
-        """(broker, order id) of the orders that a caller or the person has changed."""
+        """(broker, order id) of the orders that a caller has changed, or whose price or trigger the person has moved."""
         self.resized: set[str] = set()
         """Parents of which a caller may have changed what is held in the engine."""
         self.taken: Counter[tuple[str, str]] = Counter()
         """(broker, order id) -> units that the person took off."""
+        self.triggers: dict[tuple[str, str], list[tuple[float, Decimal]]] = {}
+        """(broker, order id) -> when the person moved its trigger, and to which price."""
         self.halted = False
         self.annulled = False
         self.flattened = False
@@ -145,6 +150,10 @@ class Watch:
 
     def took_off(self, order: SimOrder, units: int) -> None:
         self.taken[order.broker, order.order_id] += units
+
+    def moved(self, order: SimOrder, trigger: Decimal | None) -> None:
+        if trigger is not None:
+            self.triggers.setdefault((order.broker, order.order_id), []).append((self.now, trigger))
 
     def was_blind(self, at: float) -> bool:
         return any(begin <= at <= end for begin, end in self.blind_spans)
@@ -331,7 +340,7 @@ class Watch:
         self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]
     ) -> Iterable[tuple[object, str, float]]:
         stopped = self._leaving()
-        entries = set[tuple[str, str]]()
+        entries, within = set[tuple[str, str]](), TOLD_WITHIN
         owners: defaultdict[Place, set[str]] = defaultdict(set)
         for parent in parents:
             if parent["routed_from"] not in GUARDED or parent["body"].get("transaction_type") != "BUY":
@@ -339,6 +348,8 @@ class Watch:
             own = {(leg["broker"], leg["order_id"]) for leg in parent["legs"]}
             if parent["parent_order_id"] in self.resized or own & self.changed:
                 continue  # a caller, or the person, has made its stop as it is
+            if own & self.taken.keys():
+                within = TAKEN_WITHIN
             for leg, order in _placed(parent, orders):
                 place = _place(order)
                 if leg["part"] == "root" and order.new.side == "BUY":
@@ -353,7 +364,7 @@ class Watch:
                 yield (
                     ("unprotected", place),
                     f"{bare} of {held} units of {sorted(owners[place])} have no stop at {place[0]} {place[2]}, and nobody is told",
-                    TOLD_WITHIN,
+                    within,
                 )
 
     def _named(self, place: Place, units: int, parents: Iterable[Mapping[str, Any]]) -> bool:
