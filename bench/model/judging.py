@@ -68,6 +68,7 @@ def judge(day: Day, watch: Watch) -> list[str]:
     if watch.story.theme is Theme.LONG:
         found += _shorts(day, watch)
     found += _loosened(day, watch, parents)
+    found += _given_up(watch, parents)
     return found
 
 
@@ -183,6 +184,18 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
 
 def _monotonic(day: Day, at: str) -> float:
     return day.clock.monotonic() - (day.clock.now() - datetime.fromisoformat(at)).total_seconds()
+
+
+def _given_up(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """An exit whose last order never reached its broker is not given up while its plan goes on."""
+    for parent in parents:
+        if parent["routed_from"] not in GUARDED or parent["state"] != "working":
+            continue
+        last = {leg["part"]: leg for leg in parent["legs"] if leg["part"] != "root"}
+        for path, leg in last.items():
+            state = parent["parameters"]["parts"].get(path, {}).get("state")
+            if leg["state"] == "not_sent" and state in ("failed", "rejected"):
+                yield f"given up: {path} of {parent['routed_from']} {parent['parent_order_id']} never reached {leg['broker']}"
 
 
 def _loosened(day: Day, watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -209,6 +209,52 @@ def repeated(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     yield "again", {}, 2.0
 
 
+def timed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """An order whose fills are closed at a time of day."""
+    yield _order("time_stop", dice, seconds=15, broker=dice.choice((None, *_for_mis(brokers))))
+    yield "move", {"percent": -1.1, "second": False, "walks": False}, 2.0
+    yield "fill", {"which": 0, "units": dice.choice((None, 5))}, 25.0
+
+
+def stopped(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A caller cancels a plan whose entry rests, or whose exits do."""
+    if dice.random() < 0.5:
+        yield from _held(dice, brokers)
+    else:
+        yield _order(dice.choice(GUARDED), dice, broker=dice.choice((None, *_for_mis(brokers))))
+    yield "stop", {"which": -1, "path": None}, 12.0
+
+
+def shared(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """Two plans over one position, of which a person sells a part; then the market falls through both stops."""
+    broker = dice.choice(_for_mis(brokers))
+    for _ in (0, 1):
+        yield from _held(dice, brokers, broker=broker)
+    yield "reduce", {"broker": brokers.index(broker), "units": 15}, 25.0
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
+
+
+def closed_everywhere(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A close comes due while several brokers hold the position."""
+    for broker in _for_mis(brokers):
+        yield (
+            "simple",
+            {"side": "BUY", "percent": None, "quantity": dice.choice((20, 100)), "product": "MIS", "broker": broker},
+            dice.choice((0.3, 4.0)),
+        )
+    yield _order("square_off", dice, quantity=None)
+    yield "move", {"percent": dice.choice((0, -1)), "second": False, "walks": True}, 25.0
+
+
+def unreached(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """The entry fills while the broker takes no connection, so the stop does not leave at once."""
+    yield _order(dice.choice(GUARDED), dice, holds=True, scale=0.5, broker=dice.choice(_for_mis(brokers)))
+    lost = {"kind": "refuse_connections", "broker": "all", "seconds": dice.choice((3, 8)), "count": None, "delay": None}
+    yield "fault", lost, 0.3
+    yield "move", {"percent": -1.1, "second": False, "walks": False}, 25.0
+    yield "move", {"percent": dice.choice((0, FAR_DOWN)), "second": False, "walks": True}, 12.0
+
+
 def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """The market jumps over the limit of a stop, and stays there."""
     yield from _held(dice, brokers)
@@ -216,5 +262,7 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, halved, trailed, due_in_silence, closed_in_vain, closed_at_circuit, partly_closed, partly_targeted, unanswered, reserved, annulled, halted, repeated, jumped_over,
+    reduced, flattened_late, flattened_in_vain, taken_off, halved, trailed, due_in_silence, closed_in_vain, closed_at_circuit,
+    closed_everywhere, partly_closed, partly_targeted, unanswered, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
+    jumped_over,
 )  # fmt: skip

@@ -63,6 +63,8 @@ TIMED = {"scheduled": "at_time", "square_off": "at_time"}
 PRODUCT_WORDS = {"MIS": "intraday", "CNC": "delivery", "NRML": "carryforward", "MTF": "mtf"}
 BY_HAND = "ended by hand"
 """What callers do to their own stops is told, and is so."""
+OPEN_STATES = ("received", "armed", "working")
+FINAL_STATES = ("completed", "cancelled", "failed", "rejected", "expired", "halted")
 WITHOUT_STOP = re.compile(r"(\d+) units are open without a stop")
 HOLDS = re.compile(r"(\w+) holds (\d+) of the (\d+) units that this order guards")
 
@@ -93,6 +95,8 @@ class Watch:
         self._since: dict[object, float] = {}
         self._instruments: tuple[str, ...] = ()
         self._said: set[str] = set()
+        self._judged: set[str] = set()
+        """Closes whose end was looked at."""
         self._parents: dict[str, dict[str, Any]] = {}
         self._lost_knowledge = False
         self._closing = 0
@@ -167,11 +171,15 @@ class Watch:
         if product is None and broker is None:
             self.flattened = True
         self._closing += 1
+        before = self._open_parents()
         try:
             answer = await ask()
         finally:
             self._closing -= 1
             self._closed_at = self.now
+        if product is None and broker is None and answer.status == 200:
+            for name in before & self._open_parents():
+                self.note(f"flatten: {name} goes on")
         if not answer.body.get("flat"):
             return
         recent = {
@@ -191,6 +199,9 @@ class Watch:
                 asked = product in (None, word) and broker in (None, code)
                 if row.quantity and asked and (code, row.instrument_id) not in recent:
                     self.note(f"flat: {code} still has {row.quantity} {row.instrument_id} {row.product}")
+
+    def _open_parents(self) -> set[str]:
+        return {parent["parent_order_id"] for parent in self.parents() if parent["state"] in OPEN_STATES}
 
     @property
     def _closes(self) -> bool:
@@ -265,6 +276,7 @@ class Watch:
         if self.story.theme is Theme.LONG and not self.annulled:
             yield from self._excess(parents, orders, told)
         yield from self._overdue(parents, orders, told)
+        yield from self._left_open(parents)
         yield from self._left_behind(parents, orders, told)
         if not self.annulled:
             yield from self._untrue(parents, orders)
@@ -508,6 +520,31 @@ class Watch:
                     f"{parent['routed_from']} {name} was due at {at}, is {parent['state']}, and nobody is told",
                     DUE_WITHIN,
                 )
+
+    def _left_open(self, parents: Iterable[Mapping[str, Any]]) -> Iterable[tuple[object, str, float]]:
+        """A close that says it is completed, and what is open of its position at any broker although nobody has bought since."""
+        for parent in parents:
+            name, at = parent["parent_order_id"], (parent["body"].get("synthetic") or {}).get("at_time")
+            if parent["routed_from"] != "square_off" or parent["state"] not in FINAL_STATES or name in self._judged:
+                continue
+            self._judged.add(name)
+            if parent["state"] != "completed" or parent["status_message"] or at in (None, "now"):
+                continue
+            for code in self.day.codes:
+                place = (code, parent["instrument_id"], parent["body"]["product"])
+                since = [
+                    fill
+                    for fill in self.day.exchange.ledger.fills()
+                    if (fill.broker, fill.instrument_id) == place[:2]
+                    and datetime.fromisoformat(fill.at).astimezone(IST).strftime("%H:%M:%S") >= at
+                    and fill.side == "BUY"
+                ]
+                if self._net(place) > 0 and not since:
+                    yield (
+                        ("left open", name),
+                        f"left open: square_off {name} is completed, {code} has {self._net(place)}",
+                        0.0,
+                    )
 
 
 def still_open(day: Day, entries: Collection[tuple[str, str]]) -> Counter[Place]:
