@@ -187,9 +187,9 @@ def _monotonic(day: Day, at: str) -> float:
 
 
 def _given_up(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """An exit whose last order never reached its broker is not given up while its plan goes on."""
+    """An exit whose last order never reached its broker is not given up, unless a caller has ended its plan."""
     for parent in parents:
-        if parent["routed_from"] not in GUARDED or parent["state"] != "working":
+        if parent["routed_from"] not in GUARDED or parent["state"] not in ("working", "failed", "rejected"):
             continue
         last = {leg["part"]: leg for leg in parent["legs"] if leg["part"] != "root"}
         for path, leg in last.items():

@@ -75,8 +75,9 @@ def flattened_in_vain(dice: random.Random, brokers: Sequence[str]) -> Iterator[B
 def taken_off(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A person takes units off an entry, or cancels it, in the app."""
     yield _order(
-        dice.choice((*GUARDED, "ladder", "iceberg", "post_only", "time_stop", "oto")),
+        dice.choice((*GUARDED, "ladder", "ladder", "ladder", "iceberg", "post_only", "time_stop", "oto")),
         dice,
+        holds=False,
         broker=dice.choice((None, *_for_mis(brokers))),
     )
     yield "move", {"percent": dice.choice((-0.3, 0)), "second": False, "walks": False}, 4.0
@@ -210,8 +211,10 @@ def repeated(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 def timed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
-    """An order whose fills are closed at a time of day."""
-    yield _order("time_stop", dice, seconds=15, broker=dice.choice((None, *_for_mis(brokers))))
+    """An order whose fills are closed at a time of day, beside units of somebody else."""
+    broker = dice.choice(_for_mis(brokers))
+    yield "simple", {"side": "BUY", "percent": None, "quantity": 100, "product": "MIS", "broker": broker}, 4.0
+    yield _order("time_stop", dice, seconds=15, broker=broker)
     yield "move", {"percent": -1.1, "second": False, "walks": False}, 2.0
     yield "fill", {"which": 0, "units": dice.choice((None, 5))}, 25.0
 
@@ -248,8 +251,9 @@ def closed_everywhere(dice: random.Random, brokers: Sequence[str]) -> Iterator[B
 
 def unreached(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """The entry fills while the broker takes no connection, so the stop does not leave at once."""
-    yield _order(dice.choice(GUARDED), dice, holds=True, scale=0.5, broker=dice.choice(_for_mis(brokers)))
-    lost = {"kind": "refuse_connections", "broker": "all", "seconds": dice.choice((3, 8)), "count": None, "delay": None}
+    yield _order(dice.choice(GUARDED), dice, holds=False, scale=0.5, broker=dice.choice(_for_mis(brokers)))
+    kind = dice.choice(("refuse_connections", "http_500"))
+    lost = {"kind": kind, "broker": "all", "seconds": dice.choice((3, 8)), "count": None, "delay": None}
     yield "fault", lost, 0.3
     yield "move", {"percent": -1.1, "second": False, "walks": False}, 25.0
     yield "move", {"percent": dice.choice((0, FAR_DOWN)), "second": False, "walks": True}, 12.0

@@ -177,7 +177,8 @@ class Watch:
         finally:
             self._closing -= 1
             self._closed_at = self.now
-        if product is None and broker is None and answer.status == 200:
+        print("ANSWER", answer.status, str(answer.body)[:300])
+        if product is None and broker is None and answer.status in (200, 207):
             for name in before & self._open_parents():
                 self.note(f"flatten: {name} goes on")
         if not answer.body.get("flat"):
@@ -455,14 +456,14 @@ class Watch:
                 )
 
     def _doubled(self, parents: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-        """Exits of guarded plans of which the exchange has more than their entries have filled, whatever the service knows of them."""
+        """Exits of guarded plans, and closes of a time_stop, of which the exchange has more than their entries have filled, whatever the service knows of them."""
         if not self._alive or self.annulled:
             return
         legs = self.day.engine_context.legs
         guarded = {
             parent["parent_order_id"]
             for parent in parents
-            if parent["routed_from"] in GUARDED and parent["body"].get("transaction_type") == "BUY"
+            if parent["routed_from"] in (*GUARDED, "time_stop") and parent["body"].get("transaction_type") == "BUY"
         }
         entered, out, enlarged = Counter[str](), Counter[tuple[str, str]](), set[str]()
         for order in self.day.exchange.all_orders():
