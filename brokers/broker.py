@@ -490,6 +490,8 @@ class Broker:
     positions_tell_results: bool = True
     """Whether the broker's positions show what was realized today, or what was bought and sold. Otherwise the day's
     result is computed from its executed orders."""
+    books_tell_triggers: bool = True
+    """Whether a stop that the order book shows as OPEN was triggered. False where the book calls a stop OPEN that waits for its trigger."""
     candles_with_interest: bool = True
     """Whether the broker's candles of futures and options carry open interest."""
     feed: FeedCodec

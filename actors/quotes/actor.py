@@ -55,6 +55,9 @@ MARK_AGAIN_SECONDS = 10.0
 FORGET_SECONDS = 60.0
 SAY_AGAIN_SECONDS = 60.0
 RESTORE_AGAIN_SECONDS = 5.0
+GUARDED_SECONDS = 6.0
+"""An instrument of which a stop is at a broker, and of which nothing was told for so long, is fetched like one without a quote. More than the time
+between two looks of the repairs, so the next fetch follows three looks later: every 15 seconds, in one call for all such instruments."""
 TICKS_AT_ONCE = 24
 """After so many ticks other tasks run: the orders that ticks have fired wait no longer. A tick takes 10 to 40 microseconds, by the plans on its instrument."""
 SLICE = 250
@@ -305,7 +308,15 @@ class QuoteBookActor:
             return False
         now, doubted = self._clock.epoch(), instrument_id in self._book.doubts  # an answer over REST ends a doubt
         quote = self._book.newest(instrument_id)
-        if quote is not None and not doubted and may_serve(quote, instrument.identity, self._calendar, now):
+        unheard = quote is None or (
+            self._book.followers.is_guarded(instrument_id) and now > quote.received_at + GUARDED_SECONDS
+        )
+        if (
+            quote is not None
+            and not unheard
+            and not doubted
+            and may_serve(quote, instrument.identity, self._calendar, now)
+        ):
             return False
         return self._calendar.is_open(*market_of(instrument.identity), from_epoch(now))
 

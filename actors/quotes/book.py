@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from onebroker.actors.quotes.doubted_ticks import Doubts, strays
+from onebroker.actors.quotes.doubted_ticks import Doubts, leaps_alone, strays
 from onebroker.actors.quotes.followers import Followers
 from onebroker.actors.quotes.tick_fold import Quote, fold, unified
 from onebroker.brokers.records import Tick
@@ -112,6 +112,8 @@ class QuoteBook:
         self._fetched.setdefault(instrument_id, quote)
 
     def keep_fetched(self, instrument_id: str, quote: Quote) -> None:
+        if leaps_alone(quote, self.live(instrument_id), self._fetched.get(instrument_id)):
+            quote = msgspec.structs.replace(quote, stray=True)
         self._fetched[instrument_id] = quote
         for confirmed in self.doubts.released(instrument_id, quote):
             self._put(instrument_id, confirmed, self._live.setdefault(instrument_id, {}))

@@ -8,6 +8,8 @@ A held-back tick is taken once another source reports the same price: another br
 meanwhile. A second tick of the same broker is enough too, unless a source heard in the last seconds reports another price. So if two
 feeds contradict each other permanently, the newcomer waits; two sources that agree outvote a third.
 
+An answer over REST that leaps from a live quote is kept at once, but nothing acts on its last price until a second answer reports the same one.
+
 A last price that *strays* lies outside the depth of its own tick. It is served, but nothing acts on it until a second tick, or another
 broker's tick, reports the same price.
 """
@@ -15,6 +17,7 @@ broker's tick, reports the same price.
 from collections.abc import Iterable, Mapping
 
 from onebroker.actors.quotes.tick_fold import Quote, moment
+from onebroker.actors.quotes.usable_quotes import USABLE_SECONDS
 from onebroker.brokers.records import DepthLevel, Tick
 
 LEAP = 0.3
@@ -48,6 +51,16 @@ def leaps(last: float, held: Quote | None, previous_close: float | None) -> bool
     if not previous_close or abs(last - before) <= max(LEAP_RUPEES, CIRCUIT_STEP * before):
         return False
     return abs(last - previous_close) > CIRCUIT * previous_close >= abs(before - previous_close)
+
+
+def leaps_alone(answer: Quote, live: Quote | None, before: Quote | None) -> bool:
+    """Tell whether an answer over REST is far from a live quote that could still be acted on, and the answer `before` it does not bear it out."""
+    if live is None or live.stale_since is not None or answer.received_at > live.received_at + USABLE_SECONDS:
+        return False
+    if not leaps(answer.tick.last_price, live, answer.tick.previous_close):
+        return False
+    is_second = before is not None and before.received_at > live.received_at
+    return before is None or not is_second or not same(before.tick.last_price, answer.tick.last_price)
 
 
 class Doubts:

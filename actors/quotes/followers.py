@@ -10,6 +10,7 @@ follower never builds up a queue: it reads the newest quote when it is ready. Fo
 A `Listener` hears every quote in the step in which the book takes it; the plans of orders do (`actors/engine/context/quote_bounds.py`).
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import TracebackType
 from typing import Protocol, Self
@@ -34,6 +35,8 @@ class Followers:
         self._newest: dict[str, Quote] = {}
         """Instrument_id -> the last unified quote given to its followers."""
         self._when_taken: list[Callable[[], None]] = []
+        self._guards = Counter[str]()
+        """Instrument_id -> how many plans have a stop of it at a broker."""
         self.version = 0
         """Grows whenever a follower starts or stops following an instrument."""
 
@@ -87,6 +90,18 @@ class Followers:
             del self._of[instrument_id]
             self._newest.pop(instrument_id, None)
         self.version += 1
+
+    def guard(self, instrument_id: str) -> None:
+        """Note that one more plan has a stop of the instrument at a broker: its price must not stay unnoticed, until `unguard`."""
+        self._guards[instrument_id] += 1
+
+    def unguard(self, instrument_id: str) -> None:
+        self._guards[instrument_id] -= 1
+        if not self._guards[instrument_id]:
+            del self._guards[instrument_id]
+
+    def is_guarded(self, instrument_id: str) -> bool:
+        return instrument_id in self._guards
 
 
 class Follower:

@@ -30,6 +30,16 @@ class LiveQuotes(QuoteReader, Protocol):
     def is_stale(self, instrument_id: str) -> bool:
         """Tell whether there is a live quote that may not be acted on."""
 
+    def told_at(self, instrument_id: str) -> float:
+        """Return when the market of the instrument was last told, by a feed or over REST (epoch seconds); -inf = never."""
+
+    def guard(self, instrument_id: str) -> None:
+        """Note that a plan has a stop of the instrument at a broker, until `unguard`. While the feeds say nothing of the instrument, it is asked
+        for over REST every 15 seconds, and the answers may be acted on as those of `fetch`."""
+
+    def unguard(self, instrument_id: str) -> None:
+        """End what `guard` began."""
+
     def follow(self, instrument_ids: Iterable[str]) -> Follower:
         """Return a follower of these instruments. Until the caller closes it, the feeds carry them and it gets each change."""
 

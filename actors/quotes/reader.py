@@ -1,5 +1,6 @@
 """Reading quotes without awaiting. A read makes the quote book watch the instrument."""
 
+import math
 from collections.abc import Callable, Iterable
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
@@ -11,7 +12,7 @@ from onebroker.actors.quotes.known_instruments import KnownInstruments
 from onebroker.actors.quotes.messages import FetchQuote, QuoteMessage, Touched
 from onebroker.actors.quotes.rest_quotes import FETCH_SECONDS
 from onebroker.actors.quotes.tick_fold import Quote
-from onebroker.actors.quotes.usable_quotes import USABLE_SECONDS, may_act, may_serve
+from onebroker.actors.quotes.usable_quotes import USABLE_SECONDS, may_act, may_serve, outdates
 from onebroker.brokers.records import Tick
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
@@ -90,11 +91,20 @@ class Quotes:
         if instrument is None:
             return None
         self._touch(instrument_id)
-        quote = self._book.value.live(instrument_id)
-        if quote is not None and self._may_act(instrument, quote):
+        quote, fetched = self._book.value.live(instrument_id), self._book.value.fetched(instrument_id)
+        if (
+            quote is not None
+            and self._may_act(instrument, quote)
+            and not self._is_outdated(quote, fetched, instrument_id)
+        ):
             return quote
-        fetched = self._book.value.fetched(instrument_id)
         return fetched if fetched is not None and self._fetched_acts(instrument, fetched) else None
+
+    def _is_outdated(self, quote: Quote, fetched: Quote | None, instrument_id: str) -> bool:
+        """Whether a quote over REST, for which an exit has asked, shows that the feeds no longer tell of the instrument. The live quote then acts
+        no more, also when the other is too old to act: the next tick is the next price."""
+        asked = instrument_id in self._asked_for or self.followers.is_guarded(instrument_id)
+        return asked and fetched is not None and outdates(fetched, quote)
 
     def is_usable(self, instrument_id: str, quote: Quote) -> bool:
         instrument = self._known.instrument(instrument_id)
@@ -107,7 +117,8 @@ class Quotes:
         """Whether a quote fetched over REST may be acted on, where the feeds give none: an exit has asked for it (`fetch`), and only for a few
         seconds, because no later tick corrects it. A quote that was fetched for anything else acts never."""
         now, asked_at = self._clock.epoch(), self._asked_for.get(instrument.instrument_id)
-        if asked_at is None or quote.received_at < asked_at:
+        guarded = self.followers.is_guarded(instrument.instrument_id)
+        if not guarded and (asked_at is None or quote.received_at < asked_at):
             return False
         return may_act(quote, instrument.identity, self._calendar, now, min(FETCHED_SECONDS, self._usable_seconds))
 
@@ -124,6 +135,16 @@ class Quotes:
 
     def is_stale(self, instrument_id: str) -> bool:
         return self._book.value.live(instrument_id) is not None and self.usable_tick(instrument_id) is None
+
+    def told_at(self, instrument_id: str) -> float:
+        quotes = (self._book.value.live(instrument_id), self._book.value.fetched(instrument_id))
+        return max((quote.received_at for quote in quotes if quote is not None), default=-math.inf)
+
+    def guard(self, instrument_id: str) -> None:
+        self.followers.guard(instrument_id)
+
+    def unguard(self, instrument_id: str) -> None:
+        self.followers.unguard(instrument_id)
 
     def follow(self, instrument_ids: Iterable[str]) -> Follower:
         """Return a follower of these instruments. Until the caller closes it, the feeds carry them and it gets each change."""

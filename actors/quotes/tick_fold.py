@@ -34,7 +34,8 @@ class Quote(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     restored: bool = False
     """Received before a restart: the quote may be served, but not acted on."""
     stray: bool = False
-    """The last price lies outside the depth of its own tick, and no second tick confirmed it. Nothing acts on that price (`doubted_ticks.py`)."""
+    """The last price lies outside the depth of its own tick, and no second tick confirmed it; or it is an answer over REST that leaps, and no second
+    answer confirmed it. Nothing acts on that price (`doubted_ticks.py`)."""
 
 
 def is_price(value: float) -> bool:

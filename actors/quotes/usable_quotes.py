@@ -1,6 +1,6 @@
 """When a quote may be served, and when it may be acted on. Pure."""
 
-from onebroker.actors.quotes.tick_fold import Quote, believed
+from onebroker.actors.quotes.tick_fold import SAME_MOMENT_SECONDS, Quote, believed
 from onebroker.config.calendars import CALENDARS, Calendar
 from onebroker.config.clock import from_epoch
 from onebroker.config.instruments import TRADING_EXCHANGES, Identity, calendar_of
@@ -44,6 +44,22 @@ def last_price_acts(quote: Quote) -> bool:
     """Tell whether the last price of a usable quote may be acted on too: it does not stray, and was not traded on an earlier day."""
     traded = quote.tick.last_trade_time
     return not quote.stray and (traded is None or _india_day(traded) >= _india_day(quote.received_at))
+
+
+def outdates(answer: Quote, live: Quote) -> bool:
+    """Tell whether an answer over REST shows that a live quote is no longer the market's: it came later, has another last price that may be acted
+    on, and neither its volume nor its last trade says that it is the older one. A feed can go on and send no more ticks of one instrument."""
+    tick, told = answer.tick, live.tick
+    if answer.received_at <= live.received_at + SAME_MOMENT_SECONDS or not last_price_acts(answer):
+        return False
+    if _is_less(tick.volume, told.volume) or _is_less(tick.last_trade_time, told.last_trade_time):
+        return False
+    return tick.last_price != told.last_price
+
+
+def _is_less(one: float | None, other: float | None) -> bool:
+    """Tell whether a figure is less than another; False where one of them is not told."""
+    return one is not None and other is not None and one < other
 
 
 def _india_day(moment: float) -> int:

@@ -52,7 +52,7 @@ PLANTED: Sequence[Planted] = (
              "        if look.now >= since + OVERDUE_SECONDS:", "        if look.now >= since + 600:"),
     _planted("exits do not follow the position", f"{MACHINE}/held_units.py",
              "return sum(max(0, units - gone.get(broker, 0)) for", "return sum(max(0, units) for"),
-    _planted("a stop that was jumped over guards", f"{MACHINE}/wanted_prices.py",
+    _planted("a stop that was jumped over guards", f"{MACHINE}/jumped_stops.py",
              "    return (quote.last_price - leg.price) * side_of(part).sign > 0\n", "    return False\n"),
     _planted("a trailing stop moves away from the market", "engine/plan/pricing/moving_stops.py",
              "    return (trigger - other) * side.sign < 0\n", "    return (trigger - other) * side.sign > 0\n"),

@@ -65,6 +65,7 @@ ICICIDIRECT = Broker(
     quotes_in_service=False,
     candles=candles,
     positions_tell_results=False,
+    books_tell_triggers=False,
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,

@@ -126,6 +126,11 @@ def jumped_over(limit: Decimal) -> str:
     return f"the market is past the limit {plain(limit)} of the stop, so its order guards nothing"
 
 
+def triggered_unfilled(limit: Decimal) -> str:
+    """No feed has told the market's price since then, and no broker answers for a quote (ours)."""
+    return f"the stop with the limit {plain(limit)} has triggered and has not filled, and the market's price is not known, so its order guards nothing"
+
+
 def holds_less(broker: str, held: int, units: int) -> str:
     """A position has become smaller without the plan that guards it (ours)."""
     return f"{broker} holds {held} of the {units} units that this order guards"

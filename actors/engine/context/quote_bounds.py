@@ -55,6 +55,7 @@ class PlanQuotes:
         for instrument_id in self._closes:
             bounds.closing.setdefault(instrument_id, {})[self] = None
         self._watched: dict[str, _Watched] = {}
+        self._guarded: frozenset[str] = frozenset()
         self._is_resting = False
 
     @property
@@ -69,6 +70,18 @@ class PlanQuotes:
         for instrument_id in wanted - self._watched.keys():
             self._watched[instrument_id] = _Watched()
             self._bounds.join(instrument_id, self)
+
+    def guard(self, instrument_ids: Iterable[str]) -> None:
+        """Note of exactly these instruments that a stop of the plan is at a broker: their price is then asked for where the feeds tell none."""
+        wanted = frozenset(instrument_ids)
+        for instrument_id in wanted - self._guarded:
+            self._bounds.guard(instrument_id)
+        for instrument_id in self._guarded - wanted:
+            self._bounds.unguard(instrument_id)
+        self._guarded = wanted
+
+    def guards(self, instrument_id: str) -> bool:
+        return instrument_id in self._guarded
 
     def rest(self, calm: Mapping[str, Sequence[Calm] | None]) -> None:
         """Be concerned from now on only by quotes outside of `calm`: instrument -> bounds, as a look gives them (`Outcome.calm`)."""
@@ -106,6 +119,7 @@ class PlanQuotes:
         self._watched[instrument_id].unread.clear()
 
     def close(self) -> None:
+        self.guard(())
         self.follow(())
         for instrument_id in self._closes:
             plans = self._bounds.closing[instrument_id]
@@ -151,6 +165,12 @@ class QuoteBounds:
             del self._of[instrument_id]
             self._quotes.detach(instrument_id, self)
 
+    def guard(self, instrument_id: str) -> None:
+        self._quotes.guard(instrument_id)
+
+    def unguard(self, instrument_id: str) -> None:
+        self._quotes.unguard(instrument_id)
+
     def rest(self, instrument_id: str, plan: PlanQuotes, before: _Bounds, bounds: _Bounds) -> None:
         held = self._of[instrument_id]
         held.replace(plan, before, bounds)
@@ -168,6 +188,7 @@ class QuoteBounds:
         held = self._of.get(instrument_id)
         if quote is None or held is None:
             return
+        held.noted = quote
         awake = list(held.awake)
         broken = [plan for plan in held.broken(self._seen.of(quote, instrument_id)) if plan not in held.awake]
         for plan in (*awake, *broken):
@@ -186,17 +207,19 @@ class QuoteBounds:
 
     async def watch(self) -> None:
         """Once a second, tell the exits of instruments whose quote has just become unusable: nothing else would, since a quote grows old, or is
-        marked by the quote book, without a new quote (order-engine 1.11)."""
+        marked by the quote book, without a new quote (order-engine 1.11). A quote over REST for a stop that rests is no tick either."""
         while True:
             await trio.sleep(WATCH_SECONDS)
             self.tell_blind()
 
     def tell_blind(self) -> None:
         for instrument_id, held in list(self._of.items()):
-            usable = self._quotes.usable_quote(instrument_id) is not None
-            if held.was_usable and not usable:
+            before, held.usable = held.usable, self._quotes.usable_quote(instrument_id)
+            if held.usable is None:
+                if before is not None:
+                    self.tell_exits(instrument_id)
+            elif held.usable is not before and held.usable is not held.noted and held.is_guarded(instrument_id):
                 self.tell_exits(instrument_id)
-            held.was_usable = usable
 
     def tell_exits(self, instrument_id: str) -> None:
         """Let the plans with exits look that watch the instrument."""
@@ -222,10 +245,17 @@ class _OfInstrument:
 
     def __init__(self) -> None:
         self.plans: dict[PlanQuotes, None] = {}
-        self.was_usable = False
+        self.usable: Quote | None = None
+        """The usable quote as it was a second ago."""
+        self.noted: Quote | None = None
+        """The last live quote that came; a usable quote that is another one was fetched over REST."""
         self.awake: dict[PlanQuotes, None] = {}
         """The plans that every quote concerns. Their bounds may still be in `_fields`."""
         self._fields: dict[QuoteField, _Levels] = {}
+
+    def is_guarded(self, instrument_id: str) -> bool:
+        """Whether one of the plans has a stop of the instrument at a broker."""
+        return any(plan.guards(instrument_id) for plan in self.plans)
 
     def replace(self, plan: PlanQuotes, before: _Bounds, bounds: _Bounds) -> None:
         """Put new bounds of a plan in the place of its bounds before."""

@@ -280,6 +280,9 @@ class Market(Protocol):
     def is_stale(self, instrument_id: str) -> bool:
         """Whether there is a live quote, but too old to be acted on."""
 
+    def told_at(self, instrument_id: str) -> float:
+        """Return when the instrument's market was last told, by a feed or over REST (epoch seconds); -inf = never."""
+
     def terms(self, instrument_id: str) -> Terms: ...
 
     def standing(self, instrument_id: str) -> Standing: ...

@@ -24,10 +24,11 @@ def leg_of(
     settling: bool = False,
     taken_off: int | None = None,
     trades: Iterable[TradeRow] | None = None,
+    triggered_at: float | None = None,
 ) -> Leg:
     """Return a stored leg as the machine sees it. While the result of a change is not known, the larger quantity counts. `taken_off`: the units
     that another hand took off the leg and that are not sent again; None: all of them. `trades`: its broker's trade book, where the broker has told
-    no average of the leg's fills for a while."""
+    no average of the leg's fills for a while. `triggered_at`: since when its broker's book shows it triggered."""
     untold = trades is not None
     refused = refusals.get(leg.leg_id, Refusals())
     wanted = leg.wanted.quantity if leg.wanted is not None and leg.wanted.quantity is not None else leg.quantity
@@ -64,6 +65,7 @@ def leg_of(
         fills_unknown=leg.fills_unknown,
         given_up=leg.given_up,
         unsent=leg.unsent,
+        triggered_at=triggered_at,
         ended_at=leg.updated_at,
         taken_off=leg.taken_off if taken_off is None else taken_off,
     )

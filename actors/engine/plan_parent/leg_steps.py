@@ -31,7 +31,7 @@ from onebroker.actors.sessions.messages import Origin, Sent
 from onebroker.brokers.records import OrderRow, TradeRow
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.refusal import Refusal
-from onebroker.config.vocabulary import Outcome
+from onebroker.config.vocabulary import OrderStatus, OrderType, Outcome
 
 SETTLE_SECONDS = 15.0
 """How long an order that its broker refused to move is not moved again, unless a later book shows it."""
@@ -65,6 +65,8 @@ class LegSteps:
         """Leg id -> monotonic seconds at which its broker refused to move it. The leg may have ended, so a later book must show it first."""
         self._unpriced: dict[str, float] = {}
         """Leg id -> monotonic seconds since which the leg has fills whose average its broker does not tell."""
+        self._triggered: dict[str, float] = {}
+        """Leg id -> epoch seconds since which its broker's book shows that the stop was triggered."""
         self._cancels_unsent: set[str] = set()
         """Legs that the plan wants to end and whose last cancel did not leave."""
         self._tries = Counter[str]()
@@ -87,7 +89,21 @@ class LegSteps:
             settling=settles or self._parent.another_hand.is_doubted(leg.leg_id, now),
             taken_off=self._taken_off(leg),
             trades=self._trades(leg, now),
+            triggered_at=self._triggered_at(leg),
         )
+
+    def _triggered_at(self, leg: LegRecord) -> float | None:
+        """Return since when the broker's book shows a stop triggered that has not filled; None where it does not show that."""
+        if leg.state.final or leg.order_type != OrderType.SL or self._busy(leg) or not self._is_shown_triggered(leg):
+            self._triggered.pop(leg.leg_id, None)
+            return None
+        return self._triggered.setdefault(leg.leg_id, self._clock.epoch())
+
+    def _is_shown_triggered(self, leg: LegRecord) -> bool:
+        row, handle = self._row(leg), self._context.sessions.get(leg.broker)
+        if row is None or handle is None or row.status != OrderStatus.OPEN:
+            return False
+        return handle.broker.books_tell_triggers or row.filled_quantity > 0
 
     def _trades(self, leg: LegRecord, now: float) -> tuple[TradeRow, ...] | None:
         """Return the trades of a leg's broker where it has told no average of the leg's fills for `AVERAGE_SECONDS`; else None."""
@@ -131,6 +147,7 @@ class LegSteps:
 
     def put_times_right(self, clock: ClockPut) -> None:
         self.refusals = refusals_put_right(self.refusals, clock)
+        self._triggered.clear()  # compared with the times of quotes, which come by the new clock
 
     def followed(self, leg_id: str, began: float | None) -> bool:
         """A book or stream has shown the leg; return whether it may be moved again. `began` as `Work.followed`."""

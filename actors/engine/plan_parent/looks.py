@@ -216,6 +216,7 @@ class Looks:
         happened meanwhile."""
         assert self.quotes is not None
         self.quotes.follow(looked.watched)
+        self.quotes.guard(looked.guarded)
         if not self._plan.news.told:
             self.quotes.rest(looked.calm)
 

@@ -110,6 +110,9 @@ class PlanMarket:
     def is_stale(self, instrument_id: str) -> bool:
         return self._context.quotes.is_stale(instrument_id)
 
+    def told_at(self, instrument_id: str) -> float:
+        return self._context.quotes.told_at(instrument_id)
+
     def terms(self, instrument_id: str) -> Terms:
         facts = self._facts(instrument_id)
         return Terms(tick=None) if facts is None else facts.terms

@@ -114,6 +114,7 @@ class PlanWork:
         """Look once, unless the plan is over or waits for a book; return when to look again at the latest, in seconds of trio's clock."""
         wake_in = math.inf
         if not self._plan.sends or self._plan.awaits_book:
+            quotes.guard(())
             quotes.follow(())
             self._looks.passed_over()
         else:

@@ -3,6 +3,7 @@
 import attrs
 import pytest
 import trio
+import trio.testing
 
 from onebroker.actors.quotes.gap_repair import FAILED_SECONDS, LOOK_SECONDS, SILENT_SECONDS
 from onebroker.actors.sessions.messages import LoginNeeded
@@ -26,6 +27,13 @@ def held(home):
     hold(home.sessions["zerodha"], "1")
     home.sessions["zerodha"].answers = {"1": home.world.tick(105.0)}
     return home
+
+
+async def answered(running, times):
+    """Wait until Zerodha was asked so often and its answer is taken."""
+    while len(running.sessions["zerodha"].asked) < times:
+        await trio.sleep(0.5)
+    await trio.testing.wait_all_tasks_blocked()
 
 
 async def ticking(running, price, seconds):
@@ -155,3 +163,85 @@ async def test_a_missing_previous_close_is_kept_here_too(autojump_clock, house, 
         await trio.sleep(20)
         assert running.sessions["zerodha"].asked == [["1"]]
         assert running.reader.stored(world.SHARE).tick.previous_close == 98.0
+
+
+# --- instruments of which a stop is at a broker --------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def busy(nursery, house, world):
+    """Two shares, and a third one of their market whose ticks go on: the market is not silent."""
+    home = held(house())
+    names = {"1": "INFY", "2": "TCS", "3": "SBIN"}
+    home.listed = tuple(
+        world.instrument(security("nse", "equities", name), zerodha=token) for token, name in names.items()
+    )
+    async with home.running() as running:
+        nursery.start_soon(ticking_on, running)
+        yield running
+        nursery.cancel_scope.cancel()
+
+
+async def ticking_on(running):
+    while True:
+        await running.tick(7.0, broker_token="3")
+        await trio.sleep(1)
+
+
+async def test_guarded_instruments_that_go_quiet_are_asked_for_every_fifteen_seconds_in_one_call(
+    autojump_clock, busy, world
+):
+    zerodha, shares = busy.sessions["zerodha"], busy.listed[:2]
+    zerodha.answers = {"1": world.tick(100.0), "2": world.tick(83.0, broker_token="2")}
+    ids = [share.instrument_id for share in shares]
+    with busy.reader.follow(ids):
+        for instrument_id in ids:
+            busy.reader.guard(instrument_id)
+        await busy.tick(100.0)
+        await busy.tick(83.0, broker_token="2")
+        await trio.sleep(61)
+        assert 3 <= len(zerodha.asked) <= 4
+        assert {tuple(sorted(asked)) for asked in zerodha.asked} == {("1", "2")}
+        for instrument_id in ids:
+            busy.reader.unguard(instrument_id)
+        before = len(zerodha.asked)
+        await trio.sleep(60)
+        assert len(zerodha.asked) == before
+
+
+async def test_a_guarded_instrument_that_ticks_is_not_asked_for(autojump_clock, busy, world):
+    busy.reader.guard(world.SHARE.instrument_id)
+    await ticking(busy, 100.0, 120)
+    assert busy.sessions["zerodha"].asked == []
+
+
+async def test_an_answer_over_rest_with_another_price_takes_the_place_of_a_quiet_feed(autojump_clock, busy, world):
+    instrument_id = world.SHARE.instrument_id
+    busy.reader.guard(instrument_id)
+    await busy.tick(100.0)
+    await answered(busy, 1)
+    assert busy.reader.usable_tick(instrument_id).last_price == 105.0
+    busy.sessions["zerodha"].answers = None
+    await trio.sleep(20)
+    assert busy.reader.usable_tick(instrument_id) is None, "an answer acts for a few seconds; the old tick no more"
+    await busy.tick(104.0)
+    assert busy.reader.usable_tick(instrument_id).last_price == 104.0
+
+
+async def test_an_answer_over_rest_that_leaps_is_acted_on_when_a_second_one_says_the_same(autojump_clock, busy, world):
+    instrument_id, zerodha = world.SHARE.instrument_id, busy.sessions["zerodha"]
+    zerodha.answers = {"1": world.tick(10_500.0)}
+    busy.reader.guard(instrument_id)
+    await busy.tick(100.0)
+    await answered(busy, 1)
+    assert busy.reader.usable_tick(instrument_id).last_price == 100.0
+    await answered(busy, 2)
+    assert busy.reader.usable_tick(instrument_id).last_price == 10_500.0
+
+
+async def test_an_answer_for_which_no_exit_asked_takes_the_place_of_no_quote(autojump_clock, busy, world):
+    await busy.tick(100.0)
+    await trio.sleep(20)
+    await busy.fetch(world.SHARE)
+    assert busy.reader.newest(world.SHARE.instrument_id).tick.last_price == 105.0
+    assert busy.reader.usable_tick(world.SHARE.instrument_id).last_price == 100.0

@@ -1,10 +1,11 @@
 """When a quote may be served (rules 1.4.7) and acted on (order-engine 0)."""
 
 from datetime import date, datetime, time
+from functools import partial
 
 import msgspec
 
-from onebroker.actors.quotes.usable_quotes import last_price_acts, may_act, may_serve, open_markets
+from onebroker.actors.quotes.usable_quotes import last_price_acts, may_act, may_serve, open_markets, outdates
 from onebroker.config.calendars import Calendar, calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
@@ -142,3 +143,15 @@ def test_a_last_price_of_an_earlier_day_is_not_acted_on(world, traded, acts):
 
 def test_a_stray_last_price_is_not_acted_on(world):
     assert not last_price_acts(msgspec.structs.replace(world.quote(epoch("23T10:00")), stray=True))
+
+
+def test_an_answer_over_rest_outdates_a_live_quote_that_it_contradicts(world):
+    live = world.quote(100.0, volume=50, last_trade_time=95.0)
+    outdated = partial(world.quote, last_price=90.0)
+    assert outdates(outdated(110.0), live)
+    assert outdates(outdated(110.0, volume=51, last_trade_time=109.0), live)
+    assert not outdates(world.quote(110.0, last_price=100.0, volume=60), live), "it says the same"
+    assert not outdates(outdated(101.5), live), "it is of the same moment"
+    assert not outdates(outdated(110.0, volume=49), live), "it is the older one"
+    assert not outdates(outdated(110.0, last_trade_time=94.0), live)
+    assert not outdates(msgspec.structs.replace(outdated(110.0), stray=True), live)

@@ -68,6 +68,8 @@ class Outcome:
     instruments that are not listed, exits that another hand made larger than what is open."""
     blind: frozenset[str]
     """Instruments without whose quote a part that guards cannot act."""
+    guarded: frozenset[str] = frozenset()
+    """Instruments of which a stop that guards is at a broker (`jumped_stops.py`)."""
 
 
 def advance(root: Part, inputs: Inputs) -> Outcome:
@@ -86,6 +88,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         look.lasting.clear()
         look.blocked.clear()
         look.blind.clear()
+        look.guarded.clear()
         look.still_waits.clear()
         look.wake_at = float("inf")
         note_gone(look)
@@ -124,6 +127,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         untold=tuple(sorted(untold)),
         lasting=(*ended_today(look), *left_unclosed(look), *sorted(look.lasting)),
         blind=frozenset(look.blind),
+        guarded=frozenset(look.guarded),
     )
 
 

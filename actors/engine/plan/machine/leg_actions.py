@@ -89,6 +89,8 @@ class Leg:
     """Whether the leg stays unknown, because it cannot be told apart from other orders (row 13b). Nothing waits for it any longer."""
     unsent: bool = False
     """Whether the leg is an exit of a running plan that certainly never left, or that its broker turned away before it looked at the order."""
+    triggered_at: float | None = None
+    """Since when its broker's book shows that it was triggered; None = not, or the book does not tell."""
     ended_at: float = 0.0
     """For a leg that never reached its broker: when that was found out."""
     taken_off: int = 0

@@ -97,6 +97,8 @@ class Look:
         """Paths of parts that are not blocked now, but wait for the end of an order for the same reason as before."""
         self.blind: set[str] = set()
         """Instruments without which a blocked part cannot act: a quote is asked for over REST."""
+        self.guarded: set[str] = set()
+        """Instruments of which a stop that guards is at a broker: their price must not stay unnoticed where the feeds tell none."""
         self.wake_at = float("inf")
         self.bookless: set[str] = set()
         """Instruments whose book was needed but is missing: there is no quote, or the quote has no book."""
@@ -215,9 +217,10 @@ class Look:
     def do(self, action: Action) -> None:
         self.actions.append(action)
 
-    def block(self, part: Part, reason: str, *, blind: str | None = None) -> None:
-        """Note that a due part cannot act now (`overdue.block` decides whether that counts). The first reason stands."""
-        self.blocked.setdefault(part.path, reason)
+    def block(self, part: Part, reason: str, *, blind: str | None = None, gravest: bool = False) -> None:
+        """Note that a due part cannot act now (`overdue.block` decides whether that counts). The first reason stands, or the `gravest`."""
+        if gravest or part.path not in self.blocked:
+            self.blocked[part.path] = reason
         if blind is not None:
             self.blind.add(blind)
 

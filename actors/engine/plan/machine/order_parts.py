@@ -8,6 +8,7 @@ from onebroker.actors.engine.plan.machine.conditions import fired, too_late
 from onebroker.actors.engine.plan.machine.executions import send
 from onebroker.actors.engine.plan.machine.exposure import work_exposure
 from onebroker.actors.engine.plan.machine.held_units import arm, limit_of
+from onebroker.actors.engine.plan.machine.jumped_stops import note_jumped
 from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end, move, shrink
 from onebroker.actors.engine.plan.machine.lifetimes import (
@@ -28,7 +29,7 @@ from onebroker.actors.engine.plan.machine.standing import judge_standing
 from onebroker.actors.engine.plan.machine.swaps import tries_again
 from onebroker.actors.engine.plan.machine.target_quantities import final_target, target
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stopped, taken_off
-from onebroker.actors.engine.plan.machine.wanted_prices import note_jumped, observe
+from onebroker.actors.engine.plan.machine.wanted_prices import observe
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, Lifetime, OnEnd, OrderPart, Part, TimeOfDay
 from onebroker.actors.engine.plan.price_kinds import Marketable, Trail, is_stop, uncapped
 from onebroker.config.messages import plan_life as texts

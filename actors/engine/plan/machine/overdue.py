@@ -131,20 +131,21 @@ def in_session(look: Look, instrument_id: str) -> bool:
     return session is not None and session.opens <= look.now
 
 
-def block(look: Look, part: Part, reason: str, *, blind: str | None = None) -> None:
-    """Say that a due part which guards cannot act now. `blind`: the instrument whose quote is missing; it is then asked for over REST."""
+def block(look: Look, part: Part, reason: str, *, blind: str | None = None, gravest: bool = False) -> None:
+    """Say that a due part which guards cannot act now. `blind`: the instrument whose quote is missing; it is then asked for over REST. `gravest`:
+    whatever else was said of the part, this is said."""
     if guards(part):
-        block_due(look, part, reason, blind=blind)
+        block_due(look, part, reason, blind=blind, gravest=gravest)
 
 
-def block_due(look: Look, part: Part, reason: str, *, blind: str | None = None) -> None:
+def block_due(look: Look, part: Part, reason: str, *, blind: str | None = None, gravest: bool = False) -> None:
     """Say the same of a part that is due whatever it is: an entry whose fills are to be closed."""
     watched = blind if blind is not None else next(iter(orders_of(part))).instrument_id
     standing = look.market.standing(watched)
     if not standing.is_listed:
         reason = texts.not_listed(standing.name)  # why there is no quote, and nobody can be asked for one
     if in_session(look, watched):
-        look.block(part, reason, blind=blind)
+        look.block(part, reason, blind=blind, gravest=gravest)
 
 
 def block_unpriced(look: Look, part: OrderPart) -> None:

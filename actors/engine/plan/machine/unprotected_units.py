@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.plan.machine.held_units import held_for, still_open
+from onebroker.actors.engine.plan.machine.jumped_stops import is_jumped
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
 from onebroker.actors.engine.plan.machine.swaps import lacks, tries_again, was_refused_late
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
-from onebroker.actors.engine.plan.machine.wanted_prices import is_jumped
 from onebroker.actors.engine.plan.parts import (
     FromPosition,
     OneCancelsOthersPart,

@@ -423,37 +423,6 @@ def gives_up_after(look: Look, price: Price) -> float | None:
     return look.rules.marketable_after_seconds if own is None else float(own)
 
 
-def is_jumped(look: Look, part: OrderPart, leg: Leg) -> bool:
-    """Whether the market is past the limit of a stop's order: it rests where nobody trades, and guards nothing. Without a usable price it is as it was
-    said to be: a quote that is late does not bring the market back."""
-    quote = look.market.seen(part.instrument_id)
-    if leg.price is None or leg.filled == leg.quantity:
-        return False
-    if quote is None or quote.last_price is None:
-        return look.record(part).held_up == texts.jumped_over(leg.price)
-    return (quote.last_price - leg.price) * side_of(part).sign > 0
-
-
-def note_jumped(look: Look, part: OrderPart) -> None:
-    """Say that a stop was jumped over (1.11): its order rests as a limit behind the market, or went out as such a limit."""
-    legs = [leg for leg in look.live(part) if leg.price is not None and leg.accepted]
-    if not legs or not is_stop(part.price) or look.record(part).marketable:
-        return
-    is_seen = look.glimpsed(part.instrument_id) is not None
-    side = side_of(part)
-    for leg in legs:
-        assert leg.price is not None
-        jumped = is_jumped(look, part, leg)
-        if jumped:
-            block(look, part, texts.jumped_over(leg.price))
-        if not is_seen:
-            continue
-        if side is Side.SELL:
-            look.stays(part.instrument_id, Calm(below=leg.price) if jumped else Calm(least=leg.price))
-        else:
-            look.stays(part.instrument_id, Calm(above=leg.price) if jumped else Calm(most=leg.price))
-
-
 def _jumped_over(look: Look, part: OrderPart, leg: Leg) -> Wanted | None:
     """Return the marketable order that a stop-limit becomes after the market has been past its limit for `gives_up_after` seconds."""
     seconds, side = gives_up_after(look, price_of(look, part)), side_of(part)

@@ -22,13 +22,15 @@ class LiveQuotes:
     def __init__(self):
         self.followers = Followers()
         self.attach, self.detach, self.when_taken = self.followers.add, self.followers.remove, self.followers.when_taken
+        self.guard, self.unguard = self.followers.guard, self.followers.unguard
         self.usable = True
+        self.fetched = None
 
     def is_usable(self, instrument_id, quote):
         return self.usable
 
     def usable_quote(self, instrument_id):
-        return object() if self.usable else None
+        return (self.fetched or object()) if self.usable else None
 
 
 class World:
@@ -239,3 +241,25 @@ def test_an_exit_is_told_once_when_its_quote_becomes_unusable_without_a_new_quot
     world.bounds.tell_blind()
     world.bounds.tell_blind()
     assert world.told == ["exit"]
+
+
+def test_the_exits_of_a_guarded_instrument_are_told_once_of_a_quote_over_rest():
+    world = World()
+    stop, other = world.plan("stop", {"a": ()}, is_exit=True), world.plan("other", {"a": ()}, is_exit=True)
+    world.plan("entry", {"a": ()})
+    (world.quotes.fetched,) = world.quote(1.0)
+    world.bounds.tell_blind()
+    assert world.told == []
+    stop.guard(["a"])
+    other.guard(["a"])
+    assert world.quotes.followers.is_guarded("a")
+    world.bounds.tell_blind()
+    assert world.told == [], "a live quote is told when it comes"
+    world.quotes.fetched = Quote(broker="alpha", tick=Tick(broker_token="1", last_price=0.5), received_at=20.0)
+    world.bounds.tell_blind()
+    world.bounds.tell_blind()
+    assert sorted(world.told) == ["other", "stop"]
+    stop.close()
+    assert world.quotes.followers.is_guarded("a")
+    other.close()
+    assert not world.quotes.followers.is_guarded("a")

@@ -354,6 +354,74 @@ def test_a_stop_that_was_not_jumped_over_says_nothing_while_there_is_no_quote():
     assert trouble(run) == ({}, ())
 
 
+UNFILLED = (
+    "what is due waits: the stop with the limit 94 has triggered and has not filled, and the market's price is not known, so its order"
+    " guards nothing"
+)
+
+
+def triggered(run, leg_id="A2"):
+    """The broker's book shows the stop triggered now."""
+    run.put(attrs.evolve(run.leg(leg_id), triggered_at=run.world.now))
+    return run.look()
+
+
+def test_a_stop_that_its_book_shows_triggered_guards_nothing_where_no_price_was_told_since():
+    run = filled_bracket()
+    run.at(10)
+    triggered(run)
+    assert run.outcome.blind == {"I"}, "a quote over REST is asked for at once"
+    run.at(11.9)
+    assert trouble(run) == ({}, ())
+    run.at(12)
+    assert (trouble(run), run.outcome.blind) == (({"I": 10}, (UNFILLED,)), {"I"})
+    blind(run)
+    run.at(400)
+    assert trouble(run) == ({"I": 10}, (UNFILLED,))
+    run.quote(90, 89.95, 90.05)
+    assert "the market is past the limit 94" in trouble(run)[1][0]
+    run.quote(94, 94.00, 94.05)
+    assert (trouble(run), run.outcome.blind) == (({}, ()), frozenset())
+
+
+def test_a_stop_that_its_book_shows_triggered_first_waits_for_the_next_tick():
+    run = filled_bracket()
+    run.at(9)
+    run.quote(96, 95.95, 96.00)
+    run.at(10)
+    triggered(run)
+    assert run.outcome.blind == frozenset()
+    assert run.outcome.wake_at <= run.started + 11.5
+    run.quote(94.5, 94.50, 94.55)
+    run.at(60)
+    assert (trouble(run), run.outcome.blind) == (({}, ()), frozenset()), (
+        "a price since then says that it may still fill"
+    )
+
+
+def test_a_trail_that_was_jumped_over_stays_so_while_there_is_no_quote():
+    trail = Trail(points=D(5), limit_offset=D(1))
+    run = Runner(order(side="SELL", price=trail, is_exit=True))
+    run.quote(100, 99.95, 100.05)
+    assert run.sent() == ["PLACE alpha SELL 10 SL 95/94 -> A1"]
+    run.quote(90, 89.95, 90.05)
+    run.at(2)
+    said = trouble(run)
+    assert said[0] == {"I": 10}
+    blind(run)
+    run.at(30)
+    assert trouble(run) == said
+
+
+def test_a_resting_stop_that_guards_is_watched_over_rest_and_an_entry_s_is_not():
+    run = filled_bracket()
+    assert run.outcome.guarded == {"I"}
+    entry = Runner(order(side="SELL", price=NativeStop(trigger_price=D(95), limit_price=D(94))))
+    entry.quote(100, 99.95, 100.05)
+    assert entry.resting
+    assert entry.look().outcome.guarded == frozenset()
+
+
 def test_a_daily_stop_that_goes_out_behind_the_market_says_so():
     stop = NativeStop(trigger_price=D(95), limit_price=D(94))
     execution = Daily(arm_at=time(9, 20), valid_days=30)

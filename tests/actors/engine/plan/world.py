@@ -1,6 +1,7 @@
 """A market and a broker of values for plans: no time passes, nothing is sent; what the machine asks for is done at once and
 written down as the worked examples of order-engine 6 write it."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal as D
 from typing import Any, Self, TypeAlias, overload
@@ -91,6 +92,10 @@ class World:
 
     def is_stale(self, instrument_id: str) -> bool:
         return instrument_id in self.stale
+
+    def told_at(self, instrument_id: str) -> float:
+        quote = self.quotes.get(instrument_id)
+        return -math.inf if quote is None else quote.received_at
 
     def terms(self, instrument_id: str) -> Terms:
         return Terms(tick=D("0.05"), lot=self.lots.get(instrument_id, 1), freeze=self.freezes.get(instrument_id))

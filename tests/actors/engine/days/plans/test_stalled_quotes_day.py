@@ -1,0 +1,149 @@
+"""Days on which the live quotes of one instrument stall at every broker while the market jumps over a resting stop (order-engine 1.11): the plan says
+within seconds that its stop guards nothing, and sends nothing for it. A stop whose instrument is only quiet is no trouble."""
+
+from contextlib import asynccontextmanager
+
+import attrs
+import pytest
+import trio
+
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.events import ExposureProtected, ExposureUnprotected
+from tests.actors.engine.days.plans.test_overdue_day import is_quiet, is_told, problems, resting
+from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.support.day import Day
+
+ALL = "all"
+STOP, LIMIT, JUMP = -3, -4, -7
+"""Percent from the first price: the stop's trigger, its limit, and the place to which the market jumps."""
+TYPES = ("bracket", "oco", "trailing_stop", "cover")
+WITHOUT_STOP = "100 units are open without a stop"
+SECONDS = 20
+"""How long the plan has until it must have spoken, where no book tells that the stop was triggered."""
+
+
+@asynccontextmanager
+async def guarded(kind, code="zerodha", *, answers=True):
+    """Units that a stop of this type guards at `code`, while another share ticks on; `answers`: whether brokers give quotes over REST."""
+    day = Day(brokers=tuple(dict.fromkeys((code, "zerodha"))))
+    if not answers:
+        day.registry = {own: attrs.evolve(broker, quotes_in_service=False) for own, broker in day.registry.items()}
+    async with day.market(), traded(day) as trading:
+        with day.quotes.follow([day.equity(1).instrument_id]):
+            answer = await PLACED[kind](trading, {"broker": code, "product": "CNC", "quantity": 100})
+            await day.until(lambda: ("SELL", "SL", 100) in resting(trading), 90)
+            await trio.sleep(70)  # every broker's book has shown the stop
+            assert problems(trading) == []
+            yield trading, answer
+
+
+async def _entered(trading, order, **settings):
+    levels = {"stop_price": trading.at(STOP), "stop_limit_price": trading.at(LIMIT), **settings}
+    return await trading.send(order_type="LIMIT", price=trading.at(1), synthetic=levels, **order)
+
+
+async def _bracket(trading, order):
+    return await _entered(trading, order, type="bracket", target_price=trading.at(4))
+
+
+async def _cover(trading, order):
+    return await _entered(trading, order, type="cover")
+
+
+async def _oco(trading, order):
+    await trading.send(**order)
+    await trio.sleep(60)
+    levels = {"stop_price": trading.at(STOP), "stop_limit_price": trading.at(LIMIT), "target_price": trading.at(4)}
+    return await trading.send(transaction_type="SELL", synthetic={"type": "oco", **levels}, **order)
+
+
+async def _trailing_stop(trading, order):
+    await trading.send(**order)
+    await trio.sleep(60)
+    trail = {"type": "trailing_stop", "trail_percent": -STOP, "stop_limit_offset": 1}
+    return await trading.send(transaction_type="SELL", synthetic=trail, **order)
+
+
+PLACED = {"bracket": _bracket, "oco": _oco, "trailing_stop": _trailing_stop, "cover": _cover}
+
+
+def stall(trading):
+    trading.day.simulator.fault(ALL, FaultKind.STALLED_QUOTES, instrument_id=trading.share.instrument_id)
+
+
+def sent(trading):
+    return trading.day.ledger()["messages"]
+
+
+async def said(trading, answer, sentence):
+    """The plan's own status says it too, and the event was told."""
+    parent = await trading.parent(answer)
+    assert sentence in str(parent), parent["status_message"]
+    assert [event for event in trading.day.heard if isinstance(event, ExposureUnprotected)]
+
+
+@pytest.mark.parametrize("code", ["zerodha", "icicidirect"])
+@pytest.mark.parametrize("kind", TYPES)
+async def test_a_stop_that_a_stalled_instrument_has_jumped_over_is_told_and_is_over_with_the_quotes(
+    kind, code, autojump_clock
+):
+    async with guarded(kind, code) as (trading, answer):
+        stall(trading)
+        await trio.sleep(30)
+        assert problems(trading) == []
+        before = sent(trading)
+        trading.moved(JUMP)
+        await is_told(trading, WITHOUT_STOP, SECONDS)
+        await is_told(trading, "what is due waits: the market is past the limit", 1)
+        await said(trading, answer, "the market is past the limit")
+        for _ in range(60):  # it goes on being said between two quotes over REST
+            await trio.sleep(1)
+            assert any(WITHOUT_STOP in message for message in problems(trading))
+        assert sent(trading) == before
+        assert resting(trading)[-1][:2] == ("SELL", "SL")
+        trading.day.simulator.faults.heal()
+        trading.moved(LIMIT - 0.5)
+        await trio.sleep(5)
+        await is_told(trading, WITHOUT_STOP, 1)
+        trading.moved(0)
+        await is_quiet(trading, 20)
+        assert [event for event in trading.day.heard if isinstance(event, ExposureProtected)]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+async def test_a_stop_that_the_book_shows_triggered_is_told_at_once(kind, autojump_clock):
+    async with guarded(kind) as (trading, _):
+        stall(trading)
+        await trio.sleep(1)
+        trading.moved(JUMP)
+        await is_told(trading, WITHOUT_STOP, 8)
+        await is_told(trading, "what is due waits: the market is past the limit", 1)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+async def test_a_stop_that_has_triggered_and_not_filled_is_told_without_any_price(kind, autojump_clock):
+    async with guarded(kind, answers=False) as (trading, answer):
+        stall(trading)
+        await trio.sleep(30)
+        before = sent(trading)
+        trading.moved(JUMP)
+        await is_told(trading, WITHOUT_STOP, 10)
+        await is_told(trading, "has triggered and has not filled", 1)
+        await said(trading, answer, "has triggered and has not filled")
+        await trio.sleep(400)  # until the last live quote is too old
+        await is_told(trading, "has triggered and has not filled", 1)
+        assert sent(trading) == before
+        trading.day.simulator.faults.heal()
+        await is_told(trading, "the market is past the limit", 20)
+        trading.moved(0)
+        await is_quiet(trading, 20)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+@pytest.mark.parametrize("code", ["zerodha", "icicidirect"])
+async def test_a_stalled_instrument_whose_market_does_not_move_is_no_trouble(code, answers, autojump_clock):
+    async with guarded("bracket", code, answers=answers) as (trading, _):
+        stall(trading)
+        for _ in range(70):  # past the time for which a live quote is usable
+            await trio.sleep(5)
+            assert problems(trading) == []
