@@ -1,7 +1,7 @@
 """Repairs gaps of the feeds over REST: a needed instrument without a usable quote at two looks is fetched, many instruments per call.
 
 A gap is a reconnected socket without a tick so far, a mute feed, an instrument that no feed has room for, or an instrument without a
-trade for five minutes. Gaps are repaired only in a session, and only for instruments that are open, held or followed. Any other
+trade for five minutes; for seconds, where a stop of it is at a broker. Gaps are repaired only in a session, and only for instruments that are open, held or followed. Any other
 instrument is fetched when a caller reads it. Each look makes one call per broker, as a READ inside its budget, so it never delays an order.
 """
 

@@ -7,8 +7,10 @@ import attrs
 import pytest
 import trio
 
+from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.events import ExposureProtected, ExposureUnprotected
+from onebroker.config.vocabulary import OrderStatus
 from tests.actors.engine.days.plans.test_overdue_day import is_quiet, is_told, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.support.day import Day
@@ -147,3 +149,18 @@ async def test_a_stalled_instrument_whose_market_does_not_move_is_no_trouble(cod
         for _ in range(70):  # past the time for which a live quote is usable
             await trio.sleep(5)
             assert problems(trading) == []
+
+
+@pytest.mark.parametrize("code", sorted(build_registry()))
+async def test_a_book_shows_no_waiting_stop_as_open_unless_its_broker_is_known_for_it(code, autojump_clock):
+    day = Day(brokers=tuple(dict.fromkeys((code, "zerodha"))))
+    async with day.market(), traded(day) as trading:
+        prices = {"trigger_price": trading.at(STOP), "price": trading.at(LIMIT)}
+        await trading.send(product="CNC", broker=code)
+        await trio.sleep(60)
+        answer = await trading.send(transaction_type="SELL", product="CNC", broker=code, order_type="SL", **prices)
+        orders = day.sessions[code].view
+        await day.until(lambda: answer.body["order_id"] in orders.value.orders, 90)
+        await trio.sleep(60)
+        shown_open = orders.value.orders[answer.body["order_id"]].status == OrderStatus.OPEN
+        assert shown_open != build_registry()[code].books_tell_triggers
