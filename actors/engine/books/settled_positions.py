@@ -18,7 +18,7 @@ import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.fresh_reads import read_soon
-from onebroker.actors.engine.books.shown_positions import shown_lately
+from onebroker.actors.engine.books.shown_positions import shown_lately, unnamed
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.position_days import Book, Doubt, Judged, PositionDay, Read, RowKey
 from onebroker.actors.portfolio.positions import DoubtedRow
@@ -159,6 +159,8 @@ def _net_to_take(context: EngineContext, code: str, token: str, product: str, si
     where units went to another product. None where neither is so."""
     net = settled_units(context, code, token, product)
     handle = context.sessions.get(code)
+    if net == 0 and _may_have_another_token(context, code, token, product):
+        return None
     if net is not None or handle is None or shown_lately(handle.view.value, context.clock.monotonic()) is None:
         return net
     found, key = _judged_lately(context, code), RowKey(token, POSITION_PRODUCTS.get(product, product))
@@ -169,6 +171,18 @@ def _net_to_take(context: EngineContext, code: str, token: str, product: str, si
         return doubt.shown
     unsure = found is None or key in found.moving
     return doubt.by_fills if doubt.late and not unsure and side.sign * doubt.gap < 0 else None
+
+
+def _may_have_another_token(context: EngineContext, code: str, token: str, product: str) -> bool:
+    """Whether a position that a broker does not show by its token may be in a row whose token names no instrument of the list.
+
+    Where an exchange has changed a contract (its expiry, its strike, its name), a token that holds these terms is another one from that morning on,
+    and the list knows it with the next build only. An absent row then does not say that the position has gone."""
+    found, latest = _judged_lately(context, code), context.catalogue.value.latest
+    position = POSITION_PRODUCTS.get(product, product)
+    if found is None or latest is None or RowKey(token, position) in found.units:
+        return False
+    return bool(unnamed(latest, code, found.read.rows, position))
 
 
 def share_tokens(context: EngineContext, code: str, instrument: Instrument) -> frozenset[str]:

@@ -7,10 +7,11 @@ What is shown is not yet what is held: `settled_positions.py` compares it with t
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import attrs
 
+from onebroker.actors.catalogue.interface import Snapshot
 from onebroker.actors.engine.books.fresh_reads import began, is_ok, is_recent
 from onebroker.actors.engine.context.position_days import Read
 from onebroker.actors.portfolio.position_view import position_product
@@ -63,3 +64,15 @@ def shown_lately(view: SessionView, now: float) -> ShownPositions | None:
     if part is not None:
         return ShownPositions(rows=part.rows, whole=False) if is_recent(part.read_started, now) else None
     return ShownPositions(rows=view.positions, whole=True) if is_ok(view, "positions", now) else None
+
+
+def unnamed(latest: Snapshot, code: str, rows: Iterable[PositionRow], product: str | None) -> list[PositionRow]:
+    """Return a broker's open net rows whose token names no instrument; `product` is a position's word, None = all."""
+    return [
+        row
+        for row in rows
+        if row.view != "day"
+        and row.quantity != 0
+        and product in (None, position_product(row.product))
+        and latest.by_token(code, row.instrument_token) is None
+    ]

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable
 
 from onebroker.actors.catalogue.interface import Snapshot
 from onebroker.actors.engine.books.settled_positions import judged
+from onebroker.actors.engine.books.shown_positions import unnamed
 from onebroker.actors.engine.context.engine_context import EngineContext
-from onebroker.actors.portfolio.position_view import position_product
 from onebroker.brokers.records import PositionRow
 
 
@@ -19,18 +19,6 @@ def lists(latest: Snapshot, code: str, instrument_id: str) -> bool:
     """Whether a broker lists an instrument."""
     instrument = latest.instrument(instrument_id)
     return instrument is not None and code in instrument.listings
-
-
-def unnamed(latest: Snapshot, code: str, rows: Iterable[PositionRow], product: str | None) -> list[PositionRow]:
-    """Return a broker's open net rows whose token names no instrument; `product` is a position's word, None = all."""
-    return [
-        row
-        for row in rows
-        if row.view != "day"
-        and row.quantity != 0
-        and product in (None, position_product(row.product))
-        and latest.by_token(code, row.instrument_token) is None
-    ]
 
 
 def may_hold(

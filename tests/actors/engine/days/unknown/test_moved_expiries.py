@@ -1,0 +1,183 @@
+"""Mornings on which an exchange has moved an expiry and one broker still has the old one: what waits over days guards at its broker under the
+followed contract. Judged on the exchange's ledger."""
+
+from contextlib import asynccontextmanager
+from datetime import date, datetime, timedelta
+
+import pytest
+import trio
+
+from onebroker.config.calendars import calendar_from_documents
+from onebroker.config.clock import IST
+from onebroker.config.exchange_documents import exchange_documents
+from tests.support.moved_contracts import Mappings, move
+from tests.support.trading import Trading
+
+NSE = calendar_from_documents(exchange_documents())
+WEDNESDAY, THURSDAY = date(2026, 11, 25), date(2026, 11, 26)
+FUTURES, OPTIONS = "nse_equity_index_futures", "nse_equity_index_options"
+
+
+def at(day, hour, minute):
+    return datetime(day.year, day.month, day.day, hour, minute, tzinfo=IST)
+
+
+async def until(day, moment):
+    await trio.sleep((moment - day.clock.now()).total_seconds())
+
+
+class Story:
+    """One contract, held at one broker, over a Wednesday and a Thursday."""
+
+    def __init__(self, day, folder, code, segment):
+        self.day, self.code, self.segment = day, code, segment
+        self.mappings = Mappings(day, folder)
+
+    def choose(self):
+        every = sorted(self.day.listed(self.segment), key=lambda one: one.identity.expiry_date)
+        self.contract = next(one for one in every if one.identity.expiry_date > "2026-12-01")
+        self.trading = Trading(self.day, instrument=self.contract)
+
+    @property
+    def lot(self):
+        return self.contract.lot_size
+
+    def net(self):
+        rows = self.day.ledger()["positions"]
+        own = {self.contract.instrument_id, self.trading.share.instrument_id}
+        return {
+            code: units
+            for code, every in rows.items()
+            if (units := sum(row["quantity"] for row in every if row["instrument_id"] in own))
+        }
+
+    def resting(self):
+        return [
+            (order.broker, order.new.side, order.quantity - order.filled_quantity, order.new.instrument_id)
+            for order in self.day.exchange.all_orders()
+            if not order.status.finished
+        ]
+
+    async def buy(self, **more):
+        await self.trading.move(0)
+        bought = await self.trading.send(
+            quantity=self.lot, broker=self.code, product="NRML", order_type="LIMIT", price=self.trading.at(1), **more
+        )
+        assert bought.status in (200, 202), bought
+        await self.day.until(lambda: self.net() == {self.code: self.lot}, 60)
+        return bought
+
+    async def guard(self, kind):
+        """Buy a lot, and have a stop of each day under it: its own order, or one of a written plan."""
+        stop = {"stop_price": self.trading.at(-4), "stop_limit_price": self.trading.at(-5)}
+        if kind == "plan":
+            price = {
+                "kind": "native_stop",
+                "trigger_price": stop["stop_price"],
+                "limit_price": stop["stop_limit_price"],
+            }
+            daily = {"part": "order", "transaction_type": "SELL", "price": price, "execution": {"kind": "daily"}}
+            root = {"part": "order", "each_fill": daily}
+            self.answer = await self.buy(synthetic={"type": "plan", "hold_limits": False, "root": root})
+        else:
+            await self.buy()
+            self.answer = await self.trading.send(
+                transaction_type="SELL", quantity=self.lot, broker=self.code, product="NRML",
+                synthetic={"type": kind, **stop},
+            )  # fmt: skip
+        await self.day.until(lambda: len(self.resting()) == 1, 60)
+        await trio.sleep(5)
+
+    def moved_to(self, days):
+        return date.fromisoformat(self.contract.identity.expiry_date) + timedelta(days=days)
+
+    def follow(self, days):
+        """The contract of today's list that has the number of the held one."""
+        expiry = self.moved_to(days).isoformat()
+        same = (
+            one
+            for one in self.day.listed(self.segment)
+            if one.identity.expiry_date == expiry
+            and one.identity.strike_price == self.contract.identity.strike_price
+            and one.identity.option_type == self.contract.identity.option_type
+            and one.identity.underlying_symbol == self.contract.identity.underlying_symbol
+        )
+        self.now = next(same)
+        self.trading.share = self.now
+        self.trading.quotes = self.day.quotes.follow([self.now.instrument_id])
+
+
+@asynccontextmanager
+async def evening(day_kind, folder, code, segment, kind):
+    """Wednesday: a lot is bought at `code`, and a stop of each day guards it. The night itself needs no market."""
+    day = day_kind(brokers=(code, OTHER), start=at(WEDNESDAY, 15, 28), calendar=NSE, number=100)
+    story = Story(day, folder, code, segment)
+    with trio.fail_after(2 * 86_400):
+        async with day.market():
+            async with day.service(log_in=False):
+                await story.mappings.publish()
+            async with day.service(quotes=True):
+                story.choose()
+                await story.guard(kind)
+                await until(day, at(WEDNESDAY, 15, 31))
+        story.before = len(story.trading.messages())
+        yield story
+
+
+async def guards(story):
+    """At 09:20 the stop goes out at its broker, once and without a complaint, and sells what is held when the market falls."""
+    day, trading = story.day, story.trading
+    trading.moved(0)
+    await until(day, at(THURSDAY, 9, 20))
+    await trio.sleep(15)
+    parent = await trading.parent(story.answer)
+    assert parent["status_message"] is None
+    assert story.resting() == [(story.code, "SELL", story.lot, story.now.instrument_id)]
+    trading.moved(-4.5)
+    await day.until(lambda: story.net() == {}, 60)
+    await trio.sleep(15)
+    placed = [message for message in trading.messages()[story.before :] if message[0] == "place"]
+    assert [message[1:3] for message in placed] == [("SELL", story.lot)]
+    assert (story.net(), story.resting()) == ({}, [])
+
+
+OTHER = "upstox"
+
+
+@pytest.mark.parametrize("days", [-2, 2], ids=["earlier", "later"])
+@pytest.mark.parametrize("late", ["other", "own"])
+@pytest.mark.parametrize("kind", ["daily_stop", "plan"])
+@pytest.mark.parametrize(
+    ("code", "segment"),
+    [("icicidirect", FUTURES), ("groww", OPTIONS), ("zerodha", OPTIONS)],
+    ids=["expiry in the token", "symbol as token", "number as token"],
+)
+async def test_a_service_that_starts_before_the_build_guards_what_is_held(
+    code, segment, kind, late, days, day_kind, tmp_path, autojump_clock
+):
+    """Its list is yesterday's, and a broker that has the new terms shows the position under a token that this list does not know."""
+    async with evening(day_kind, tmp_path, code, segment, kind) as story:
+        day = story.day
+        await until(day, at(THURSDAY, 9, 16))
+        move(day, story.contract.identity, story.moved_to(days), [OTHER if late == "other" else code])
+        async with day.market(), day.service(quotes=True):
+            await until(day, at(THURSDAY, 9, 18))
+            await story.mappings.publish()
+            story.follow(days)
+            await guards(story)
+
+
+@pytest.mark.parametrize("start", [(9, 17), (9, 19)], ids=["before the stop is due", "a minute before"])
+@pytest.mark.parametrize("late", ["other", "own"])
+async def test_a_service_that_starts_after_the_build_guards_what_is_held(
+    late, start, day_kind, tmp_path, autojump_clock
+):
+    async with evening(day_kind, tmp_path, "icicidirect", FUTURES, "daily_stop") as story:
+        day = story.day
+        await until(day, at(THURSDAY, 9, 16))
+        move(day, story.contract.identity, story.moved_to(2), [OTHER if late == "other" else "icicidirect"])
+        await story.mappings.publish()
+        await until(day, at(THURSDAY, *start))
+        async with day.market(), day.service(quotes=True):
+            story.follow(2)
+            await guards(story)
