@@ -106,6 +106,11 @@ def not_listed_at(broker: str, name: str) -> str:
     return f"{broker} does not list {name} today and shows a position that may be in it, so nothing was closed there"
 
 
+def not_known_yet(broker: str, name: str) -> str:
+    """Ours: the same while the list is still of an earlier day, and an exchange may have changed the contract."""
+    return f"{broker} shows a position that may be in {name} under a new name, and today's instruments are not read yet, so nothing was closed there"
+
+
 def contract_over(name: str) -> str:
     """Ours."""
     return f"{name} has expired"

@@ -180,7 +180,9 @@ def _may_have_another_token(context: EngineContext, code: str, token: str, produ
     and the list knows it with the next build only. An absent row then does not say that the position has gone."""
     found, latest = _judged_lately(context, code), context.catalogue.value.latest
     position = POSITION_PRODUCTS.get(product, product)
-    if found is None or latest is None or RowKey(token, position) in found.units:
+    if found is None or latest is None or latest.mapping_date >= context.clock.today():
+        return False
+    if RowKey(token, position) in found.units:
         return False
     return bool(unnamed(latest, code, found.read.rows, position))
 

@@ -20,7 +20,7 @@ from onebroker.actors.engine.books.settled_positions import (
     read_settled,
 )
 from onebroker.actors.engine.books.shown_positions import ShownPositions
-from onebroker.actors.engine.books.unlisted_positions import may_hold, shown_unlisted
+from onebroker.actors.engine.books.unlisted_positions import lists, may_hold, shown_unlisted
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.position_days import Judged
 from onebroker.actors.engine.orders.closing_product import closing_product
@@ -248,8 +248,13 @@ class PlanRows:
         latest = self._latest
         if form.every_instrument or latest is None:
             return {}
-        lost = may_hold(latest, code, rows, form.instrument_ids, form.product)
-        return {instrument_id: texts.not_listed_at(code, self._name(instrument_id)) for instrument_id in lost}
+        lost = may_hold(latest, code, rows, form.instrument_ids, form.product, self._context.clock.today())
+        return {
+            instrument_id: (texts.not_known_yet if lists(latest, code, instrument_id) else texts.not_listed_at)(
+                code, self._name(instrument_id)
+            )
+            for instrument_id in lost
+        }
 
     def _name(self, instrument_id: str) -> str:
         state = self._context.catalogue.value
@@ -337,10 +342,11 @@ class PlanRows:
         if latest is None:
             return set()
         lost = [instrument_id for instrument_id in ids if latest.instrument(instrument_id) is None]
+        today = self._context.clock.today()
         return {
             code
             for code, positions in found.items()
-            if may_hold(latest, code, positions.rows, ids if code in holders else lost, form.product)
+            if may_hold(latest, code, positions.rows, ids if code in holders else lost, form.product, today)
         }
 
     def _of_exposure(

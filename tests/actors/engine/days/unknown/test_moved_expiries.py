@@ -1,6 +1,7 @@
 """Mornings on which an exchange has moved an expiry and one broker still has the old one: what waits over days guards at its broker under the
 followed contract. Judged on the exchange's ledger."""
 
+import itertools
 from contextlib import asynccontextmanager
 from datetime import date, datetime, timedelta
 
@@ -144,14 +145,24 @@ async def guards(story):
 OTHER = "upstox"
 
 
-@pytest.mark.parametrize("days", [-2, 2], ids=["earlier", "later"])
-@pytest.mark.parametrize("late", ["other", "own"])
-@pytest.mark.parametrize("kind", ["daily_stop", "plan"])
-@pytest.mark.parametrize(
-    ("code", "segment"),
-    [("icicidirect", FUTURES), ("groww", OPTIONS), ("zerodha", OPTIONS)],
-    ids=["expiry in the token", "symbol as token", "number as token"],
-)
+HELD = {
+    "expiry in the token": ("icicidirect", FUTURES),
+    "symbol as token": ("groww", OPTIONS),
+    "number as token": ("zerodha", OPTIONS),
+}
+FIRST = {("expiry in the token", "daily_stop", "other", 2), ("symbol as token", "plan", "other", 2)}
+"""Played by both commands; the others take minutes."""
+
+
+def mornings():
+    every = itertools.product(HELD, ("daily_stop", "plan"), ("other", "own"), (-2, 2))
+    for held, kind, late, days in every:
+        marks = () if (held, kind, late, days) in FIRST else pytest.mark.long
+        name = f"{held}-{kind}-{late} late-{'later' if days > 0 else 'earlier'}"
+        yield pytest.param(*HELD[held], kind, late, days, marks=marks, id=name)
+
+
+@pytest.mark.parametrize(("code", "segment", "kind", "late", "days"), [*mornings()])
 async def test_a_service_that_starts_before_the_build_guards_what_is_held(
     code, segment, kind, late, days, day_kind, tmp_path, autojump_clock
 ):
@@ -167,6 +178,7 @@ async def test_a_service_that_starts_before_the_build_guards_what_is_held(
             await guards(story)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start", [(9, 17), (9, 19)], ids=["before the stop is due", "a minute before"])
 @pytest.mark.parametrize("late", ["other", "own"])
 async def test_a_service_that_starts_after_the_build_guards_what_is_held(
@@ -181,3 +193,24 @@ async def test_a_service_that_starts_after_the_build_guards_what_is_held(
         async with day.market(), day.service(quotes=True):
             story.follow(2)
             await guards(story)
+
+
+async def test_a_close_before_the_build_is_not_over_while_the_position_has_a_new_name(
+    day_kind, tmp_path, autojump_clock
+):
+    async with evening(day_kind, tmp_path, "icicidirect", FUTURES, "daily_stop") as story:
+        day, trading = story.day, story.trading
+        await until(day, at(THURSDAY, 9, 16))
+        move(day, story.contract.identity, story.moved_to(2), [OTHER])
+        async with day.market(), day.service(quotes=True):
+            await until(day, at(THURSDAY, 9, 17))
+            close = {
+                "part": "order", "transaction_type": "SELL", "quantity": {"position": {"product": "carry", "ratio": 1}},
+                "price": {"kind": "marketable"}, "when": {"time": "09:17:20"}, "closes": True,
+            }  # fmt: skip
+            answer = await trading.send(product="NRML", quantity=None, synthetic={"type": "plan", "root": close})
+            assert answer.status == 202, answer
+            await until(day, at(THURSDAY, 9, 17) + timedelta(seconds=50))
+            parent = await trading.parent(answer)
+            assert parent["state"] == "armed"
+            assert "icicidirect shows a position that may be in" in str(parent["status_message"])
