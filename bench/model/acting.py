@@ -143,6 +143,8 @@ class Actor(Script):
     async def do_modify(self, which: int, change: Mapping[str, Any]) -> None:
         order = self._one(which)
         if order is not None:
+            if self.story.theme is Theme.PLAIN and order.trigger_price is not None and "price" in change:
+                return  # on a plain day nobody puts a stop's limit where it cannot fill
             self.watch.changed.add((order.broker, order.order_id))
         await self.modify(which, change)
 
