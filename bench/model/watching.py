@@ -177,7 +177,6 @@ class Watch:
         finally:
             self._closing -= 1
             self._closed_at = self.now
-        print("ANSWER", answer.status, str(answer.body)[:300])
         if product is None and broker is None and answer.status in (200, 207):
             for name in before & self._open_parents():
                 self.note(f"flatten: {name} goes on")
