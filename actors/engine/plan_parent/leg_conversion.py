@@ -23,11 +23,12 @@ def leg_of(
     busy: bool,
     settling: bool = False,
     taken_off: int | None = None,
+    may_grow: bool = False,
     trades: Iterable[TradeRow] | None = None,
     triggered_at: float | None = None,
 ) -> Leg:
     """Return a stored leg as the machine sees it. While the result of a change is not known, the larger quantity counts. `taken_off`: the units
-    that another hand took off the leg and that are not sent again; None: all of them. `trades`: its broker's trade book, where the broker has told
+    that another hand took off the leg and that are not sent again; None: all of them. `may_grow`: that can change. `trades`: its broker's trade book, where the broker has told
     no average of the leg's fills for a while. `triggered_at`: since when its broker's book shows it triggered."""
     untold = trades is not None
     refused = refusals.get(leg.leg_id, Refusals())
@@ -68,6 +69,8 @@ def leg_of(
         triggered_at=triggered_at,
         ended_at=leg.updated_at,
         taken_off=leg.taken_off if taken_off is None else taken_off,
+        former=leg.quantity + leg.taken_off if leg.taken_off > 0 else None,
+        may_grow=may_grow,
     )
 
 

@@ -82,12 +82,14 @@ class LegSteps:
         """Return a leg as a look sees it."""
         now = self._clock.monotonic()
         settles = self._settling.get(leg.leg_id, -math.inf) + SETTLE_SECONDS > now
+        taken_off = self._taken_off(leg)
         return leg_of(
             leg,
             self.refusals,
             busy=self._busy(leg) or self._left_alone.get(leg.leg_id, 0.0) > now,
             settling=settles or self._parent.another_hand.is_doubted(leg.leg_id, now),
-            taken_off=self._taken_off(leg),
+            taken_off=taken_off,
+            may_grow=taken_off is None,
             trades=self._trades(leg, now),
             triggered_at=self._triggered_at(leg),
         )
@@ -114,13 +116,15 @@ class LegSteps:
         handle = self._context.sessions.get(leg.broker)
         return None if now < since + AVERAGE_SECONDS else () if handle is None else handle.view.value.trades
 
-    def _taken_off(self, leg: LegRecord) -> int:
-        """Return the units that another hand took off a leg and that are not sent again. An exit gets back what its broker holds."""
+    def _taken_off(self, leg: LegRecord) -> int | None:
+        """Return the units that another hand took off a leg and that are not sent again; None = all of them, for now. An exit gets back what its
+        broker holds."""
         if leg.taken_off <= 0 or not self._grows_back(leg):
             return leg.taken_off
         if self._clock.epoch() < leg.taken_off_at + GROWS_BACK_SECONDS:
-            return leg.taken_off
-        return own_units.not_held(leg, self._record.legs, own_units.held_now(leg, self._context))
+            return None
+        held = own_units.held_now(leg, self._context)
+        return None if held is None else own_units.not_held(leg, self._record.legs, held)
 
     def _grows_back(self, leg: LegRecord) -> bool:
         """Whether a leg is an exit that covers the fills of its plan, or a position of its caller. A close of a position row is as large as

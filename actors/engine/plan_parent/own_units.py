@@ -92,11 +92,9 @@ def held_now(leg: LegRecord, context: EngineContext) -> int | None:
     return units_to_take(context, leg.broker, leg.instrument_token, leg.product, Side(leg.transaction_type))
 
 
-def not_held(leg: LegRecord, legs: Iterable[LegRecord], held: int | None) -> int:
-    """Return how many of the units that another hand took off an exit its broker does not hold; all of them while that is not known.
-    The part's other exits there guard their units first."""
-    if held is None:
-        return leg.taken_off
+def not_held(leg: LegRecord, legs: Iterable[LegRecord], held: int) -> int:
+    """Return how many of the units that another hand took off an exit its broker does not hold. The part's other exits there guard their units
+    first."""
     others = [
         other for other in legs if other.leg_id != leg.leg_id and (other.part, other.broker) == (leg.part, leg.broker)
     ]

@@ -71,7 +71,7 @@ def _strike(sending: Sending, offer: _Offer | None, left: int, resting: list[Leg
     if any(order.instance == STRIKE for order in look.on_the_way(part)):
         return
     if record.reserved:
-        free = sending.target - look.committed(part)
+        free = sending.target - sending.committed
         if free >= record.reserved and offer is not None:
             _send_strike(sending, offer, record.reserved)
         elif offer is None:

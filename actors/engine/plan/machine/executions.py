@@ -146,7 +146,7 @@ def _timed(sending: Sending, execution: Twap | Vwap | FrontLoaded) -> None:
     if isinstance(price_of(look, part), RESTING):
         _each_piece(sending, ends, piece)
     elif not look.on_the_way(part):
-        sending.place(ends[piece] - look.committed(part), piece=piece)
+        sending.place(ends[piece] - sending.committed, piece=piece)
 
 
 def _stands(leg: Leg) -> bool:
@@ -162,7 +162,7 @@ def moves_away(look: Look, part: OrderPart) -> bool:
 def _each_piece(sending: Sending, ends: tuple[int, ...], piece: int) -> None:
     """Send each due piece as its own order. Earlier pieces that were sent are left unchanged."""
     look, part = sending.look, sending.part
-    sent = look.committed(part)
+    sent = sending.committed
     known = {leg.piece for leg in look.legs(part) if _stands(leg)}
     for number in range(piece + 1):
         if number < piece and number in known:
@@ -189,7 +189,7 @@ def _participate(sending: Sending, execution: Participation) -> None:
         look.wake(last + VOLUME_SECONDS)
         return
     share = int(traded * execution.percent / 100)
-    sending.place(look.terms(part).whole_lots(min(share, sending.target) - look.committed(part)),
+    sending.place(look.terms(part).whole_lots(min(share, sending.target) - sending.committed),
                   piece=len(look.legs(part)))  # fmt: skip
 
 
@@ -260,7 +260,7 @@ def _top_up(sending: Sending, execution: TopUp) -> None:
     if look.on_the_way(part) or not all(_replaced(leg) for leg in this_beat):
         return
     due = sending.target if execution.standing else min(sending.target, (beats + 1) * execution.piece_quantity)
-    missing = due - look.committed(part)
+    missing = due - sending.committed
     limit = room(look, part)
     if limit is not None:
         missing = min(missing, look.terms(part).whole_lots(limit))

@@ -96,6 +96,10 @@ class Leg:
     taken_off: int = 0
     """Units that another hand took off the order and that are not sent again. Negative: units that it added. Of an exit only the units that
     its broker does not hold (`spoken_for`)."""
+    former: int | None = None
+    """Of an exit that another hand made smaller: the units that it had before. None = it was not made smaller."""
+    may_grow: bool = False
+    """Whether it is not decided yet how many of the units that another hand took off an exit are exited after all (2.6)."""
 
     @property
     def never_reached(self) -> bool:

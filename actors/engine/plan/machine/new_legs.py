@@ -46,8 +46,24 @@ class Sending:
 
         Units that another hand took off are not sent again. But they are not out either: no resting order shrinks because of them.
         """
-        missing = self.target - self.look.committed(self.part)
-        return missing if missing >= 0 else min(0, missing + taken_off(self.look.legs(self.part)))
+        missing = self.target - self.committed
+        taken = taken_off(self.look.legs(self.part)) - self._not_wanted
+        return missing if missing >= 0 else min(0, missing + taken)
+
+    @property
+    def committed(self) -> int:
+        """Units of the part that need no further order."""
+        return self.look.committed(self.part) - self._not_wanted
+
+    @property
+    def _not_wanted(self) -> int:
+        """Units that another hand took off an exit and that the target does not ask for either: the position is smaller by now, or other exits have
+        closed a part of it. They are left out once, not twice."""
+        legs = self.look.legs(self.part)
+        if not self.part.is_exit or all(leg.former is None for leg in legs):
+            return 0
+        former = sum(leg.committed if leg.former is None or not leg.live else leg.former for leg in legs)
+        return min(taken_off(legs), max(0, former - self.target))
 
     def place(self, quantity: int, *, piece: int = 0, asked: Asked | None = None, immediate: bool = False) -> bool:
         """Ask for a leg at the price that is wanted now. False if nothing is asked for: there is no price, or the order is held or too soon."""

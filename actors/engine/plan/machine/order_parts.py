@@ -252,6 +252,8 @@ def _conclude(look: Look, part: OrderPart, context: Context, verdict: Verdict | 
     """Note how the part's own legs ended, once no order of the part is at a broker."""
     if not look.quiet(part):
         return
+    if verdict is None and part.is_exit and any(leg.may_grow for leg in look.legs(part)):
+        return  # what another hand took off may be exited after all: the end would leave it open without a word
     left_out = forgone(part, look.legs(part))
     wanted_units -= taken_off(look.legs(part))
     whole = look.filled(part) >= wanted_units - left_out and final_target(part, context)

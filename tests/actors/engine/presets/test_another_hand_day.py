@@ -146,10 +146,11 @@ async def test_a_callers_smaller_entry_is_as_large_as_the_caller_made_it(trading
     assert (await trading.parent(answer))["status_message"] is None
 
 
-async def open_bracket(trading):
+async def open_bracket(trading, fills=(100,)):
     """A bracket whose entry of 100 has filled; its stop's order id."""
     answer, code, order_id = await resting_bracket(trading)
-    trading.day.exchange.fill(code, order_id, 100)
+    for units in fills:
+        trading.day.exchange.fill(code, order_id, units)
     await trading.until_messages(3)
     await trio.sleep(5)
     stop = next(leg for leg in (await trading.parent(answer))["legs"] if leg["trigger_price"])
@@ -176,6 +177,55 @@ async def test_a_stop_that_the_holder_makes_smaller_after_a_sale_stays_so(tradin
     words = f"somebody else changed an order of this at {code}: quantity 100 to 30"
     gone = f"{code} holds 30 of the 100 units that this order guards"
     assert (await trading.parent(answer))["status_message"] == f"{words}; {gone}"
+
+
+GONE = {
+    "sold after it": lambda trading, code: sold_in_the_app(trading, code, 40),
+    "converted": lambda trading, code: trading.day.person.convert(
+        code, trading.share.instrument_id, Product.MIS, Product.CNC, 40
+    ),
+}
+
+
+@pytest.mark.parametrize("gone", GONE)
+async def test_a_stop_that_was_made_smaller_covers_what_is_left_of_the_position_too(trading, gone, autojump_clock):
+    """Units that have gone are left out once: by the size of the position, not also as units that the holder took off the stop."""
+    _, code, stop = await open_bracket(trading)
+    in_the_app(trading, code, stop, quantity=20)
+    await trio.sleep(3)
+    GONE[gone](trading, code)
+    await trio.sleep(4)
+    assert stands(trading, stop, code)[0] == 20
+    await trio.sleep(SECONDS)
+    assert stands(trading, stop, code)[0] == 60
+
+
+async def test_a_stop_that_was_made_smaller_covers_what_an_annulled_entry_leaves(trading, autojump_clock):
+    _, code, stop = await open_bracket(trading, fills=(60, 40))
+    in_the_app(trading, code, stop, quantity=30)
+    await trio.sleep(3)
+    trading.day.exchange.hands.annul(code, trading.day.exchange.account(code).all_fills()[-1].trade_id)
+    await trio.sleep(SECONDS + 20)
+    assert stands(trading, stop, code)[0] == 60
+
+
+async def test_a_cover_is_not_over_when_its_smaller_stop_fills_while_the_other_units_are_held(trading, autojump_clock):
+    """The holder's size stands for 10 s. A stop that fills meanwhile leaves units that nothing would guard, and the plan said it was completed."""
+    settings = {"type": "cover", "stop_price": trading.at(-3), "stop_limit_price": trading.at(-4)}
+    answer = await trading.send(
+        synthetic=settings, quantity=90, order_type="LIMIT", price=trading.at(1), broker="zerodha"
+    )
+    await trading.until(answer, "working", "root.each_fill")
+    await trio.sleep(5)
+    stop = next(leg for leg in (await trading.parent(answer))["legs"] if leg["trigger_price"])
+    in_the_app(trading, "zerodha", stop["order_id"], quantity=20)
+    await trio.sleep(4)
+    await trading.move(-3.2)
+    await trading.until(answer, "completed", seconds=60)
+    assert [message[:3] for message in trading.messages() if message[1] == "SELL"] == [
+        ("place", "SELL", 90),
+        ("place", "SELL", 70),
+    ]
 
 
 def problems(trading):
