@@ -167,6 +167,20 @@ def close_refused(broker: str, why: str | None) -> str:
     return f"{broker} has refused the order: {why or 'without a reason'}"
 
 
+def left_by_refusal(broker: str | None, units: int, why: str | None) -> str:
+    """A close that was due later has ended because its broker, or a check, refused it (ours). `broker` None: it was refused before one was chosen."""
+    return f"a close of {units} units{_at(broker)} was refused, so they are open: {why or 'without a reason'}"
+
+
+def hedging_ended(broker: str | None, units: int, why: str | None) -> str:
+    """A hedge of an exposure was refused, and the part has ended with it (ours)."""
+    return f"a hedge of {units} units{_at(broker)} was refused, and the exposure is hedged no further: {why or 'without a reason'}"
+
+
+def _at(broker: str | None) -> str:
+    return "" if broker is None else f" at {broker}"
+
+
 def never_shown(broker: str, count: int) -> str:
     """An exit that waits before its next order, because earlier orders were never shown and may still turn up (ours)."""
     return f"{broker} never showed {count} orders of it, and the next one waits a while for them"

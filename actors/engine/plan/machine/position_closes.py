@@ -5,11 +5,12 @@ before anything is sent for them. Each row is independent: it is worked on its o
 does not stop the other rows.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import Instance, PartRecord, PartState, RowToClose
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.leg_changes import move_legs, reduce
@@ -21,7 +22,7 @@ from onebroker.actors.engine.plan.machine.refused_exits import again_at, is_refu
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked
 from onebroker.actors.engine.plan.market import Seen
-from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, first_orders_of, walk
+from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OrderPart, Part, first_orders_of, walk
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 
@@ -136,15 +137,31 @@ def _not_closed(record: PartRecord) -> str | None:
 
 
 def left_unclosed(look: Look) -> tuple[str, ...]:
-    """Return a sentence for each close that has ended without some of its positions. It stays true after the plan's end. Not of a close whose
-    caller is told so in the answer to the place."""
-    closes = (
-        part for part in walk(look.root) if isinstance(part, OrderPart) and isinstance(part.quantity, FromPosition)
-    )
-    failed = (
-        part for part in closes if look.record(part).own is PartState.FAILED and not is_due_at_once(look.root, part)
-    )
-    return tuple(sorted({said for part in failed if (said := _not_closed(look.record(part))) is not None}))
+    """Return a sentence for each close that has ended without some of its positions, and for each hedge that was refused. It stays true after the
+    plan's end. Not of a close whose caller is told so in the answer to the place."""
+    said: set[str] = set()
+    for part in walk(look.root):
+        ended = isinstance(part, OrderPart) and look.record(part).own in (PartState.FAILED, PartState.REJECTED)
+        if not ended or not isinstance(part, OrderPart):
+            continue
+        if isinstance(part.quantity, FromExposure):
+            said.update(texts.hedging_ended(*refused) for refused in _refusals(look, part))
+        elif isinstance(part.quantity, FromPosition) and not is_due_at_once(look.root, part):
+            if look.record(part).own is PartState.FAILED:
+                said.update(filter(None, [_not_closed(look.record(part))]))
+            said.update(texts.left_by_refusal(*refused) for refused in _refusals(look, part))
+    return tuple(sorted(said))
+
+
+def _refusals(look: Look, part: OrderPart) -> Iterator[tuple[str | None, int, str | None]]:
+    """Yield (broker, units, why) of each row that a broker, or a check before it, has refused. (A row that was cleared is told by its open units.)"""
+    for row in look.record(part).rows or ():
+        legs = [leg for leg in look.legs(part) if leg.instance == row.key]
+        refused = [leg for leg in legs if leg.state is LegState.REJECTED]
+        left = min(row.units, abs(row.quantity)) - sum(leg.filled for leg in legs)
+        if left > 0 and not row.cleared and (row.refusal or refused):
+            broker = refused[-1].broker if refused else row.broker
+            yield broker, left, row.refusal or refused[-1].status_message
 
 
 def is_due_at_once(root: Part, part: OrderPart) -> bool:

@@ -260,6 +260,34 @@ def test_what_a_later_close_could_not_close_stays_told():
     assert run.outcome.lasting == ("1 resting orders could not be cancelled, so this position was not closed",)
 
 
+@pytest.mark.parametrize(("filled", "left"), [(0, 10), (4, 6)])
+def test_a_later_close_that_its_broker_refuses_stays_told(filled, left):
+    run = due_later()
+    run.found(("alpha", "I", 10, 10))
+    if filled:
+        run.book("A1", filled=filled)
+    run.book("A1", "rejected", filled=filled, message="order entry is blocked")
+    assert run.over()
+    assert run.outcome.lasting == (texts.left_by_refusal("alpha", left, "order entry is blocked"),)
+
+
+def test_a_later_close_that_a_check_refuses_stays_told():
+    run = due_later()
+    run.found(("alpha", "I", 10, 10))
+    run.parts["root"] = refused_row(run.parts["root"], key("alpha"), "the day's messages are used up")
+    run.book("A1", "cancelled")
+    assert run.over()
+    assert run.outcome.lasting == (texts.left_by_refusal("alpha", 10, "the day's messages are used up"),)
+
+
+def test_a_close_whose_caller_waits_hears_of_its_refusal_there_alone():
+    run = PositionRunner(closes())
+    run.quote(100, 100.00, 100.05)
+    run.found(("alpha", "I", 10, 10))
+    run.book("A1", "rejected", message="order entry is blocked")
+    assert (run.state(), run.outcome.lasting) == ("rejected", ())
+
+
 def test_a_close_whose_caller_is_told_in_the_answer_leaves_no_trouble_behind():
     run = PositionRunner(closes())
     run.quote(100, 100.00, 100.05)
@@ -565,6 +593,7 @@ def test_a_rejected_hedge_ends_the_part():
     run.nets(A=60)
     run.book("A1", "rejected", message="margin")
     assert (run.state(), run.message) == ("rejected", "margin")
+    assert run.outcome.lasting == (texts.hedging_ended("alpha", 30, "margin"),)
 
 
 def test_an_exposure_ends_with_its_session():
