@@ -181,6 +181,11 @@ def _at(broker: str | None) -> str:
     return "" if broker is None else f" at {broker}"
 
 
+def target_refused(broker: str, units: int, why: str | None) -> str:
+    """A target that left long after its caller was answered, and that is not sent again. Its stop stays (ours)."""
+    return f"{broker} has refused the target of {units} units, which is over: {why or 'without a reason'}"
+
+
 def never_shown(broker: str, count: int) -> str:
     """An exit that waits before its next order, because earlier orders were never shown and may still turn up (ours)."""
     return f"{broker} never showed {count} orders of it, and the next one waits a while for them"

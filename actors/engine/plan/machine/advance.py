@@ -20,7 +20,7 @@ from onebroker.actors.engine.plan.machine.overdue import cannot_leave_yet, note_
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.position_closes import left_unclosed
 from onebroker.actors.engine.plan.machine.share_actions import ended_today, with_known_actions
-from onebroker.actors.engine.plan.machine.unprotected_units import ended_by_hand, unprotected
+from onebroker.actors.engine.plan.machine.unprotected_units import ended_by_hand, lost_targets, unprotected
 from onebroker.actors.engine.plan.market import Calm, Seen
 from onebroker.actors.engine.plan.parts import Part, walk
 from onebroker.config.messages import plan_life as texts
@@ -105,7 +105,13 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
             look.note(part, held_up=look.held_up.get(part.path))
     without_stop = unprotected(look)  # it may ask to be looked at again, so before the result is made
     waits = {*overdue.values(), *cannot_leave_yet(look, said=overdue.values(), without_stop=without_stop)}
-    untold = {*look.untold, *map(texts.waits_because, waits), *unanswered(look), *larger_than_open(look)}
+    untold = {
+        *look.untold,
+        *map(texts.waits_because, waits),
+        *unanswered(look),
+        *larger_than_open(look),
+        *lost_targets(look),
+    }
     excess = over_filled(look)
     if excess:
         look.note(root, status_message=texts.over_filled(excess))

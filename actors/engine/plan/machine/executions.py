@@ -34,6 +34,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end, grow, replace
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
+from onebroker.actors.engine.plan.machine.overdue import block
 from onebroker.actors.engine.plan.machine.target_quantities import given_back
 from onebroker.actors.engine.plan.machine.verdicts import forgone, goes_again, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import price_of
@@ -287,6 +288,7 @@ def _daily(sending: Sending, execution: Daily) -> None:
     if sent_today or look.record(part).armed_day == day.isoformat():
         look.note(part, arms_at=_arms_next(look, part, session, execution))
         look.wake(session.closes)
+        _block_refused(sending, day, _arms_at(session, execution))
         return
     at = after_opening(look, part, _arms_at(session, execution))
     if look.now < at:
@@ -323,6 +325,21 @@ def _say_why_not(look: Look, part: OrderPart, day: date) -> None:
         message = legs[-1].status_message
         if message is not None and look.record(part).status_message != message:
             look.note(part, status_message=message)
+
+
+def _block_refused(sending: Sending, day: date, arms_at: float) -> None:
+    """Say that the day's order was refused: until the next session nothing guards the units (1.11). Not of an order that left as soon as its caller
+    had placed it: he has the answer."""
+    look, part = sending.look, sending.part
+    legs = [leg for leg in look.legs(part) if from_epoch(leg.sent_at).date() >= day]
+    due_at = look.record(part).due_at
+    if sending.context.base is None and due_at is not None and from_epoch(due_at).date() == day and arms_at <= due_at:
+        return
+    refusal = look.record(part).status_message
+    if not legs and refusal is not None:
+        block(look, part, refusal)
+    elif legs and legs[-1].state in (LegState.REJECTED, LegState.NOT_SENT) and not legs[-1].filled:
+        block(look, part, texts.close_refused(legs[-1].broker, legs[-1].status_message))
 
 
 def _ladder(sending: Sending, execution: Ladder) -> None:

@@ -117,13 +117,13 @@ class Sending:
         return self.look.now < at
 
     def _refused_lately(self) -> bool:
-        """Whether an exit must wait, because a broker has just refused it. Say it, where its price was the reason."""
+        """Whether an exit must wait, because a broker has just refused it. Say it, where its price was the reason, or where its stop made room for it."""
         refused = [leg for leg in self.look.legs(self.part) if swaps.tries_again(self.look, self.part, leg)]
         if not refused:
             return False
         newest, at = max(refused, key=lambda leg: leg.ended_at), again_at(refused)
         self.look.wake(at)
-        if self.look.now < at and newest.beyond_limits:
+        if self.look.now < at and (newest.beyond_limits or not (is_stop(self.part.price) or newest.shortage)):
             block(self.look, self.part, texts.close_refused(newest.broker, newest.status_message))
         return self.look.now < at
 

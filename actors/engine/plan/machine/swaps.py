@@ -105,7 +105,7 @@ def settle_wishes(look: Look, part: OneCancelsOthersPart) -> None:
         record = look.record(order)
         at_brokers = sum(leg.unfilled for leg in look.live(order))
         newest = max((leg.sent_at for leg in look.legs(order)), default=float("-inf"))
-        refused = record.swap_at is not None and newest >= record.swap_at and _newest_lacks(look, order)
+        refused = record.swap_at is not None and newest >= record.swap_at and _newest_goes_again(look, order)
         over = record.own is not None or at_brokers >= record.swap_units or refused
         if record.swap_units and over:
             look.note(order, swap_units=0, swap_at=look.now)
@@ -168,17 +168,22 @@ def was_refused_late(look: Look, order: OrderPart) -> bool:
 
 def tries_again(look: Look, order: OrderPart, leg: Leg) -> bool:
     """Whether a refusal is not the end of an exit: for want of shares or margin (`lacks`), of a price that the engine itself has put outside of the
-    exchange's limits, or of the order that took the place of one which the engine itself had ended. There was a stop until the engine took it away,
-    so the engine goes on until there is one again (1.11)."""
+    exchange's limits, or of the order that took the place of one which the engine itself had ended: a stop of an older stop, a target of the stop that
+    made room for it. There was an exit until the engine took it away, so the engine goes on until there is one again (1.11)."""
     if lacks(look, order, leg) or not order.is_exit or leg.state is not LegState.REJECTED:
         return lacks(look, order, leg)
-    if _is_beyond_limits(look, order, leg):
+    if _is_beyond_limits(look, order, leg) or _had_room(look, order):
         return True
     taken_away = (Reason.REPLACE, Reason.SHRINK) if is_stop(order.price) else (Reason.REPLACE,)
     return any(
         other.state is LegState.CANCELLED and other.cancel_reason in taken_away and other.ended_at <= leg.sent_at
         for other in look.legs(order)
     )
+
+
+def _had_room(look: Look, order: OrderPart) -> bool:
+    """Whether a stop has made room for an order: a target that is swapped in."""
+    return not is_stop(order.price) and swaps(look, order) and any(is_stop(one.price) for one in _siblings(look, order))
 
 
 def _is_beyond_limits(look: Look, order: OrderPart, leg: Leg) -> bool:
@@ -229,6 +234,11 @@ def reorder(look: Look, part: OneCancelsOthersPart) -> Iterator[Leg]:
     if any(is_stop(order.price) for order in refused):
         for order in targets:
             yield from look.live(order)
+
+
+def _newest_goes_again(look: Look, order: OrderPart) -> bool:
+    legs = look.legs(order)
+    return bool(legs) and tries_again(look, order, max(legs, key=lambda leg: leg.sent_at))
 
 
 def _newest_lacks(look: Look, order: OrderPart) -> bool:

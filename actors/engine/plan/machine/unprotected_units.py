@@ -30,6 +30,7 @@ from onebroker.actors.engine.plan.parts import (
     walk,
 )
 from onebroker.actors.engine.plan.price_kinds import is_stop
+from onebroker.config.messages import plan_life as texts
 
 STANDS_SECONDS = 5.0
 """How long after an order that was refused in its broker's book the next order must stand before it counts."""
@@ -93,6 +94,25 @@ def _unguarded(look: Look, base: Part, exits: list[OrderPart]) -> int:
     """Return the units that are still open, as far as their brokers hold them, less those that a stop guards."""
     open_units = look.kept(base) - sum(look.filled(order) for order in exits)
     return max(0, min(open_units, still_open(look, base, exits)) - _guarded(look, exits))
+
+
+def lost_targets(look: Look) -> Iterator[str]:
+    """Yield a sentence for each target that its broker has refused while a stop still guards its units: no units are open without a stop, and yet what
+    was due does not happen."""
+    for base, exits in bases_of(look):
+        if still_open(look, base, exits) and not without_stop(look, base, exits):
+            yield from _lost_targets(look, exits)
+    for part in _standing_alone(look.root):
+        exits = list(own_orders_of(part))
+        if len(exits) > 1 and not _left_of(look, part) and _open_alone(look, exits):
+            yield from _lost_targets(look, [order for order in exits if not _is_told(look, order)])
+
+
+def _lost_targets(look: Look, exits: list[OrderPart]) -> Iterator[str]:
+    for order in exits:
+        refused = [leg for leg in look.legs(order) if leg.state is LegState.REJECTED]
+        if refused and look.record(order).own in (PartState.REJECTED, PartState.FAILED) and not is_guard(order):
+            yield texts.target_refused(refused[-1].broker, refused[-1].unfilled, refused[-1].status_message)
 
 
 def left_open(look: Look, part: Part) -> int:
@@ -201,12 +221,17 @@ def _left_of(look: Look, part: Part) -> int:
 
 
 def _unclosed(look: Look, exits: list[OrderPart]) -> int:
+    return max(0, _open_alone(look, exits) - _guarded(look, exits))
+
+
+def _open_alone(look: Look, exits: list[OrderPart]) -> int:
+    """Return the units that such exits have still to close, as far as they are held."""
     asked = max((asked_of(look, order) or 0 for order in exits), default=0)
     open_units = asked - sum(look.filled(order) for order in exits)
     for order in exits:
         held = held_for(look, order)
         open_units = open_units if held is None else min(open_units, held)
-    return max(0, open_units - _guarded(look, exits))
+    return max(0, open_units)
 
 
 def _is_told(look: Look, order: OrderPart) -> bool:

@@ -72,6 +72,51 @@ def test_the_stop_rests_alone_and_makes_way_when_the_target_is_reached():
     assert (run.state(), run.sent()) == ("completed", [])
 
 
+def refuse(run, leg_id, why="order entry is blocked"):
+    run.put(
+        attrs.evolve(run.leg(leg_id), state=LegState.REJECTED, status_message=why, ended_at=run.world.now)
+    )  # fmt: skip
+    return run.look()
+
+
+def test_a_target_that_took_its_stops_place_goes_again_after_a_refusal_and_the_stop_stands_meanwhile():
+    run = pair()
+    run.quote(110, 109.95, 110.05)
+    run.book("A1", "cancelled")
+    assert run.sent()[-1] == "PLACE alpha SELL 10 LIMIT 110 -> A2"
+    refuse(run, "A2")
+    assert run.sent() == ["PLACE alpha SELL 10 SL 95/94 -> A3"]
+    run.at(4.9)
+    assert run.sent() == []
+    run.at(5.1)
+    assert run.sent() == ["CANCEL A3"], "the market is still there"
+    run.book("A3", "cancelled")
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A4"]
+    run.book("A4", "complete")
+    assert run.state() == "completed"
+
+
+def test_a_held_target_that_is_refused_beside_its_stop_is_told_as_long_as_its_units_are_open():
+    bracket = order(
+        "root",
+        each_fill=oco(
+            "root.each_fill",
+            order("root.each_fill.children.0", "SELL", FromFill(), NativeStop(trigger_price=D(95), limit_price=D(94)), is_exit=True, known_exit=True),
+            order("root.each_fill.children.1", "SELL", FromFill(), 110, hold=True, is_exit=True, known_exit=True),
+        ),
+    )  # fmt: skip
+    run = Runner(bracket).quote(100, 99.95, 100.05)
+    run.book("A1", "complete")
+    run.quote(111, 110.95, 111.05)
+    assert run.sent()[-1] == "PLACE alpha SELL 10 LIMIT 110 -> A3"
+    refuse(run, "A3")
+    said = ("alpha has refused the target of 10 units, which is over: order entry is blocked",)
+    assert (run.outcome.untold, run.outcome.unprotected, run.over()) == (said, {}, False)
+    run.quote(94, 93.95, 94.05)
+    run.book("A2", "complete")
+    assert (run.outcome.untold, run.state()) == ((), "completed")
+
+
 def test_a_target_that_the_market_leaves_goes_back_and_the_stop_stands_again():
     run = pair()
     run.quote(110, 109.95, 110.05)
