@@ -177,7 +177,7 @@ class Watch:
         finally:
             self._closing -= 1
             self._closed_at = self.now
-        if product is None and broker is None and answer.status in (200, 207):
+        if product is None and broker is None and "error" not in answer.body.get("halted", {"error": ""}):
             for name in before & self._open_parents():
                 self.note(f"flatten: {name} goes on")
         if not answer.body.get("flat"):
@@ -528,7 +528,8 @@ class Watch:
             if parent["routed_from"] != "square_off" or parent["state"] not in FINAL_STATES or name in self._judged:
                 continue
             self._judged.add(name)
-            if parent["state"] != "completed" or parent["status_message"] or at in (None, "now"):
+            whole = parent["state"] == "completed" and not parent["status_message"]
+            if not whole or at in (None, "now") or parent["body"]["product"] != "MIS":  # it closes intraday positions
                 continue
             for code in self.day.codes:
                 place = (code, parent["instrument_id"], parent["body"]["product"])

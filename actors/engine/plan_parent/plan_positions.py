@@ -20,7 +20,7 @@ from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.position_closes import (
     ROWS_SECONDS,
     is_due_at_once,
-    refused_legs,
+    refused_for_now,
     with_rows,
 )
 from onebroker.actors.engine.plan.parts import (
@@ -150,9 +150,7 @@ class PlanPositions:
 
     def _refused(self, part: OrderPart) -> Mapping[str, str]:
         """Return leg id -> row key of the part's orders that were refused and go again."""
-        look = Look(self._plan.root, self._looks.inputs())
-        rows = self._plan.parts[part.path].rows or ()
-        return {leg.leg_id: row.key for row in rows for leg in refused_legs(look, part, row)}
+        return refused_for_now(Look(self._plan.root, self._looks.inputs()), part)
 
     def _never_reached(self, part: OrderPart) -> Mapping[str, str]:
         """Return leg id -> row key of the part's orders that their brokers never had."""

@@ -200,15 +200,32 @@ def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, 
 def refused_legs(look: Look, part: OrderPart, row: RowToClose) -> list[Leg]:
     """Return the row's orders whose refusal is not its end (`refused_exits.py`): the close had taken away what guarded the position, or the engine has
     put the price outside of the exchange's limits. The caller who waits for the answer hears of a refusal there, and it ends the row."""
-    waits = not is_due_at_once(look.root, part)
     return [
-        leg
-        for leg in look.legs(part)
-        if leg.instance == row.key
-        and is_refused(leg)
-        and (leg.refused_late or waits)
-        and (row.cleared or leg.beyond_limits)
+        leg for leg in look.legs(part) if leg.instance == row.key and _refused_for_now(look, part, leg, row.cleared)
     ]
+
+
+def refused_for_now(look: Look, part: OrderPart) -> dict[str, str]:
+    """Return leg id -> row key of all such orders of a part, also of rows that wait for a price and are no rows meanwhile."""
+    record = look.record(part)
+    cleared = {*record.rows_cleared, *(row.key for row in record.rows or () if row.cleared)}
+    return {
+        leg.leg_id: leg.instance
+        for leg in look.legs(part)
+        if leg.instance is not None and _refused_for_now(look, part, leg, leg.instance in cleared)
+    }
+
+
+def _refused_for_now(look: Look, part: OrderPart, leg: Leg, cleared: bool) -> bool:
+    heard = is_due_at_once(look.root, part) and not leg.refused_late
+    return is_refused(leg) and not heard and (cleared or leg.beyond_limits)
+
+
+def is_given_up(look: Look, part: OrderPart, row: RowToClose) -> bool:
+    """Whether a row's order has ended unfilled and none follows, although the part goes on for the sake of other rows: its holder has cancelled it."""
+    legs = [leg for leg in look.legs(part) if leg.instance == row.key]
+    ended = bool(legs) and not any(leg.live for leg in legs) and not _on_the_way(look, part, row)
+    return ended and not refused_legs(look, part, row) and not any(goes_again(part, leg) for leg in legs)
 
 
 def _as_row(part: OrderPart, row: RowToClose) -> OrderPart:

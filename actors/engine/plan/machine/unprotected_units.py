@@ -16,6 +16,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
+from onebroker.actors.engine.plan.machine.position_closes import is_given_up
 from onebroker.actors.engine.plan.machine.swaps import lacks, tries_again, was_refused_late
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
 from onebroker.actors.engine.plan.parts import (
@@ -256,7 +257,7 @@ def _rows_left(look: Look, part: OrderPart) -> Mapping[str, int]:
     for row in look.record(part).rows or ():
         legs = [leg for leg in look.legs(part) if leg.instance == row.key]
         left = min(row.units, abs(row.quantity)) - sum(leg.committed for leg in legs)
-        if has_ended and row.cleared:
+        if row.cleared and (has_ended or is_given_up(look, part, row)):
             held = look.market.held(row.broker, row.instrument_id, row.product, row.closing_side)
             found[row.instrument_id] += max(0, left if held is None else min(left, held))
         elif not has_ended and part.path in look.held_up and row.refusal is None:

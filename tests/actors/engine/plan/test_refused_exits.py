@@ -7,7 +7,8 @@ import pytest
 
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
-from onebroker.actors.engine.plan.machine.position_closes import FoundRows, with_rows
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.position_closes import FoundRows, refused_for_now, with_rows
 from onebroker.actors.engine.plan.parts import Direction, FromFill, Lifetime, OnEnd, PriceAt
 from onebroker.actors.engine.plan.price_kinds import Marketable
 from onebroker.brokers.codec.refusals import says_price_limits
@@ -289,3 +290,30 @@ def test_while_its_own_broker_cannot_be_read_a_refused_row_waits():
     assert not run.parts["root"].rows_again, "it is read again after a second, not at once"
     run.at(4)
     assert (run.over(), run.asks(), run.sent()) == (False, True, [])
+
+
+def test_a_row_whose_order_its_holder_cancels_is_told_although_another_row_rests():
+    """The part goes on for the sake of the other row; the units of the first have nothing (model 920183)."""
+    run = PositionRunner(later(), brokers=("alpha", "beta"))
+    run.quote(90, 90.00, 90.05)
+    run.at(1)
+    run.parts["root"] = attrs.evolve(run.parts["root"], rows_cleared=(key("alpha"), key("beta")))
+    run.found(("alpha", "I", 10, 10), ("beta", "I", 5, 5))
+    run.world.holdings = {"alpha": 10, "beta": 5}
+    run.book("A1", "cancelled")
+    assert (run.over(), dict(run.outcome.unprotected)) == (False, {"I": 10})
+    run.book("B1", "complete")
+    assert run.over()
+
+
+def test_a_refused_row_that_waits_for_a_price_is_a_row_again_when_the_price_is_there():
+    """While it waited it was no row, and its refused order counted as one that stands (model 920279)."""
+    run = PositionRunner(later(), brokers=("alpha", "beta"))
+    run.quote(90, 90.00, 90.05)
+    run.at(1)
+    run.parts["root"] = attrs.evolve(run.parts["root"], rows_cleared=(key("alpha"),))
+    run.found(("alpha", "I", 10, 10))
+    refused(run, "A1")
+    run.parts["root"] = attrs.evolve(run.parts["root"], rows=())
+    look = Look(run.root, run.inputs)
+    assert refused_for_now(look, run.root) == {"A1": key("alpha")}

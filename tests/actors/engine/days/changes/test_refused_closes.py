@@ -155,3 +155,14 @@ async def test_a_refused_close_goes_again_although_only_another_broker_is_read_m
     answer = await closing.place(closing.close(when=AT), intent_id="c-1")
     await closing.until_over([answer], 150)
     assert (closing.net("zerodha"), resting(closing), told(closing.day)) == (0, [], [])
+
+
+async def test_a_row_whose_close_its_holder_cancels_is_told_while_the_other_row_rests(closing, autojump_clock):
+    await guarded(closing)
+    await closing.holds("upstox", 20)
+    answer = await waiting_close(closing)
+    await closing.day.until(lambda: len([one for one in resting(closing) if one.new.side is Side.SELL]) == 2, 30)
+    (order,) = [one for one in resting(closing) if one.broker == "zerodha" and one.new.side is Side.SELL]
+    closing.day.person.cancel("zerodha", order.order_id)
+    await closing.day.until(lambda: told(closing.day) == [OPEN], 8)
+    assert (await closing.parent(answer))["state"] == "working"
