@@ -133,6 +133,15 @@ def _alone(look: Look) -> Iterator[OrderPart]:
             yield part
 
 
+def _guards_still(look: Look, base: Part, exits: Sequence[OrderPart]) -> bool:
+    """Whether an exit of a base is open, or the end of a lifetime is still to close its fills. A plan goes on for its other parts where all this has
+    ended (its position was closed within limits), and guards nothing there any more."""
+    if any(look.record(order).own is None for order in exits):
+        return True
+    own = {order.path for order in own_orders_of(base)}
+    return any(order.path in own and not look.record(order).state.final for order in closed_at_end(look.root))
+
+
 def gone_of(look: Look, part: Part) -> Mapping[str, int]:
     """Return broker -> units that a part has filled and that are gone."""
     return look.record(part).gone
@@ -192,10 +201,12 @@ def still_open(look: Look, base: Part, exits: Sequence[OrderPart]) -> int:
 
 
 def say_gone(look: Look) -> None:
-    """Tell the positions of open exits that have gone, or become smaller, without the plan."""
+    """Tell the positions that have gone, or become smaller, without the plan, while the plan is still to exit them."""
     if look.record(look.root).state.final:
         return
     for base, exits in _guarded(look):
+        if not _guards_still(look, base, exits):
+            continue
         own = own_open(look, base, exits)
         for broker, units in look.record(base).gone.items():
             if own.get(broker, 0):

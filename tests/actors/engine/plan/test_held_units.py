@@ -1,14 +1,15 @@
 """Exits ask whether there is still something to exit: they follow the settled position, and say what has gone (order-engine 1.13)."""
 
+from datetime import time
 from decimal import Decimal as D
 
 import pytest
 
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.machine.look import Rules
-from onebroker.actors.engine.plan.parts import FromFill
+from onebroker.actors.engine.plan.parts import FromFill, Lifetime, OnEnd
 from onebroker.actors.engine.plan.price_kinds import Fixed, NativeStop
-from tests.actors.engine.plan.trees import oco, order
+from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
 
 LESS = "alpha holds 40 of the 100 units that this order guards"
@@ -99,6 +100,55 @@ def test_a_stop_follows_what_was_held_when_it_was_armed_and_over_nothing_it_is_a
     run.sent()
     holds(run, 40)
     assert run.sent() == sent
+
+
+# --- a plan whose other parts go on ------------------------------------------------------------------------------------------
+
+
+def beside_another(first):
+    """A plan of two: `first` at root.children.0, and an order in another instrument that rests."""
+    run = Runner(together("root", first, order("root.children.1", "BUY", 20, 50, of="OTHER")))
+    run.quote(100, 99.95, 100.00).quote(50, 49.95, 50.05, of="OTHER")
+    return run
+
+
+def entry(side="BUY", **more):
+    sign = 1 if side == "BUY" else -1
+    closing = "SELL" if side == "BUY" else "BUY"
+    stop = NativeStop(trigger_price=D(100 - 5 * sign), limit_price=D(100 - 6 * sign))
+    link = order("root.children.0.each_fill", closing, FromFill(), stop, is_exit=True, known_exit=True)
+    return order("root.children.0", side, 100, 100, **{"each_fill": link, **more})
+
+
+@pytest.mark.parametrize("side", ["BUY", "SELL"])
+def test_a_position_that_has_gone_is_told_until_its_exits_have_ended(side):
+    """The rest of the plan goes on: a close within limits has taken this position, and the order guards nothing there any more."""
+    run = beside_another(entry(side))
+    run.book("A1", "complete")
+    holds(run, 100)
+    (stop,) = [leg.leg_id for leg in run.resting if leg.part == "root.children.0.each_fill"]
+    holds(run, 0)
+    assert run.outcome.untold == ("alpha holds 0 of the 100 units that this order guards",)
+    run.book(stop, "cancelled")
+    assert (run.over(), run.outcome.untold, run.outcome.unprotected) == (False, (), {})
+
+
+def test_of_what_is_still_held_without_its_exit_only_the_open_units_are_told():
+    run = beside_another(entry())
+    run.book("A1", "complete")
+    holds(run, 40)
+    assert run.outcome.untold == (LESS,)
+    (stop,) = [leg.leg_id for leg in run.resting if leg.part == "root.children.0.each_fill"]
+    run.book(stop, "cancelled")
+    assert (run.outcome.untold, run.outcome.unprotected) == ((), {"I": 40})
+
+
+def test_a_position_that_has_gone_is_told_while_the_end_of_a_lifetime_is_to_close_it():
+    ends = Lifetime(at_time=time(15), on_end=OnEnd.CLOSE_FILLED)
+    run = beside_another(entry(each_fill=None, lifetime=ends))
+    run.book("A1", "complete")
+    holds(run, 40)
+    assert run.outcome.untold == (LESS,)
 
 
 # --- several plans over one position ---------------------------------------------------------------------------------------

@@ -158,7 +158,9 @@ async def test_exits_that_wait_for_a_closed_position_end_in_a_parent_that_goes_o
         assert held(day) == {}
         (left,) = open_orders(day)
         assert left["instrument_id"] == other.instrument_id
-        parts = (await stored_parent(day.store, parent_id))["parameters"]["parts"]
+        parent = await stored_parent(day.store, parent_id)
+        parts = parent["parameters"]["parts"]
+        assert (parent["state"], parent["status_message"]) == ("working", None), "it guards nothing there any more"
         assert {parts[f"root.children.0.each_fill.children.{number}"]["state"] for number in (0, 1)} == {"cancelled"}
 
 
