@@ -36,7 +36,7 @@ from onebroker.actors.engine.books.day_results import DayResults
 from onebroker.actors.engine.books.settled_positions import doubted_rows, doubts
 from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
-from onebroker.actors.engine.context.messages import EndExits, EngineMessage, EngineStatus, Place
+from onebroker.actors.engine.context.messages import CheckCancel, EndExits, EngineMessage, EngineStatus, Place
 from onebroker.actors.engine.context.past_volumes import StoredVolumes
 from onebroker.actors.engine.context.position_days import PositionDay
 from onebroker.actors.engine.context.share_actions import StoredShareActions
@@ -573,7 +573,7 @@ class _Planting:
 
     def _intent_waits(self, intent_id: str) -> bool:
         def is_it(message: EngineMessage) -> bool:
-            if isinstance(message, EndExits):
+            if isinstance(message, EndExits | CheckCancel):
                 return False
             return (message.intent_id if isinstance(message, Place) else message.intent.intent_id) == intent_id
 

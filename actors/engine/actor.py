@@ -18,6 +18,7 @@ from onebroker.actors.engine.context.messages import (
     CancelLeg,
     CancelParent,
     CancelPart,
+    CheckCancel,
     EndExits,
     EngineMessage,
     EngineStatus,
@@ -205,7 +206,7 @@ class EngineActor:
         match message:
             case Place():
                 await self._admission.receive(message, nursery)
-            case CancelLeg() | ModifyLeg() | CancelParent() | CancelPart() | ModifyPart():
+            case CancelLeg() | CheckCancel() | ModifyLeg() | CancelParent() | CancelPart() | ModifyPart():
                 self._parents.tell(message, nursery)
             case HaltParents():
                 if (

@@ -130,6 +130,17 @@ class CancelLeg:
 
 
 @attrs.frozen(kw_only=True)
+class CheckCancel:
+    """Ask, for a dry run, whether a caller may cancel a resting leg; answered with nothing when he may. Refused with NotOurs, and with the Refusal of
+    that cancel."""
+
+    parent_id: str
+    row: OrderRow
+    broker: str
+    reply: Reply[None]
+
+
+@attrs.frozen(kw_only=True)
 class LegChanged:
     """The result of a change of one leg."""
 
@@ -273,7 +284,7 @@ class HaltParents:
     reply: Reply[HaltedParents]
 
 
-ToParent: TypeAlias = CancelLeg | ModifyLeg | CancelParent | CancelPart | ModifyPart
+ToParent: TypeAlias = CancelLeg | CheckCancel | ModifyLeg | CancelParent | CancelPart | ModifyPart
 """What the desk asks of the one parent that `parent_id` names."""
 
 

@@ -1,6 +1,6 @@
 """Cancel by order id: through the parent when the order is a leg of a running engine's open parent, else by the desk itself (rules 2.4.5)."""
 
-from onebroker.actors.engine.context.messages import CancelLeg, EngineAnswer, NotOurs
+from onebroker.actors.engine.context.messages import CancelLeg, CheckCancel, EngineAnswer, NotOurs
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.desk.desk_context import DeskContext, Held
 from onebroker.actors.engine.desk.messages import CancelOrder
@@ -17,6 +17,7 @@ from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.messages import orders as texts
+from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome, is_finished
 
@@ -32,6 +33,8 @@ async def cancel_order(desk: DeskContext, message: CancelOrder) -> EngineAnswer:
     desk.check_store(held.named())
     try:
         request = desk.session(held.broker).broker.orders.cancel_request(access, held.row, desk.context.clock.now())
+        if message.dry_run:
+            await _check(desk, held)
         warned = await _warnings(desk, held)
         if message.dry_run:
             return _dry_run(desk, message, held, request, warned)
@@ -83,6 +86,25 @@ async def send_cancel(desk: DeskContext, held: Held, request: WireRequest, route
         origin=Origin(at=routed),
     )
     return await desk.send(message, Priority.CANCEL)
+
+
+async def _check(desk: DeskContext, held: Held) -> None:
+    """Ask the order's parent whether it would cancel the order for a caller, as `send_cancel` does. Raises the Refusal of that cancel: its dry run
+    shows no request, and warns of no units that would stay open."""
+    parent_id = desk.parent_of(held)
+    if parent_id is None or not desk.engine_runs:
+        return
+    owner = parent_id
+
+    def ask(reply: Reply[None]) -> CheckCancel:
+        return CheckCancel(parent_id=owner, row=held.row, broker=held.broker, reply=reply)
+
+    try:
+        await desk.ask_engine(ask)
+    except (NotOurs, ActorNotRunning):
+        pass  # nobody but the desk would send it
+    except AskTimedOut as error:
+        raise Refusal(503, shared.busy(error.name), held.named()) from error
 
 
 async def _through_parent(desk: DeskContext, held: Held, parent_id: str, routed: float) -> Sent:

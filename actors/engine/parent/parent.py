@@ -17,6 +17,7 @@ from onebroker.actors.engine.context.messages import (
     CancelLeg,
     CancelParent,
     CancelPart,
+    CheckCancel,
     EndExits,
     Halt,
     LegSeen,
@@ -196,18 +197,29 @@ class ParentActor:
             case BooksFresh():
                 self._parent.work.book_arrived()
                 self._following.read(message)
-            case CancelLeg() | ModifyLeg() | CancelParent() | Halt() | ModifyPart() | CancelPart() | EndExits():
+            case (
+                CancelLeg()
+                | CheckCancel()
+                | ModifyLeg()
+                | CancelParent()
+                | Halt()
+                | ModifyPart()
+                | CancelPart()
+                | EndExits()
+            ):
                 self._parent.tasks.start(self._for_caller, message)
             case _:
                 assert_never(message)
 
     async def _for_caller(
-        self, message: CancelLeg | ModifyLeg | CancelParent | Halt | ModifyPart | CancelPart | EndExits
+        self, message: CancelLeg | CheckCancel | ModifyLeg | CancelParent | Halt | ModifyPart | CancelPart | EndExits
     ) -> None:
         parent = self._parent
         match message:
             case CancelLeg():
                 await parent.work.cancel_leg(message, parent.leg_of(message.broker, message.row))
+            case CheckCancel():
+                await parent.work.check_cancel(message, parent.leg_of(message.broker, message.row))
             case ModifyLeg():
                 await parent.work.modify_leg(message, parent.leg_of(message.broker, message.row))
             case ModifyPart() | CancelPart():

@@ -12,7 +12,15 @@ import trio
 from onebroker.actors.engine.choice.broker_checks import Skipped
 from onebroker.actors.engine.choice.choose import Choice, by_code, none_left
 from onebroker.actors.engine.choice.leg_order import placed_order
-from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
+from onebroker.actors.engine.context.messages import (
+    CancelLeg,
+    CancelPart,
+    CheckCancel,
+    EndExits,
+    ModifyLeg,
+    ModifyPart,
+    Place,
+)
 from onebroker.actors.engine.orders.parent_records import (
     LegChange,
     LegRecord,
@@ -217,6 +225,10 @@ class SimpleWork:
 
     async def cancel_leg(self, message: CancelLeg, leg: LegRecord | None) -> None:
         await self._parent.cancelling.for_caller(message, leg)
+
+    async def check_cancel(self, message: CheckCancel, leg: LegRecord | None) -> None:
+        """Nothing keeps the cancel of a simple order from its caller."""
+        message.reply.answer(None)
 
     async def modify_leg(self, message: ModifyLeg, leg: LegRecord | None) -> None:
         await self._parent.changing.for_caller(message, leg)

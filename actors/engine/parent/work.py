@@ -9,7 +9,15 @@ from typing import Protocol
 
 import attrs
 
-from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
+from onebroker.actors.engine.context.messages import (
+    CancelLeg,
+    CancelPart,
+    CheckCancel,
+    EndExits,
+    ModifyLeg,
+    ModifyPart,
+    Place,
+)
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.parent.clock_corrections import ClockPut
 
@@ -87,6 +95,9 @@ class Work(Protocol):
 
     async def cancel_leg(self, message: CancelLeg, leg: LegRecord | None) -> None:
         """Cancel a leg for a caller, and answer. `leg` None: an order of this parent that the parent does not know as a leg."""
+
+    async def check_cancel(self, message: CheckCancel, leg: LegRecord | None) -> None:
+        """Answer whether that cancel would be sent; nothing is sent."""
 
     async def modify_leg(self, message: ModifyLeg, leg: LegRecord | None) -> None:
         """Change a leg for a caller, and answer."""

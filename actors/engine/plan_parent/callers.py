@@ -9,6 +9,7 @@ import trio
 from onebroker.actors.engine.context.messages import (
     CancelLeg,
     CancelPart,
+    CheckCancel,
     LegCancel,
     ModifyLeg,
     ModifyPart,
@@ -179,12 +180,24 @@ class PlanCallers:
     async def cancel_leg(self, message: CancelLeg, leg: LegRecord | None) -> None:
         """Cancel a leg for a caller where the plan allows it (3.11)."""
         try:
-            if leg is not None and message.asked and self._plan.sends:
-                check_leg_cancel(self._plan.root, self._looks.inputs(), leg_of(leg, self._steps.refusals, busy=False))
+            if message.asked:
+                self._check_cancel(leg)
         except Refusal as refusal:
             message.reply.refuse(refusal)
             return
         await self._parent.cancelling.for_caller(message, leg)
+
+    def check_cancel(self, message: CheckCancel, leg: LegRecord | None) -> None:
+        """Answer whether `cancel_leg` would cancel the leg for a caller."""
+        try:
+            self._check_cancel(leg)
+            message.reply.answer(None)
+        except Refusal as refusal:
+            message.reply.refuse(refusal)
+
+    def _check_cancel(self, leg: LegRecord | None) -> None:
+        if leg is not None and self._plan.sends:
+            check_leg_cancel(self._plan.root, self._looks.inputs(), leg_of(leg, self._steps.refusals, busy=False))
 
     async def modify_leg(self, message: ModifyLeg, leg: LegRecord | None) -> None:
         """Change a leg for a caller by the plan's rules; meanwhile the plan leaves the leg alone (row 24)."""

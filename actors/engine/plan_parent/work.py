@@ -12,7 +12,15 @@ from collections.abc import Collection, Mapping
 import attrs
 import trio
 
-from onebroker.actors.engine.context.messages import CancelLeg, CancelPart, EndExits, ModifyLeg, ModifyPart, Place
+from onebroker.actors.engine.context.messages import (
+    CancelLeg,
+    CancelPart,
+    CheckCancel,
+    EndExits,
+    ModifyLeg,
+    ModifyPart,
+    Place,
+)
 from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.context.share_actions import AGAIN_SECONDS
 from onebroker.actors.engine.orders.parent_records import LegChange, LegRecord, ParentRecord
@@ -286,6 +294,9 @@ class PlanWork:
 
     async def cancel_leg(self, message: CancelLeg, leg: LegRecord | None) -> None:
         await self._callers.cancel_leg(message, leg)
+
+    async def check_cancel(self, message: CheckCancel, leg: LegRecord | None) -> None:
+        self._callers.check_cancel(message, leg)
 
     async def modify_leg(self, message: ModifyLeg, leg: LegRecord | None) -> None:
         await self._callers.modify_leg(message, leg)

@@ -174,10 +174,16 @@ async def test_a_cover_s_stop_stays_while_its_entry_can_still_fill(trading, auto
     parent = await trading.until(answer, "working", "root.each_fill")
     stop = parent["legs"][1]["order_id"]
     stays = "the stop of a cover order cannot be cancelled while its entry is open"
-    by_order = await trading.day.cancel(stop)
-    assert (by_order.status, by_order.body["error"]) == (409, stays)
-    by_part = await trading.day.stop(answer.body["parent_id"], part="root.each_fill")
-    assert (by_part.status, by_part.body["error"]) == (409, stays)
+    for dry_run in (True, False):
+        by_order = await trading.day.cancel(stop, dry_run=dry_run)
+        assert (by_order.status, by_order.body["error"]) == (409, stays)
+        assert "warnings" not in by_order.body
+        by_part = await trading.day.stop(answer.body["parent_id"], part="root.each_fill", dry_run=dry_run)
+        assert (by_part.status, by_part.body["error"]) == (409, stays)
+        larger = await trading.day.modify(stop, quantity=12_001, dry_run=dry_run)
+        assert (larger.status, "can only be reduced" in larger.body["error"]) == (409, True), larger
+    entry = await trading.day.cancel(parent["legs"][0]["order_id"], dry_run=True)
+    assert (entry.status, entry.body["dry_run"]) == (200, True)
     assert not any(message[0] == "cancel" for message in trading.messages())
     whole = await trading.day.stop(answer.body["parent_id"])
     assert whole.status in (200, 207), whole
