@@ -44,6 +44,8 @@ def work_exposure(look: Look, part: OrderPart, context: Context, *, over: bool) 
         block(look, part, untold)
     if _is_due(look, part):
         _look(look, part, form)
+    else:
+        _still_waits(look, part)
     return None
 
 
@@ -55,14 +57,23 @@ def counted(form: FromExposure, part: OrderPart) -> tuple[Weighted, ...]:
 
 
 def _drop_old(look: Look, part: OrderPart) -> None:
-    """Send no more of a hedge that was worked out too long ago, or before a restart. The next look works it out again."""
+    """Send no more of a hedge that was worked out too long ago, or before a restart. It is worked out again at once: what is outside of its band does
+    not wait for the next beat because a price was missing."""
     record = look.record(part)
     old = record.rows_at is None or look.now - record.rows_at > ROWS_SECONDS
     if not record.rows or not old or look.on_the_way(part):
         return
     out = sum(leg.committed for leg in look.legs(part) if leg.instance == record.rows[0].key)
     if out < record.rows[0].units:
-        look.note(part, rows=(attrs.evolve(record.rows[0], units=out),) if out else None)
+        rows = (attrs.evolve(record.rows[0], units=out),) if out else None
+        look.note(part, rows=rows, memory=attrs.evolve(record.memory, since=None))
+
+
+def _still_waits(look: Look, part: OrderPart) -> None:
+    """Go on saying why a hedge could not leave while the units are read for the next one: nothing has shown yet that it can, or that none is wanted."""
+    record = look.record(part)
+    if record.waits_since is not None and record.held_up is not None:
+        block(look, part, record.held_up)
 
 
 def _is_due(look: Look, part: OrderPart) -> bool:
@@ -83,6 +94,7 @@ def _look(look: Look, part: OrderPart, form: FromExposure) -> None:
     record = look.record(part)
     if record.nets is None or record.rows_at is None or look.now - record.rows_at > ROWS_SECONDS:
         look.do(ReadRows(part=part.path))
+        _still_waits(look, part)
         return
     hedge = _hedge(look, part, form, record.nets)
     if hedge is None:
@@ -99,7 +111,7 @@ def _look(look: Look, part: OrderPart, form: FromExposure) -> None:
         units=abs(hedge),
     )
     memory = attrs.evolve(record.memory, since=look.now)
-    look.note(part, rows=(row,) if hedge else None, nets=None, memory=memory)
+    look.note(part, rows=(row,) if hedge else None, nets=None, memory=memory, held_up=None)
 
 
 def _hedge(look: Look, part: OrderPart, form: FromExposure, nets: Mapping[str, int]) -> int | None:
@@ -155,6 +167,13 @@ def with_nets(
     """
     memory = attrs.evolve(record.memory, since=now) if nets is None else record.memory
     message = texts.exposure_untold(unread) if unread else None
+    was_unread = record.rows_message is not None and message is None
     return attrs.evolve(
-        record, nets=nets, rows_at=now, holders=tuple(sorted(holders)), memory=memory, rows_message=message
+        record,
+        nets=nets,
+        rows_at=now,
+        holders=tuple(sorted(holders)),
+        memory=memory,
+        rows_message=message,
+        held_up=None if was_unread else record.held_up,
     )

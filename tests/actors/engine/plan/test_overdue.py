@@ -13,6 +13,7 @@ from onebroker.actors.engine.plan.machine.advance import advance
 from onebroker.actors.engine.plan.machine.exposure import with_nets
 from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
 from onebroker.actors.engine.plan.machine.look import Rules
+from onebroker.actors.engine.plan.machine.position_closes import FoundRows, with_rows
 from onebroker.actors.engine.plan.parts import (
     Direction,
     FromFill,
@@ -27,7 +28,8 @@ from onebroker.actors.engine.plan.parts import (
     TimeOfDay,
 )
 from onebroker.actors.engine.plan.price_kinds import Cap, Fixed, Marketable, Milestone, NativeStop, Stages, Trail
-from tests.actors.engine.plan.test_positions import PositionRunner, closes, hedging
+from onebroker.config.messages import plan_life as texts
+from tests.actors.engine.plan.test_positions import BOUNDED, PositionRunner, closes, hedging
 from tests.actors.engine.plan.trees import oco, order
 from tests.actors.engine.plan.world import DAY, MORNING, Runner
 
@@ -291,6 +293,104 @@ def test_a_hedge_whose_units_no_two_reads_have_shown_yet_is_no_trouble():
     run.parts["root"] = with_nets(run.parts["root"], None, ("alpha",), run.world.now)
     run.look()
     run.at(4.9)
+    assert trouble(run) == ({}, ())
+
+
+def waiting_hedge(every_seconds):
+    """A hedge for which nobody bids; its trouble is told."""
+    run = hedging(every_seconds=every_seconds)
+    run.nets(A=0)
+    run.quote(200, None, 200.05)
+    read_exposure(run, run.world.now + every_seconds + 2, A=60)
+    assert trouble(run) == ({}, (f"what is due waits: {NOBODY}",))
+    return run
+
+
+def read_exposure(run, until, **nets):
+    """Come to `until` (epoch seconds) and hand over what is read; return what was told after each look, without repetitions."""
+    told = []
+    while run.world.now < until:
+        run.at(run.world.now + 0.25 - run.started)
+        told.append(trouble(run))
+        if run.asks():
+            run.nets(**nets)
+            told.append(trouble(run))
+    return [one for number, one in enumerate(told) if number == 0 or one != told[number - 1]]
+
+
+@pytest.mark.parametrize("every_seconds", [2, 5, 60])
+def test_a_hedge_that_waits_for_a_price_is_one_trouble_until_it_leaves(every_seconds):
+    run = waiting_hedge(every_seconds)
+    assert read_exposure(run, run.world.now + 60, A=60) == [({}, (f"what is due waits: {NOBODY}",))]
+    run.quote(200, 199.95, 200.05)
+    read_exposure(run, run.world.now + 1, A=60)
+    assert run.sent() == ["PLACE alpha SELL 30 LIMIT 199.85 -> A1"]
+    assert trouble(run) == ({}, ())
+
+
+def test_a_hedge_that_waits_is_no_trouble_any_more_when_the_exposure_is_in_its_band():
+    run = waiting_hedge(5)
+    until = run.world.now + 20
+    assert read_exposure(run, until, A=0) == [({}, (f"what is due waits: {NOBODY}",)), ({}, ())]
+    assert (run.parts["root"].waits_since, run.sent()) == (None, [])
+
+
+def test_a_hedge_that_waits_stays_told_over_a_restart_and_while_no_two_reads_agree():
+    run = waiting_hedge(5)
+    run.restarted()
+    assert (trouble(run), run.asks()) == (({}, (f"what is due waits: {NOBODY}",)), True)
+    run.parts["root"] = with_nets(run.parts["root"], None, ("alpha",), run.world.now)
+    run.look()
+    assert trouble(run) == ({}, (f"what is due waits: {NOBODY}",))
+    assert read_exposure(run, run.world.now + 20, A=60) == [({}, (f"what is due waits: {NOBODY}",))]
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"waits": {"I": NOBODY}}, NOBODY),
+        ({"waits": {"I": HALTED}}, HALTED),
+        ({"unread": ("alpha",)}, texts.positions_unread("alpha")),
+    ],
+)
+def test_a_close_whose_positions_wait_is_one_trouble_while_they_are_read_each_second(found, said):
+    run = PositionRunner(closes(price=BOUNDED))
+    run.look()
+    told = []
+    while run.world.now < run.started + 30:
+        if run.asks():
+            rows = FoundRows(rows=(), nets={}, message=None, at=run.world.now, **found)
+            run.parts["root"] = with_rows(run.parts["root"], [], (), rows)
+            run.look()
+        told.append((run.world.now - run.started >= 2.5, trouble(run)))
+        run.at(run.world.now + 0.25 - run.started)
+    assert {one for late, one in map(late_words, told) if late} == {f"what is due waits: {said}"}
+
+
+def late_words(one):
+    late, (_, words) = one
+    return late, "; ".join(words)
+
+
+def test_an_exposure_without_a_price_is_one_trouble():
+    run = hedging()
+    run.world.quotes.pop("A")
+    run.nets(A=60)
+    read_exposure(run, run.world.now + 3, A=60)
+    (said,) = read_exposure(run, run.world.now + 60, A=60)
+    assert said == ({}, (f"what is due waits: {texts.EXPOSURE_UNPRICED}",))
+
+
+def test_that_positions_cannot_be_read_is_not_said_of_positions_that_were_read():
+    run = hedging()
+    run.nets(A=0)
+    run.at(5)
+    run.nets()
+    run.at(8)
+    assert trouble(run) == ({}, (UNKNOWN,))
+    run.at(10)
+    run.parts["root"] = with_nets(run.parts["root"], None, ("alpha",), run.world.now)
+    run.look()
     assert trouble(run) == ({}, ())
 
 

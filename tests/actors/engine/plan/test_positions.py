@@ -503,7 +503,11 @@ def hedge(**more):
         most=more.pop("most", None),
         product=None,
     )
-    execution = TopUp(piece_quantity=more.pop("piece", 1000), every_seconds=D(5), catch_up=more.pop("catch_up", True))
+    execution = TopUp(
+        piece_quantity=more.pop("piece", 1000),
+        every_seconds=D(more.pop("every_seconds", 5)),
+        catch_up=more.pop("catch_up", True),
+    )
     return order(quantity=form, price=Marketable(), execution=execution, **more)
 
 

@@ -3,9 +3,12 @@
 import trio
 
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.events import ParentTrouble, ParentTroubleOver
+from onebroker.config.vocabulary import Side
 from onebroker.http.health_parts import order_problems
 from tests.actors.engine.plan.strategies import SHARE
 from tests.support.every_case import every_case
+from tests.support.trading import Trading
 from tests.support.typed import accepted, refusal
 
 WATCHED = {"instrument_id": SHARE.instrument_id}
@@ -76,6 +79,20 @@ async def test_without_the_positions_of_a_broker_it_is_refused(trading, autojump
     await trading.day.until(lambda: "positions" in trading.day.sessions["zerodha"].view.value.read_errors, 300)
     _, answer = await hedged(trading, measure="units", band=5)
     assert (answer.status, answer.body["error"].split(" could")[0]) == (503, "the positions of zerodha"), answer
+
+
+async def test_a_hedge_for_which_nobody_bids_is_one_trouble_until_it_leaves(trading, autojump_clock):
+    day, other = trading.day, Trading(trading.day, 1)
+    await other.move(0)
+    day.simulator.empty_side(other.share.instrument_id, Side.BUY, 60)
+    await hedged(trading, measure="units", band=5, check_seconds=2)
+    await day.until(lambda: any(isinstance(event, ParentTrouble) for event in day.heard), 10)
+    await trio.sleep(25)
+    assert not any(isinstance(event, ParentTroubleOver) for event in day.heard)
+    await trading.until_messages(2)
+    await day.until(lambda: any(isinstance(event, ParentTroubleOver) for event in day.heard), 10)
+    told = [type(event) for event in day.heard if isinstance(event, ParentTrouble | ParentTroubleOver)]
+    assert told == [ParentTrouble, ParentTroubleOver]
 
 
 async def test_while_the_positions_of_a_broker_cannot_be_read_it_is_told_that_nobody_hedges(trading, autojump_clock):

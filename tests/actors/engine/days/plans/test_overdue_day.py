@@ -13,7 +13,7 @@ from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.actors.store.durable import HaltMode
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import NewOrder
-from onebroker.config.events import ExposureProtected, ExposureUnprotected
+from onebroker.config.events import ExposureProtected, ExposureUnprotected, ParentTrouble, ParentTroubleOver
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from onebroker.http.health_parts import order_problems
 from tests.actors.engine.days.plans.test_plan_orders import traded
@@ -310,8 +310,11 @@ async def test_a_close_whose_broker_has_no_login_is_told_and_closes_after_the_lo
         await without_a_login(trading)
         if kind != "square_off":
             trading.moved(-3)
-        await is_told(trading, "what is due waits: the positions of zerodha ", seconds=80)
+        said = "what is due waits: the positions of zerodha "
+        await is_told(trading, said, seconds=80)
         await trio.sleep(60)
+        troubles = [e for e in market.heard if isinstance(e, ParentTrouble | ParentTroubleOver) and said in e.words]
+        assert [type(one) for one in troubles] == [ParentTrouble], "one trouble, however often it is read again"
         assert resting(trading) == [("SELL", "SL", 100)]
         await market.log_in("zerodha")
         await trading.until(close, "completed", seconds=60)
