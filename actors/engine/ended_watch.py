@@ -2,7 +2,7 @@
 stop`, and that a caller ended their stop.
 
 An ended parent has no actor, so nobody looks at it again. But its position can go: its broker squares it off a moment after it has cancelled the
-exits, a person closes it. Then the sentence is not true any more, and neither is the alert. So once a second the ended parents that say it are
+exits, a person closes it, a close within its tag takes its units out of a position that goes on for another plan. Then the sentence is not true any more, and neither is the alert. So once a second the ended parents that say it are
 compared with what is held, as far as that is settled and was read after the sentence was first said. Every other trouble of theirs stays.
 """
 
@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import trio
 
-from onebroker.actors.engine.books.held_places import Place, nothing_held, places_of
+from onebroker.actors.engine.books.held_places import Place, is_closed, places_of
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.troubles import Trouble
 from onebroker.actors.engine.ended_orders import EndedOrders
@@ -63,6 +63,6 @@ class EndedWatch:
             return ()  # damaged: it keeps its sentence, and is named by GET parents
 
     def _is_gone(self, row: Trouble, places: Collection[Place]) -> bool:
-        """Whether nothing is held of the instrument that a sentence is about; after a restart it names only the parent's."""
+        """Whether nothing of the parent is open in the instrument that a sentence is about; after a restart it names only the parent's."""
         about = places if row.found.units is None else [one for one in places if one.instrument_id == row.instrument_id]
-        return bool(about) and all(nothing_held(self._context, place, row.since) for place in about)
+        return bool(about) and all(is_closed(self._context, place, row.since) for place in about)

@@ -1,9 +1,10 @@
-"""Where the units of a plan may be held, and whether anything is held there now (order-engine 1.13)."""
+"""Where the units of a plan may be held, and whether any of them is held there now (order-engine 1.13)."""
 
 from collections.abc import Collection, Iterator
 
 import attrs
 
+from onebroker.actors.engine.books.closed_shares import Position, Share, is_share_closed
 from onebroker.actors.engine.books.settled_positions import held_for, judged
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.orders.parent_records import ParentRecord
@@ -12,6 +13,7 @@ from onebroker.actors.engine.plan.machine.open_units import cleared_rows
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OrderPart, orders_of, own_orders_of
 from onebroker.actors.engine.plan.stored_tree import decode_plan
+from onebroker.config.clock import latest_boundary
 from onebroker.config.vocabulary import Side
 
 
@@ -26,6 +28,9 @@ class Place:
     instrument_id: str
     product: str
     side: Side
+    share: Share | None = None
+    """The parent's share of what is held there; None where it is not known: the units are not of its own entries, or not all of one day, or an entry has
+    not ended."""
 
 
 def places_of(record: ParentRecord) -> Iterator[Place]:
@@ -48,7 +53,8 @@ def places_of(record: ParentRecord) -> Iterator[Place]:
                 if leg.part == order.path and leg.instance != CLOSING and leg.filled_quantity
             }
             if brokers:
-                yield _place(order, brokers, Side(order.transaction_type).opposite, elsewhere=False)
+                found = _place(order, brokers, Side(order.transaction_type).opposite, elsewhere=False)
+                yield attrs.evolve(found, share=_share_of(record, order))
     for order in orders:
         if order.is_exit and order.path not in hanging:
             brokers = {leg.broker for leg in record.legs if leg.part == order.path}
@@ -64,9 +70,45 @@ def _place(order: OrderPart, brokers: Collection[str], side: Side, *, elsewhere:
     return Place(frozenset(brokers), elsewhere, order.instrument_id, order.product, side)
 
 
-def nothing_held(context: EngineContext, place: Place, since: float) -> bool:
+def _share_of(record: ParentRecord, entry: OrderPart) -> Share | None:
+    legs = [leg for leg in record.legs if leg.part == entry.path]
+    days = {leg.session_day for leg in legs if leg.filled_quantity}
+    if len(days) != 1 or not all(leg.state.final for leg in legs):
+        return None
+    return Share(parent_id=record.parent_order_id, tag=record.tag, day=days.pop())
+
+
+def is_closed(context: EngineContext, place: Place, since: float) -> bool:
+    """Whether nothing of the parent is open at a place, by reads that began after `since` (epoch seconds): nothing is held there, or only units of
+    others."""
+    return _nothing_held(context, place, since) or _only_of_others(context, place, since)
+
+
+def _only_of_others(context: EngineContext, place: Place, since: float) -> bool:
+    latest = context.catalogue.value.latest
+    instrument = None if latest is None else latest.instrument(place.instrument_id)
+    share, after = place.share, _monotonic(context, since)
+    if share is None or instrument is None or share.day != latest_boundary(context.clock.now()).date().isoformat():
+        return False
+    for code in place.brokers:
+        listing = instrument.listings.get(code)
+        if listing is None or code not in context.sessions or not _read(context, code, after):
+            return False
+        position = Position(
+            broker=code,
+            token=listing.broker_token,
+            instrument_id=place.instrument_id,
+            product=place.product,
+            side=place.side,
+        )
+        if not is_share_closed(context, share, position, after):
+            return False
+    return True
+
+
+def _nothing_held(context: EngineContext, place: Place, since: float) -> bool:
     """Whether nothing is held at a place, by reads that began after `since` (epoch seconds)."""
-    since_monotonic = context.clock.monotonic() - (context.clock.epoch() - since)
+    since_monotonic = _monotonic(context, since)
     instrument = (place.instrument_id, place.product, place.side)
     listing = _listing(context, place.instrument_id)
     if not place.brokers:
@@ -80,6 +122,10 @@ def nothing_held(context: EngineContext, place: Place, since: float) -> bool:
     return (
         not shown and all(units == 0 for units in held) and all(_read(context, code, since_monotonic) for code in codes)
     )
+
+
+def _monotonic(context: EngineContext, since: float) -> float:
+    return context.clock.monotonic() - (context.clock.epoch() - since)
 
 
 def _listing(context: EngineContext, instrument_id: str) -> frozenset[str]:

@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterator, Mapping
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.books.closed_shares import last_news
 from onebroker.actors.engine.context.messages import Reach
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
@@ -97,7 +98,7 @@ class Scope:
         place = (row.instrument_token, row.product)
         fills = [
             (
-                _when(order),
+                last_news(order),
                 Side(order.transaction_type).sign * order.filled_quantity,
                 self._tag_of(code, order.order_id, order.tag, legs) == self.tag,
             )
@@ -142,11 +143,6 @@ class Scope:
                 yield False
             elif self.broker is None or broker is not None:
                 yield self.broker in (None, broker)
-
-
-def _when(row: OrderRow) -> str:
-    """Return the time of an order's last news, by which fills are put in order; all times of one book have the same form."""
-    return row.exchange_timestamp or row.order_timestamp or ""
 
 
 def _within(units: int, position: int) -> int:

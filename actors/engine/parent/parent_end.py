@@ -10,7 +10,7 @@ import attrs
 import trio
 
 from onebroker.actors.engine.books.accepted_orders import accepted_order
-from onebroker.actors.engine.books.held_places import nothing_held, places_of
+from onebroker.actors.engine.books.held_places import is_closed, places_of
 from onebroker.actors.engine.context.engine_context import EngineContext, NotInService
 from onebroker.actors.engine.context.messages import CancelParent, Halt, LegCancel, Reach, Stopped
 from onebroker.actors.engine.orders.in_flight import Traffic
@@ -190,7 +190,7 @@ class Stopping:
         return reach
 
     async def until_closed(self) -> None:
-        """Wait until nothing is held of what the plan had open when a flatten halted it, at most CLOSED_SECONDS; then note which it was.
+        """Wait until nothing is open any more of what the plan had open when a flatten halted it, at most CLOSED_SECONDS; then note which it was.
 
         The flatten may have been cut short, by the end of the process too. Nobody else looks at a halted plan.
         """
@@ -198,15 +198,15 @@ class Stopping:
         while self._recorder.record.flattened is Flattened.CLOSING:
             if self._clock.monotonic() >= began + CLOSED_SECONDS:
                 self._note_closed(Flattened.LEFT)
-            elif self._nothing_held(since):
+            elif self._is_closed(since):
                 self._note_closed(None)
             else:
                 await trio.sleep(LOOK_SECONDS)
 
-    def _nothing_held(self, since: float) -> bool:
-        """Whether reads begun after `since` show nothing at the plan's places. A plan whose places are not known is never said to be closed."""
+    def _is_closed(self, since: float) -> bool:
+        """Whether reads begun after `since` show nothing of the plan at its places. A plan whose places are not known is never said to be closed."""
         places = list(places_of(self._recorder.record))
-        return bool(places) and all(nothing_held(self._context, place, since) for place in places)
+        return bool(places) and all(is_closed(self._context, place, since) for place in places)
 
     def _note_closed(self, flattened: Flattened | None) -> None:
         self._recorder.change(attrs.evolve(self._recorder.record, flattened=flattened))

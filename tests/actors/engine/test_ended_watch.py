@@ -5,7 +5,9 @@ from decimal import Decimal as D
 import attrs
 import pytest
 
+from onebroker.actors.engine.books.closed_shares import Share
 from onebroker.actors.engine.ended_watch import Place, places_of
+from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.parts import FromFill, FromPosition
 from onebroker.actors.engine.plan.price_kinds import Marketable, NativeStop
 from onebroker.actors.engine.plan.stored_tree import encode_plan
@@ -33,6 +35,31 @@ def test_what_an_entry_has_filled_is_where_it_has_filled():
     root = order(each_fill=order("root.each_fill", "SELL", FromFill(), NATIVE, is_exit=True))
     legs = [("root", "zerodha", 60), ("root", "upstox", 40), ("root", "dhan", 0), ("root.each_fill", "fyers", 0)]
     assert places(root, *legs) == [place("zerodha", "upstox")]
+
+
+def shares(*legs, tag="alpha", is_exit=False):
+    """The shares of a plan with an entry, or a lone exit, and these legs of it."""
+    stored = tuple(
+        attrs.evolve(
+            LEG, leg_id=f"p.{n}", part="root", broker="dhan", state=state, session_day=day, filled_quantity=units
+        )
+        for n, (state, day, units) in enumerate(legs)
+    )
+    link = None if is_exit else order("root.each_fill", "SELL", FromFill(), NATIVE, is_exit=True)
+    root = order(side="SELL" if is_exit else "BUY", is_exit=is_exit, each_fill=link)
+    return [one.share for one in places_of(attrs.evolve(PARENT, tag=tag, plan=encode_plan(root), legs=stored))]
+
+
+def test_a_share_is_known_of_entries_that_have_ended_on_one_day():
+    today, before = "2026-11-23", "2026-11-20"
+    done, cancelled, rests = LegState.COMPLETE, LegState.CANCELLED, LegState.OPEN
+    own = Share(parent_id=PARENT.parent_order_id, tag="alpha", day=today)
+    assert shares((done, today, 60)) == [own]
+    assert shares((done, today, 60), (cancelled, before, 0)) == [own]
+    assert shares((done, today, 60), tag=None) == [attrs.evolve(own, tag=None)]
+    assert shares((done, today, 60), (done, before, 40)) == [None], "units of two days"
+    assert shares((done, today, 60), (rests, today, 0)) == [None], "it may fill yet"
+    assert shares((done, today, 0), is_exit=True) == [None], "nobody knows who opened what a lone exit guards"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,121 @@
+"""Whether one parent's share of a position is closed, while the position goes on for others (order-engine 1.11, 5.7).
+
+A position has no owner. Two plans with two tags may share it, and a close within the tag of the one leaves the units of the other; or a close takes all
+of it, and the next order opens it again a moment later. Nothing of the first plan is open then, though the position is not empty.
+
+The fills of the broker's book are followed in the order of their last news, as a close within a tag follows them (`desk/scope.py`), and sorted into two
+sums: those of the share (the orders of its tag; without a tag those of the parent itself), and those of all others. Whenever the position is empty both
+begin anew. The share is closed when its own sum opens nothing any more, and the others' sum explains every unit that is held.
+
+In doubt it is not closed: while row and fills do not agree, while an order's owner is not known, for units of an earlier day, and where units are held
+that no fill of today explains (carried in, or in the holdings): nobody can tell whose these are.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import attrs
+
+from onebroker.actors.engine.books.fresh_reads import is_ok
+from onebroker.actors.engine.books.settled_positions import held_for, settled_units
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.sessions.session_view import SessionView
+from onebroker.brokers.records import OrderRow
+from onebroker.config.vocabulary import POSITION_PRODUCTS, Side
+
+_SIMPLE = "simple"
+"""The type of an order without a plan, such as the closes of the desk."""
+_OTHERS, _PLAIN = "others", "plain"
+"""In the sums: the orders of others, and those of the share that belong to no plan. All other names are parents' ids."""
+
+
+@attrs.frozen(kw_only=True)
+class Share:
+    """The units that the entries of one parent have opened on one day."""
+
+    parent_id: str
+    tag: str | None
+    """The caller's tag: closes within it close the share too."""
+    day: str
+    """The broking day, YYYY-MM-DD."""
+
+
+@attrs.frozen(kw_only=True)
+class Position:
+    """A position that is shared. `side` is the side that closes it."""
+
+    broker: str
+    token: str
+    instrument_id: str
+    product: str
+    side: Side
+
+
+def last_news(row: OrderRow) -> str:
+    """Return the time of an order's last news, by which fills are put in order; all times of one book have the same form."""
+    return row.exchange_timestamp or row.order_timestamp or ""
+
+
+def is_share_closed(context: EngineContext, share: Share, position: Position, since: float) -> bool:
+    """Whether nothing of a share is open in a position, by a book that began to be read at `since` or later (monotonic seconds)."""
+    view = context.sessions[position.broker].view.value
+    held = held_for(context, position.broker, position.instrument_id, position.product, position.side)
+    net = settled_units(context, position.broker, position.token, position.product)
+    if held is None or net is None or not _is_whole(view, context.clock.monotonic(), since):
+        return False
+    filled = list(_filled(view, position))
+    if not all(context.legs.knows(row, position.broker) for row in filled):
+        return False
+    own, others = _sums(context, share, position, filled, net)
+    return own <= 0 and held <= others
+
+
+def _is_whole(view: SessionView, now: float, since: float) -> bool:
+    began = view.orders_read_started
+    return began is not None and began >= since and view.orders_partly is None and is_ok(view, "orders", now)
+
+
+def _filled(view: SessionView, position: Position) -> Iterator[OrderRow]:
+    """Yield today's orders that have filled in a position."""
+    word = POSITION_PRODUCTS.get(position.product, position.product)
+    for row in view.orders.values():
+        is_here = (row.instrument_token, POSITION_PRODUCTS.get(row.product, row.product)) == (position.token, word)
+        if is_here and row.filled_quantity:
+            yield row
+
+
+def _sums(
+    context: EngineContext, share: Share, position: Position, filled: list[OrderRow], net: int
+) -> tuple[int, int]:
+    """Return the units that the share, and that all others, have opened since the position was last empty, less those that they closed."""
+    opens = position.side.opposite.sign
+    fills = sorted(
+        (
+            last_news(row),
+            opens * Side(row.transaction_type).sign * row.filled_quantity,
+            _owner_in(context, share, position.broker, row),
+        )
+        for row in filled
+    )
+    held = opens * net - sum(units for _, units, _ in fills)  # as it was carried in
+    found: Counter[str] = Counter()
+    for _, units, owner in fills:
+        held += units
+        found[owner] += units
+        if held <= 0:
+            found.clear()
+    others, plain = found.pop(_OTHERS, 0), found.pop(_PLAIN, 0)
+    return plain + sum(max(0, units) for units in found.values()), others
+
+
+def _owner_in(context: EngineContext, share: Share, code: str, row: OrderRow) -> str:
+    """Return which part of the sums an order belongs to: others, plain orders of the share, or one of its plans.
+
+    A plan of the tag closes no more than it has opened itself: what it sells beyond may be a position of its own, which it buys back.
+    """
+    owner = context.legs.owner(code, row.order_id, row.tag)
+    if owner is None:
+        return _PLAIN if share.tag is not None and row.tag == share.tag else _OTHERS
+    if owner.parent_id != share.parent_id and (share.tag is None or owner.tag != share.tag):
+        return _OTHERS
+    return _PLAIN if owner.synthetic_type == _SIMPLE else owner.parent_id

@@ -1,0 +1,169 @@
+"""Plans that share one position: after a close of the units of one, nothing untrue is said of it, and what really is open stays told (order-engine 1.11,
+5.7). Judged on the exchange's ledger."""
+
+import pytest
+import trio
+
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.events import ExposureUnprotected
+from onebroker.config.vocabulary import Product
+from tests.actors.engine.days.plans.test_held_units_day import is_gone
+from tests.actors.engine.days.plans.test_overdue_day import is_told, net, problems, resting
+from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.support.trading import Trading
+
+QUIET_SECONDS = 30
+"""Longer than a halted plan waits for its close, and than its trouble needs to be told."""
+
+
+async def guarded(trading, tag, quantity, side="BUY", **more):
+    """Units with a stop that rests."""
+    sign, before = (1, -1)[side == "SELL"], len(resting(trading))
+    settings = {"type": "cover", "stop_price": trading.at(-3 * sign), "stop_limit_price": trading.at(-4 * sign)}
+    answer = await trading.send(
+        transaction_type=side, quantity=quantity, tag=tag, order_type="LIMIT", price=trading.at(sign), synthetic=settings,
+        **{"broker": "zerodha", **more},
+    )  # fmt: skip
+    assert answer.status == 200, answer
+    await trading.day.until(lambda: len(resting(trading)) == before + 1, 30)
+    return answer
+
+
+async def sold(trading, tag, quantity):
+    """Close units with a plain order, as the desk closes them."""
+    answer = await trading.send(
+        transaction_type="SELL", quantity=quantity, tag=tag, broker="zerodha", synthetic={"type": "simple", "closes_position": True}
+    )  # fmt: skip
+    await trading.until(answer, "completed")
+
+
+async def is_halted_in_silence(trading, answer, *, problems_left=()):
+    """Nothing is said of a plan that was halted, not even for a moment."""
+    await trio.sleep(QUIET_SECONDS)
+    parent = await trading.parent(answer)
+    assert (parent["state"], parent["status_message"]) == ("halted", None)
+    assert problems(trading) == list(problems_left)
+    assert not any(isinstance(event, ExposureUnprotected) for event in trading.day.heard)
+
+
+@pytest.mark.parametrize(("side", "sign"), [("BUY", 1), ("SELL", -1)])
+async def test_a_close_by_tag_leaves_the_other_tag_s_units_and_says_nothing_untrue(market, side, sign, autojump_clock):
+    async with traded(market) as trading:
+        alpha = await guarded(trading, "alpha", 30, side)
+        beta = await guarded(trading, "beta", 20, side)
+        answer = await market.close(tag="alpha")
+        assert (answer.status, answer.body["flat"]) == (200, True), answer.body
+        await is_halted_in_silence(trading, alpha)
+        assert (net(trading), [units for _, _, units in resting(trading)]) == (20 * sign, [20])
+        assert (await trading.parent(beta))["state"] == "working"
+    async with market.service(log_in=False, quotes=True):
+        await is_halted_in_silence(Trading(market), alpha)
+
+
+async def test_of_several_plans_of_a_tag_nothing_is_said_when_all_of_them_are_closed(market, autojump_clock):
+    async with traded(market) as trading:
+        first = await guarded(trading, "alpha", 10)
+        await guarded(trading, "beta", 20)
+        second = await guarded(trading, "alpha", 30)
+        assert (await market.close(tag="alpha")).body["flat"] is True
+        await is_halted_in_silence(trading, first)
+        await is_halted_in_silence(trading, second)
+        assert net(trading) == 20
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_what_a_refused_close_leaves_is_told_until_a_second_close_has_taken_it(market, restarts, autojump_clock):
+    said = "30 units are open without a stop"
+    async with traded(market) as trading:
+        alpha = await guarded(trading, "alpha", 30)
+        await guarded(trading, "beta", 20)
+        market.simulator.fault("zerodha", FaultKind.REJECT_ORDERS, seconds=60)
+        assert (await market.close(tag="alpha")).body["flat"] is False
+        await is_told(trading, said, seconds=30)
+        await trio.sleep(120)
+        assert problems(trading) == [said], "really open"
+        if not restarts:
+            assert (await market.close(tag="alpha")).body["flat"] is True
+            await is_gone(trading, alpha, said)
+            assert net(trading) == 20
+            return
+    async with market.service(log_in=False, quotes=True):
+        again = Trading(market)
+        await is_told(again, said, seconds=60)
+        assert (await market.close(tag="alpha")).body["flat"] is True
+        await is_gone(again, alpha, said)
+        assert net(again) == 20
+
+
+async def test_of_two_plans_of_a_tag_both_stay_told_while_units_of_the_tag_are_open(market, autojump_clock):
+    """Nobody can tell which of them was closed: the sale of 30 leaves 20 of the tag without a stop."""
+    async with traded(market) as trading:
+        first, second = await guarded(trading, "alpha", 30), await guarded(trading, "alpha", 20)
+        await guarded(trading, "beta", 20)
+        market.simulator.fault("zerodha", FaultKind.REJECT_ORDERS, seconds=30)
+        await market.close(tag="alpha")
+        await trio.sleep(40)
+        await sold(trading, "alpha", 30)
+        await trio.sleep(60)
+        told = [(await trading.parent(one))["status_message"] for one in (first, second)]
+        assert told == ["30 units are open without a stop", "20 units are open without a stop"]
+        await sold(trading, "alpha", 20)
+        for one, said in zip((first, second), told, strict=True):
+            await is_gone(trading, one, said)
+        assert (net(trading), problems(trading)) == (20, [])
+
+
+async def test_a_person_s_sale_closes_no_share(market, autojump_clock):
+    """30 of the 50 are sold in the broker's app: they may be anybody's, so that alpha's stay told."""
+    said = "30 units are open without a stop"
+    async with traded(market) as trading:
+        await guarded(trading, "alpha", 30)
+        await guarded(trading, "beta", 20)
+        market.simulator.fault("zerodha", FaultKind.REJECT_ORDERS, seconds=30)
+        await market.close(tag="alpha")
+        await is_told(trading, said, seconds=30)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 30)
+        await trio.sleep(60)
+        assert said in problems(trading)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 20)
+        await trading.day.until(lambda: said not in problems(trading), 60)
+
+
+@pytest.mark.parametrize("tag", ["alpha", None])
+async def test_a_position_that_is_opened_again_at_once_is_not_the_halted_plan_s(market, tag, autojump_clock):
+    async with traded(market) as trading:
+        old = await guarded(trading, tag, 30)
+        assert (await market.close(instrument_id=trading.share.instrument_id)).body["flat"] is True
+        await guarded(trading, "beta", 20)
+        await is_halted_in_silence(trading, old)
+        assert net(trading) == 20
+
+
+async def test_a_stop_that_was_ended_by_hand_is_forgotten_when_its_tag_is_closed(market, autojump_clock):
+    said = "its stop was ended by hand while 30 units were open"
+    async with traded(market) as trading:
+        alpha = await guarded(trading, "alpha", 30)
+        await guarded(trading, "beta", 20)
+        assert (await market.stop(alpha.body["parent_id"])).status == 200
+        await is_told(trading, said, seconds=30)
+        await trio.sleep(60)
+        assert problems(trading) == [said], "really open"
+        assert (await market.close(tag="alpha")).body["flat"] is True
+        await is_gone(trading, alpha, said)
+        assert net(trading) == 20
+
+
+async def test_a_short_plan_of_the_same_tag_closes_no_share_of_its_long(market, autojump_clock):
+    """It is a position of its own, and it buys its units back."""
+    said = "its stop was ended by hand while 30 units were open"
+    async with traded(market) as trading:
+        alpha = await guarded(trading, "alpha", 30)
+        await guarded(trading, "beta", 50)
+        assert (await market.stop(alpha.body["parent_id"])).status == 200
+        await is_told(trading, said, seconds=30)
+        settings = {"type": "cover", "stop_price": trading.at(3), "stop_limit_price": trading.at(4)}
+        await trading.send(transaction_type="SELL", quantity=30, tag="alpha", broker="zerodha", order_type="LIMIT",
+                           price=trading.at(-1), synthetic=settings)  # fmt: skip
+        await trading.day.until(lambda: net(trading) == 50, 30)
+        await trio.sleep(60)
+        assert said in problems(trading)
