@@ -60,7 +60,7 @@ PLANTED: Sequence[Planted] = (
              "        if new:\n            self._plan.take_changed(path, attrs.evolve(record, rows_cleared=",
              "        if not new:\n            self._plan.take_changed(path, attrs.evolve(record, rows_cleared="),
     _planted("what is on its way is sent again", f"{MACHINE}/new_legs.py",
-             "        missing = self.target - self.look.committed(self.part)\n",
+             "        missing = self.target - self.committed\n",
              "        missing = self.target - self.look.filled(self.part)\n"),
     _planted("what a person took off is sent again", "engine/orders/transitions.py",
              '"taken_off": leg.taken_off + leg.quantity - quantity,', '"taken_off": leg.taken_off,'),

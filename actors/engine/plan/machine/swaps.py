@@ -151,14 +151,16 @@ def lacks(look: Look, order: OrderPart, leg: Leg) -> bool:
     """Whether a leg of an exit was refused for want of shares or margin while something stands that another try can rely on.
 
     Either the plan itself holds the units that the exit closes, or another order of the same group of exits was accepted: then the two ask
-    for the same shares. Or it is a guard over units that are held, and its caller was answered before the broker refused it. Any other exit
-    that stands alone is refused for good; its caller hears that at once.
+    for the same shares. Or it is a guard over units that are held, or the target beside such a guard, and its caller was answered before the broker
+    refused it. Any other exit that stands alone is refused for good; its caller hears that at once.
     """
     if not order.is_exit or leg.state is not LegState.REJECTED or not leg.shortage:
         return False
     if order.known_exit or any(other.accepted for sibling in _siblings(look, order) for other in look.legs(sibling)):
         return True
-    return is_guard(order) and (look.record(order).armed_over or 0) > 0 and was_refused_late(look, order)
+    beside_guard = any(is_stop(one.price) and look.record(one).own is None for one in _siblings(look, order))
+    over_held = (look.record(order).armed_over or 0) > 0
+    return (is_guard(order) or beside_guard) and over_held and was_refused_late(look, order)
 
 
 def was_refused_late(look: Look, order: OrderPart) -> bool:
@@ -182,8 +184,11 @@ def tries_again(look: Look, order: OrderPart, leg: Leg) -> bool:
 
 
 def _had_room(look: Look, order: OrderPart) -> bool:
-    """Whether a stop has made room for an order: a target that is swapped in."""
-    return not is_stop(order.price) and swaps(look, order) and any(is_stop(one.price) for one in _siblings(look, order))
+    """Whether a stop has made room for an order: a target that is swapped in. A stop that no broker ever took made none."""
+    if is_stop(order.price) or not swaps(look, order):
+        return False
+    stops = (sibling for sibling in _siblings(look, order) if is_stop(sibling.price))
+    return any(leg.accepted for stop in stops for leg in look.legs(stop))
 
 
 def _is_beyond_limits(look: Look, order: OrderPart, leg: Leg) -> bool:
