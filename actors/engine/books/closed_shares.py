@@ -3,16 +3,17 @@
 A position has no owner. Two plans with two tags may share it, and a close within the tag of the one leaves the units of the other; or a close takes all
 of it, and the next order opens it again a moment later. Nothing of the first plan is open then, though the position is not empty.
 
-The fills of the broker's book are followed in the order of their last news, as a close within a tag follows them (`desk/scope.py`), and sorted into two
-sums: those of the share (the orders of its tag; without a tag those of the parent itself), and those of all others. Whenever the position is empty both
-begin anew. The share is closed when its own sum opens nothing any more, and the others' sum explains every unit that is held.
+The broker's trades are followed by their times, and sorted into two sums: those of the share (the orders of its tag; without a tag those of the parent
+itself), and those of all others. Whenever the position is empty both begin anew. The share is closed when its own sum opens nothing any more, and the
+others' sum explains every unit that is held. (The times of orders do not do: at some brokers an order that rested for an hour still has the time of its
+placement when it fills, and a position would seem to have been empty.)
 
-In doubt it is not closed: while row and fills do not agree, while an order's owner is not known, for units of an earlier day, and where units are held
-that no fill of today explains (carried in, or in the holdings): nobody can tell whose these are.
+In doubt it is not closed: while row and fills do not agree, while the trades are not all there, while an order's owner is not known, for units of an
+earlier day, and where units are held that no fill of today explains (carried in, or in the holdings): nobody can tell whose these are.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import attrs
 
@@ -66,7 +67,10 @@ def is_share_closed(context: EngineContext, share: Share, position: Position, si
     filled = list(_filled(view, position))
     if not all(context.legs.knows(row, position.broker) for row in filled):
         return False
-    own, others = _sums(context, share, position, filled, net)
+    fills = _in_order(context, share, position, filled)
+    if fills is None:
+        return False
+    own, others = _sums(fills, position.side.opposite.sign * net)
     return own <= 0 and held <= others
 
 
@@ -84,22 +88,33 @@ def _filled(view: SessionView, position: Position) -> Iterator[OrderRow]:
             yield row
 
 
-def _sums(
-    context: EngineContext, share: Share, position: Position, filled: list[OrderRow], net: int
-) -> tuple[int, int]:
-    """Return the units that the share, and that all others, have opened since the position was last empty, less those that they closed."""
-    opens = position.side.opposite.sign
-    fills = sorted(
-        (
-            last_news(row),
-            opens * Side(row.transaction_type).sign * row.filled_quantity,
-            _owner_in(context, share, position.broker, row),
-        )
-        for row in filled
-    )
-    held = opens * net - sum(units for _, units, _ in fills)  # as it was carried in
+def _in_order(
+    context: EngineContext, share: Share, position: Position, filled: list[OrderRow]
+) -> list[tuple[int, str]] | None:
+    """Return (units, owner) of each trade of these orders, the first one first; units that open are above zero. None while a trade, or its time, is missing.
+    Of trades of one second those come first that open: a position counts as empty only when it surely was."""
+    orders, opens = {row.order_id: row for row in filled}, position.side.opposite.sign
+    traded: Counter[str] = Counter()
+    fills: list[tuple[str, bool, int, str]] = []
+    for trade in context.sessions[position.broker].view.value.trades:
+        row, at = orders.get(trade.order_id), trade.trade_timestamp or trade.exchange_timestamp
+        if row is None or at is None:
+            continue
+        traded[row.order_id] += trade.quantity
+        units = opens * Side(row.transaction_type).sign * trade.quantity
+        fills.append((at, units < 0, units, _owner_in(context, share, position.broker, row)))
+    if any(traded[row.order_id] != row.filled_quantity for row in filled):
+        return None
+    return [(units, owner) for _, _, units, owner in sorted(fills)]
+
+
+def _sums(fills: Iterable[tuple[int, str]], held: int) -> tuple[int, int]:
+    """Return the units that the share, and that all others, have opened since the position was last empty, less those that they closed. `held`: the
+    position now."""
+    fills = list(fills)
+    held -= sum(units for units, _ in fills)  # as it was carried in
     found: Counter[str] = Counter()
-    for _, units, owner in fills:
+    for units, owner in fills:
         held += units
         found[owner] += units
         if held <= 0:

@@ -167,3 +167,28 @@ async def test_a_short_plan_of_the_same_tag_closes_no_share_of_its_long(market, 
         await trading.day.until(lambda: net(trading) == 50, 30)
         await trio.sleep(60)
         assert said in problems(trading)
+
+
+@pytest.mark.parametrize("code", ["fyers", "zerodha"])
+async def test_an_order_that_rested_and_filled_late_does_not_empty_the_position_before_it_was_opened(
+    code, day_kind, autojump_clock
+):
+    """The first plan's stop was ended by hand. The second's stop fills a minute after it was placed: at Fyers its row keeps the time of the placement, and
+    the position seemed to have been empty before the first plan's units were counted (model 940011)."""
+    day = day_kind(brokers=(code, "upstox"))
+    with trio.fail_after(86_400):
+        async with day.market(), traded(day) as trading:
+            first = await guarded(trading, None, 10, broker=code)
+            await day.stop(first.body["parent_id"])
+            await is_told(trading, "its stop was ended by hand while 10 units were open", seconds=15)
+            await trio.sleep(5)
+            await guarded(trading, None, 10, broker=code)
+            await trio.sleep(60)
+            day.person.reduce(code, trading.share.instrument_id, Product.MIS, 5)
+            await trio.sleep(10)
+            await trading.move(-3.5)
+            await day.until(lambda: net(trading, code) == 5, 30)
+            await trio.sleep(QUIET_SECONDS)
+            assert "its stop was ended by hand while 10 units were open" in problems(trading)
+            day.person.reduce(code, trading.share.instrument_id, Product.MIS, 5)
+            await day.until(lambda: problems(trading) == [], 60)
