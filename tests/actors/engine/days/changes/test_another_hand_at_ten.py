@@ -10,6 +10,7 @@ from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.brokers.registry import build_registry
 from onebroker.config.events import OrderChangedElsewhere
 from tests.support.engine_orders import ticks
+from tests.support.further import long_case
 
 TEN = tuple(build_registry())
 
@@ -23,7 +24,7 @@ def told(day):
     return sorted((event.broker, event.order_id) for event in day.heard if isinstance(event, OrderChangedElsewhere))
 
 
-@pytest.mark.parametrize("is_stop", [False, True])
+@pytest.mark.parametrize("is_stop", [pytest.param(False, marks=long_case()), True])
 async def test_each_brokers_own_rows_are_no_change_and_the_holders_change_is_one(ten, is_stop, autojump_clock):
     day = ten
     async with day.market(), day.service():

@@ -14,11 +14,14 @@ from onebroker.config.vocabulary import OrderStatus
 from tests.actors.engine.days.plans.test_overdue_day import is_quiet, is_told, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.support.day import Day
+from tests.support.further import long_case
 
 ALL = "all"
 STOP, LIMIT, JUMP = -3, -4, -7
 """Percent from the first price: the stop's trigger, its limit, and the place to which the market jumps."""
 TYPES = ("bracket", "oco", "trailing_stop", "cover")
+FIRST = [name if name in ("bracket", "trailing_stop") else pytest.param(name, marks=long_case()) for name in TYPES]
+"""The others are played by the further command: their stops are the same kind of order."""
 WITHOUT_STOP = "100 units are open without a stop"
 SECONDS = 20
 """How long the plan has until it must have spoken, where no book tells that the stop was triggered."""
@@ -85,7 +88,7 @@ async def said(trading, answer, sentence):
 
 
 @pytest.mark.parametrize("code", ["zerodha", "icicidirect"])
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", FIRST)
 async def test_a_stop_that_a_stalled_instrument_has_jumped_over_is_told_and_is_over_with_the_quotes(
     kind, code, autojump_clock
 ):
@@ -112,7 +115,7 @@ async def test_a_stop_that_a_stalled_instrument_has_jumped_over_is_told_and_is_o
         assert [event for event in trading.day.heard if isinstance(event, ExposureProtected)]
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", FIRST)
 async def test_a_stop_that_the_book_shows_triggered_is_told_at_once(kind, autojump_clock):
     async with guarded(kind) as (trading, _):
         stall(trading)
@@ -122,7 +125,7 @@ async def test_a_stop_that_the_book_shows_triggered_is_told_at_once(kind, autoju
         await is_told(trading, "what is due waits: the market is past the limit", 1)
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", FIRST)
 async def test_a_stop_that_has_triggered_and_not_filled_is_told_without_any_price(kind, autojump_clock):
     async with guarded(kind, answers=False) as (trading, answer):
         stall(trading)
@@ -141,7 +144,7 @@ async def test_a_stop_that_has_triggered_and_not_filled_is_told_without_any_pric
         await is_quiet(trading, 20)
 
 
-@pytest.mark.parametrize("answers", [True, False])
+@pytest.mark.parametrize("answers", [True, pytest.param(False, marks=long_case())])
 @pytest.mark.parametrize("code", ["zerodha", "icicidirect"])
 async def test_a_stalled_instrument_whose_market_does_not_move_is_no_trouble(code, answers, autojump_clock):
     async with guarded("bracket", code, answers=answers) as (trading, _):

@@ -16,6 +16,7 @@ from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.intervals import DAY_MINUTES
 from onebroker.config.late_modules import pl
 from onebroker.http.health_parts import order_problems
+from tests.support.further import long_case
 from tests.support.trading import Trading
 
 NSE = calendar_from_documents(exchange_documents())
@@ -148,7 +149,7 @@ def sent_since(trading, before):
     return [message for message in trading.messages()[before:] if message[0] == "place"]
 
 
-@pytest.mark.parametrize("kind", list(SETTINGS))
+@pytest.mark.parametrize("kind", ["gtt", pytest.param("daily_stop", marks=long_case())])
 async def test_an_ex_date_without_the_service_scales_what_waits_once(kind, day, autojump_clock, tmp_path):
     with trio.fail_after(4 * 86_400):
         trading, answer = await placed(day, kind)
@@ -200,7 +201,7 @@ async def test_two_missed_ex_dates_count_together_for_each_plan_of_the_share(day
 
 
 @pytest.mark.parametrize("is_stored", [True, False], ids=["the day between is stored", "it is not"])
-@pytest.mark.parametrize("kind", list(SETTINGS))
+@pytest.mark.parametrize("kind", ["daily_stop", pytest.param("gtt", marks=long_case())])
 async def test_a_gap_of_a_day_without_the_service_ends_what_waits(kind, is_stored, day, autojump_clock, tmp_path):
     with trio.fail_after(4 * 86_400):
         trading, answer = await placed(day, kind)
