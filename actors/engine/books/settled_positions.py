@@ -208,7 +208,7 @@ def units_in_holdings(context: EngineContext, code: str, tokens: Collection[str]
 
 def held_for(context: EngineContext, broker: str | None, instrument_id: str, product: str, side: Side) -> int | None:
     """Return the same for an instrument by its id, at a broker or, with None, at all brokers that list it together. None also where one of them is not
-    settled."""
+    settled, or where a broker that does not list it may hold some: its list can have lost the instrument."""
     latest = context.catalogue.value.latest
     instrument = None if latest is None else latest.instrument(instrument_id)
     if instrument is None:
@@ -223,7 +223,23 @@ def held_for(context: EngineContext, broker: str | None, instrument_id: str, pro
         if units is None:
             return None
         total += units
+    others = () if broker is not None else (code for code in context.sessions if code not in instrument.listings)
+    if any(_may_hold_unlisted(context, code, instrument, product, side) for code in others):
+        return None
     return total if codes else None
+
+
+def _may_hold_unlisted(context: EngineContext, code: str, instrument: Instrument, product: str, side: Side) -> bool:
+    """Whether a broker that does not list an instrument shows a position that may be in it and that `side` would close, or has the share in its
+    holdings."""
+    found, latest = _judged_lately(context, code), context.catalogue.value.latest
+    if found is None or latest is None:
+        return False
+    rows = unnamed(latest, code, found.read.rows, POSITION_PRODUCTS.get(product, product))
+    if any(row.quantity is None or side.sign * row.quantity < 0 for row in rows):
+        return True
+    is_delivery_sale = product == Product.CNC and side is Side.SELL
+    return is_delivery_sale and bool(units_in_holdings(context, code, frozenset(), instrument.isin))
 
 
 def doubts(context: EngineContext) -> tuple[Named, ...]:

@@ -176,11 +176,22 @@ def tries_again(look: Look, order: OrderPart, leg: Leg) -> bool:
         return lacks(look, order, leg)
     if _is_beyond_limits(look, order, leg) or _had_room(look, order):
         return True
+    if _took_backstops_place(look, order):
+        return True
     taken_away = (Reason.REPLACE, Reason.SHRINK) if is_stop(order.price) else (Reason.REPLACE,)
     return any(
         other.state is LegState.CANCELLED and other.cancel_reason in taken_away and other.ended_at <= leg.sent_at
         for other in look.legs(order)
     )
+
+
+def _took_backstops_place(look: Look, order: OrderPart) -> bool:
+    """Whether an exit has fired whose group had a stop at a broker: the engine has ended that stop so that the exit can leave."""
+    if order.when is None or not look.record(order).fired:
+        return False
+    stops = (sibling for sibling in _siblings(look, order) if sibling is not order and is_stop(sibling.price))
+    ended = (leg for stop in stops for leg in look.legs(stop) if leg.state is LegState.CANCELLED and leg.accepted)
+    return any(leg.cancel_reason in (Reason.PLAN, Reason.SHRINK, Reason.REPLACE) for leg in ended)
 
 
 def _had_room(look: Look, order: OrderPart) -> bool:

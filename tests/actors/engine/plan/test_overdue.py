@@ -619,6 +619,24 @@ def test_the_backstop_stays_until_the_exit_that_fired_has_a_price():
     assert run.sent() == ["CANCEL A1"]
 
 
+def test_a_fired_exit_whose_backstop_the_engine_has_ended_goes_again_after_a_refusal():
+    run = Runner(backed())
+    run.quote(97, 96.95, 97.05)
+    run.sent()
+    run.at(1).quote(94.9, 94.85, 94.95)
+    assert run.sent() == ["CANCEL A1"]
+    run.book("A1", "cancelled")
+    assert [line.split(" -> ")[1] for line in run.sent()] == ["A2"]
+    run.put(attrs.evolve(run.leg("A2"), state=LegState.REJECTED, ended_at=run.world.now))
+    run.look()
+    run.at(2.9)
+    assert (run.sent(), run.over(), run.outcome.unprotected) == ([], False, {"I": 10})
+    run.at(3.1)
+    assert len(run.sent()) == 1
+    run.book("A3", "complete")
+    assert run.state() == "completed"
+
+
 def test_the_backstop_stays_while_trading_is_halted():
     run = Runner(backed())
     run.quote(97, 96.95, 97.05)

@@ -241,3 +241,32 @@ async def test_a_close_by_a_reference_says_that_the_broker_does_not_list_the_sha
     assert answer.status == 503, answer
     assert "zerodha does not list it today" in answer.body["error"]
     assert net(trading) == {"zerodha": 100}
+
+
+EXITS = {
+    "oco": {"stop_price": -3, "stop_limit_price": -4, "target_price": 3},
+    "trailing_stop": {"trail_percent": 3, "stop_limit_offset": 1},
+}
+
+
+@pytest.mark.parametrize("product", ["MIS", "CNC"])
+@pytest.mark.parametrize("kind", EXITS)
+async def test_an_exit_without_a_broker_stays_where_its_brokers_list_has_lost_the_share(
+    kind, product, trading, autojump_clock
+):
+    """The other broker lists the share and holds none. So nobody was asked about the units, and the stop was cancelled as if they had gone."""
+    await trading.move(0)
+    await trading.send(quantity=30, broker="zerodha", product=product)
+    await trio.sleep(10)
+    settings = {name: trading.at(value) if name.endswith("_price") else value for name, value in EXITS[kind].items()}
+    answer = await trading.send(
+        transaction_type="SELL", quantity=30, product=product, synthetic={"type": kind, **settings}
+    )
+    await trio.sleep(10)
+    publish(trading, listed=False, at="zerodha")
+    await trio.sleep(60)
+    resting = [order for order in trading.day.exchange.all_orders() if not order.status.finished]
+    assert [order.pending_quantity for order in resting if order.trigger_price is not None] == [30]
+    parent = await trading.parent(answer)
+    assert parent["state"] == "working"
+    assert "holds 0" not in str(parent)
