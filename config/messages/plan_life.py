@@ -186,6 +186,11 @@ def target_refused(broker: str, units: int, why: str | None) -> str:
     return f"{broker} has refused the target of {units} units, which is over: {why or 'without a reason'}"
 
 
+def target_not_sent(why: str) -> str:
+    """The same where no broker got an order of it (ours)."""
+    return f"a target is over before it was sent: {why}"
+
+
 def never_shown(broker: str, count: int) -> str:
     """An exit that waits before its next order, because earlier orders were never shown and may still turn up (ours)."""
     return f"{broker} never showed {count} orders of it, and the next one waits a while for them"

@@ -111,9 +111,14 @@ def lost_targets(look: Look) -> Iterator[str]:
 
 def _lost_targets(look: Look, exits: list[OrderPart]) -> Iterator[str]:
     for order in exits:
+        record = look.record(order)
+        if is_guard(order) or record.own not in (PartState.REJECTED, PartState.FAILED):
+            continue
         refused = [leg for leg in look.legs(order) if leg.state is LegState.REJECTED]
-        if refused and look.record(order).own in (PartState.REJECTED, PartState.FAILED) and not is_guard(order):
+        if refused:
             yield texts.target_refused(refused[-1].broker, refused[-1].unfilled, refused[-1].status_message)
+        elif not look.legs(order) and record.status_message is not None:
+            yield texts.target_not_sent(record.status_message)  # a check refused it, or no broker could take it
 
 
 def left_open(look: Look, part: Part) -> int:
@@ -275,4 +280,4 @@ def _closes_itself(look: Look, part: OrderPart) -> bool:
 
 def _kept(look: Look, part: OrderPart) -> int:
     exits = [] if part.each_fill is None else list(own_orders_of(part.each_fill))
-    return look.kept(part) - sum(look.filled(order) for order in exits)
+    return min(look.kept(part) - sum(look.filled(order) for order in exits), still_open(look, part, exits))

@@ -117,6 +117,23 @@ def test_a_held_target_that_is_refused_beside_its_stop_is_told_as_long_as_its_un
     assert (run.outcome.untold, run.state()) == ((), "completed")
 
 
+def test_a_held_target_that_no_broker_could_take_is_told_too():
+    bracket = order(
+        "root",
+        each_fill=oco(
+            "root.each_fill",
+            order("root.each_fill.children.0", "SELL", FromFill(), NativeStop(trigger_price=D(95), limit_price=D(94)), is_exit=True, known_exit=True),
+            order("root.each_fill.children.1", "SELL", FromFill(), 110, hold=True, is_exit=True, known_exit=True),
+        ),
+    )  # fmt: skip
+    run = Runner(bracket).quote(100, 99.95, 100.05)
+    run.book("A1", "complete")
+    path, why = "root.each_fill.children.1", "alpha cannot take this order: does not carry this instrument"
+    run.parts[path] = attrs.evolve(run.parts[path], refusal=why)
+    run.look()
+    assert (run.outcome.untold, run.over()) == ((f"a target is over before it was sent: {why}",), False)
+
+
 def test_a_target_that_the_market_leaves_goes_back_and_the_stop_stands_again():
     run = pair()
     run.quote(110, 109.95, 110.05)
