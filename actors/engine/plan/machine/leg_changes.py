@@ -7,10 +7,10 @@ from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.machine.leg_actions import ChangeLeg, EndLeg, Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
-from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, guards
+from onebroker.actors.engine.plan.machine.overdue import block, block_unpriced, cannot_leave, guards, last_resort
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, gives_up_after, moves, price_of, wanted
 from onebroker.actors.engine.plan.parts import OrderPart
-from onebroker.actors.engine.plan.price_kinds import Marketable, Price, is_stop, uncapped
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, Price, is_stop, uncapped
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import OrderType
 
@@ -125,8 +125,22 @@ def move_legs(sending: Sending, legs: Iterable[Leg]) -> None:
             and not any(_touches(action, leg) for action in look.actions)
         ):
             want = wanted(look, part, sending.context, Asked(quantity=leg.unfilled, leg=leg))
+            if want is None and _is_due_elsewhere(look, part, leg):
+                block_unpriced(look, part)
+                resort = last_resort(look, part, price)
+                want = None if resort is None or resort[0] is not OrderType.LIMIT else Wanted(*resort)
             if want is not None and _follows(look, leg, price):
                 _move_to(look, leg, want)
+
+
+def _is_due_elsewhere(look: Look, part: OrderPart, leg: Leg) -> bool:
+    """Whether an exit that goes at the market now (1.8, `marketable`) still rests at the price that its caller chose."""
+    return (
+        part.is_exit
+        and look.record(part).marketable
+        and isinstance(part.price, Fixed)
+        and leg.price == part.price.price
+    )
 
 
 def _touches(action: object, leg: Leg) -> bool:
