@@ -134,13 +134,11 @@ def move_legs(sending: Sending, legs: Iterable[Leg]) -> None:
 
 
 def _is_due_elsewhere(look: Look, part: OrderPart, leg: Leg) -> bool:
-    """Whether an exit that goes at the market now (1.8, `marketable`) still rests at the price that its caller chose."""
-    return (
-        part.is_exit
-        and look.record(part).marketable
-        and isinstance(part.price, Fixed)
-        and leg.price == part.price.price
-    )
+    """Whether an exit that goes at the market now (1.8, `marketable`) still rests at the price that its caller chose, or changed it to."""
+    record = look.record(part)
+    if not part.is_exit or not record.marketable or not isinstance(part.price, Fixed):
+        return False
+    return leg.price == (part.price.price if record.price is None else record.price)
 
 
 def _touches(action: object, leg: Leg) -> bool:

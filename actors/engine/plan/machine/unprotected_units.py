@@ -144,7 +144,8 @@ def is_lost(look: Look, order: OrderPart) -> bool:
 
 
 def is_held_up(look: Look, order: OrderPart) -> bool:
-    """Whether an exit that is wanted now cannot leave, or has no live order after an order that certainly never reached its broker."""
+    """Whether an exit that is wanted now cannot leave, or has no live order after an order that certainly never reached its broker, or that filled at the
+    smaller size that its holder gave it."""
     if look.record(order).own is not None:
         return False
     if order.path in look.held_up:
@@ -152,7 +153,8 @@ def is_held_up(look: Look, order: OrderPart) -> bool:
     live = look.live(order)
     if not live:
         return any(
-            goes_again(order, leg) or (is_guard(order) and tries_again(look, order, leg)) for leg in look.legs(order)
+            goes_again(order, leg) or (is_guard(order) and (leg.may_grow or tries_again(look, order, leg)))
+            for leg in look.legs(order)
         )
     # A target that is swapped in follows the confirmed end of its stop, which had the shares: why it was refused is gone.
     return is_guard(order) and not any(_stands(look, order, leg) for leg in live)

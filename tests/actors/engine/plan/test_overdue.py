@@ -606,12 +606,16 @@ def test_a_restart_does_not_begin_the_wait_anew():
     assert run.sent() == ["PLACE alpha SELL 10 MARKET -> A1"]
 
 
-def test_a_resting_exit_whose_time_is_over_goes_to_the_last_price_where_nobody_bids():
+@pytest.mark.parametrize("changed", [None, D(112)])
+def test_a_resting_exit_whose_time_is_over_goes_to_the_last_price_where_nobody_bids(changed):
     """It rested at its caller's limit, three per cent away, without a word (fifth stranger)."""
     lifetime = Lifetime(at_time=time(9, 21), on_end=OnEnd.MARKETABLE)
     run = Runner(order(side="SELL", price=110, is_exit=True, known_exit=True, lifetime=lifetime))
     run.quote(100, 99.95, 100.05)
     assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A1"]
+    if changed is not None:  # its caller has moved it meanwhile
+        run.parts["root"] = attrs.evolve(run.parts["root"], price=changed)
+        run.put(attrs.evolve(run.leg("A1"), price=changed))
     run.at(50).quote(100, None, 100.05)
     run.at(61)
     assert run.sent() == []

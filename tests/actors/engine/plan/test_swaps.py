@@ -96,7 +96,8 @@ def test_a_target_that_took_its_stops_place_goes_again_after_a_refusal_and_the_s
     assert run.state() == "completed"
 
 
-def test_a_held_target_that_is_refused_beside_its_stop_is_told_as_long_as_its_units_are_open():
+def filled_bracket():
+    """Ten units with a stop that rests as A2, and a held target."""
     bracket = order(
         "root",
         each_fill=oco(
@@ -107,6 +108,11 @@ def test_a_held_target_that_is_refused_beside_its_stop_is_told_as_long_as_its_un
     )  # fmt: skip
     run = Runner(bracket).quote(100, 99.95, 100.05)
     run.book("A1", "complete")
+    return run
+
+
+def test_a_held_target_that_is_refused_beside_its_stop_is_told_as_long_as_its_units_are_open():
+    run = filled_bracket()
     run.quote(111, 110.95, 111.05)
     assert run.sent()[-1] == "PLACE alpha SELL 10 LIMIT 110 -> A3"
     refuse(run, "A3")
@@ -118,16 +124,7 @@ def test_a_held_target_that_is_refused_beside_its_stop_is_told_as_long_as_its_un
 
 
 def test_a_held_target_that_no_broker_could_take_is_told_too():
-    bracket = order(
-        "root",
-        each_fill=oco(
-            "root.each_fill",
-            order("root.each_fill.children.0", "SELL", FromFill(), NativeStop(trigger_price=D(95), limit_price=D(94)), is_exit=True, known_exit=True),
-            order("root.each_fill.children.1", "SELL", FromFill(), 110, hold=True, is_exit=True, known_exit=True),
-        ),
-    )  # fmt: skip
-    run = Runner(bracket).quote(100, 99.95, 100.05)
-    run.book("A1", "complete")
+    run = filled_bracket()
     path, why = "root.each_fill.children.1", "alpha cannot take this order: does not carry this instrument"
     run.parts[path] = attrs.evolve(run.parts[path], refusal=why)
     run.look()

@@ -221,7 +221,9 @@ async def test_a_cover_is_not_over_when_its_smaller_stop_fills_while_the_other_u
     in_the_app(trading, "zerodha", stop["order_id"], quantity=20)
     await trio.sleep(4)
     await trading.move(-3.2)
+    await trading.day.until(lambda: "70 units are open without a stop" in problems(trading), 8)
     await trading.until(answer, "completed", seconds=60)
+    await trading.day.until(lambda: problems(trading) == [], 10)
     assert [message[:3] for message in trading.messages() if message[1] == "SELL"] == [
         ("place", "SELL", 90),
         ("place", "SELL", 70),
