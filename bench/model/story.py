@@ -61,6 +61,10 @@ class Step(msgspec.Struct, frozen=True):
     """Seconds until the next step."""
 
 
+QUIET = 15.0
+"""Seconds after the last step of a plain day: longer than a flatten with its looks."""
+
+
 class Life(msgspec.Struct, frozen=True):
     """One run of the service."""
 
@@ -118,6 +122,8 @@ class _Drawing:
             steps[at:at] = self.plotted(plot)
         if first and self.dice.random() < 0.7:
             steps.insert(1, self._made("fill", which=0, units=None))
+        if self.theme is Theme.PLAIN:
+            steps[-1] = msgspec.structs.replace(steps[-1], pause=QUIET)  # nobody ends the service within a flatten
         return Life(steps=steps, death=None if self.theme is Theme.PLAIN else self.death())
 
     def plotted(self, plot: Plot) -> list[Step]:

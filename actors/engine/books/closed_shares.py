@@ -3,17 +3,23 @@
 A position has no owner. Two plans with two tags may share it, and a close within the tag of the one leaves the units of the other; or a close takes all
 of it, and the next order opens it again a moment later. Nothing of the first plan is open then, though the position is not empty.
 
-The broker's trades are followed by their times, and sorted into two sums: those of the share (the orders of its tag; without a tag those of the parent
+The broker's trades are followed by their times, and sorted into two sums (`_only_others`): those of the share (the orders of its tag; without a tag those of the parent
 itself), and those of all others. Whenever the position is empty both begin anew. The share is closed when its own sum opens nothing any more, and the
 others' sum explains every unit that is held. (The times of orders do not do: at some brokers an order that rested for an hour still has the time of its
 placement when it fills, and a position would seem to have been empty.)
 
+Shares in the holdings are not of today, so they are nobody's share. But a sale of today may have taken them: then the position is short by them, and the
+next buyer's units make it zero though they are held. So a delivery position counts as empty at the lowest figure that it had today and that the holdings
+cover, not at zero (`_floor`).
+
 In doubt it is not closed: while row and fills do not agree, while the trades are not all there, while an order's owner is not known, for units of an
-earlier day, and where units are held that no fill of today explains (carried in, or in the holdings): nobody can tell whose these are.
+earlier day, and where units are in the position that no fill of today explains (carried in): nobody can tell whose these are.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import attrs
 
@@ -22,7 +28,7 @@ from onebroker.actors.engine.books.settled_positions import held_for, settled_un
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import OrderRow
-from onebroker.config.vocabulary import POSITION_PRODUCTS, Side
+from onebroker.config.vocabulary import POSITION_PRODUCTS, Product, Side
 
 _SIMPLE = "simple"
 """The type of an order without a plan, such as the closes of the desk."""
@@ -70,8 +76,9 @@ def is_share_closed(context: EngineContext, share: Share, position: Position, si
     fills = _in_order(context, share, position, filled)
     if fills is None:
         return False
-    own, others = _sums(fills, position.side.opposite.sign * net)
-    return own <= 0 and held <= others
+    units = position.side.opposite.sign * net
+    delivers = position.product == Product.CNC and position.side is Side.SELL
+    return _only_others(fills, units, covered=max(0, held - units) if delivers else 0)
 
 
 def _is_whole(view: SessionView, now: float, since: float) -> bool:
@@ -90,9 +97,9 @@ def _filled(view: SessionView, position: Position) -> Iterator[OrderRow]:
 
 def _in_order(
     context: EngineContext, share: Share, position: Position, filled: list[OrderRow]
-) -> list[tuple[int, str]] | None:
-    """Return (units, owner) of each trade of these orders, the first one first; units that open are above zero. None while a trade, or its time, is missing.
-    Of trades of one second those come first that open: a position counts as empty only when it surely was."""
+) -> list[list[tuple[int, str]]] | None:
+    """Return (units, owner) of each trade of these orders, in a list for each second, the first one first; units that open are above zero. None while a
+    trade, or its time, is missing. Of trades of one second those come first that open: a position counts as empty only when it surely was."""
     orders, opens = {row.order_id: row for row in filled}, position.side.opposite.sign
     traded: Counter[str] = Counter()
     fills: list[tuple[str, bool, int, str]] = []
@@ -105,22 +112,32 @@ def _in_order(
         fills.append((at, units < 0, units, _owner_in(context, share, position.broker, row)))
     if any(traded[row.order_id] != row.filled_quantity for row in filled):
         return None
-    return [(units, owner) for _, _, units, owner in sorted(fills)]
+    seconds = groupby(sorted(fills), key=itemgetter(0))
+    return [[(units, owner) for _, _, units, owner in second] for _, second in seconds]
 
 
-def _sums(fills: Iterable[tuple[int, str]], held: int) -> tuple[int, int]:
-    """Return the units that the share, and that all others, have opened since the position was last empty, less those that they closed. `held`: the
-    position now."""
-    fills = list(fills)
-    held -= sum(units for units, _ in fills)  # as it was carried in
+def _only_others(seconds: Sequence[Sequence[tuple[int, str]]], held: int, *, covered: int) -> bool:
+    """Whether the share has no units open since the position was last empty, and the others' explain all that is held now (`held`). `covered`: units of
+    the holdings that a sale may have taken."""
+    now = held
+    held -= sum(units for second in seconds for units, _ in second)  # as it was carried in
+    floor = _floor(0, held, covered)
     found: Counter[str] = Counter()
-    for units, owner in fills:
-        held += units
-        found[owner] += units
-        if held <= 0:
-            found.clear()
+    for second in seconds:
+        lowest = held + sum(units for units, _ in second if units < 0)  # had the sales come first
+        for units, owner in second:
+            held += units
+            found[owner] += units
+            if held <= floor:
+                found.clear()
+        floor = _floor(floor, lowest, covered)
     others, plain = found.pop(_OTHERS, 0), found.pop(_PLAIN, 0)
-    return plain + sum(max(0, units) for units in found.values()), others
+    return plain + sum(max(0, units) for units in found.values()) <= 0 and now - floor <= others
+
+
+def _floor(floor: int, held: int, covered: int) -> int:
+    """Return the figure at which a position counts as empty: the lowest so far, at most `covered` below zero."""
+    return max(min(floor, held), -covered)
 
 
 def _owner_in(context: EngineContext, share: Share, code: str, row: OrderRow) -> str:

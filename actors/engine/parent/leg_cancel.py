@@ -81,8 +81,9 @@ class Cancelling:
         """Leg id -> monotonic seconds at which its cancel ended as unknown; a book read begun later decides."""
         self._late_due: dict[str, float] = {}
         """Leg id -> monotonic seconds from which the cancel of that late order may be sent (again)."""
-        self._flatten_until = float("-inf")
-        """Monotonic seconds until which a flatten cancels by itself."""
+        halted = recorder.record.state is ParentState.HALTED
+        self._flatten_until = self._clock.monotonic() + FLATTEN_LOOKS_SECONDS if halted else float("-inf")
+        """Monotonic seconds until which a flatten cancels by itself. After a restart: until which its cancels may be known from a book."""
         self._late_tries: Counter[str] = Counter()
         self._turned_away: Counter[str] = Counter()
         """Leg id -> how many cancels without a caller its broker turned away."""

@@ -26,7 +26,7 @@ from onebroker.actors.engine.context.messages import (
     ParentMessage,
     Place,
 )
-from onebroker.actors.engine.orders.parent_records import Flattened, ParentRecord
+from onebroker.actors.engine.orders.parent_records import Flattened, ParentRecord, ParentState
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.clock_corrections import ClockPut, leg_put_right
 from onebroker.actors.engine.parent.following import Following
@@ -135,6 +135,8 @@ class ParentActor:
         elif place is not None:
             parent.tasks.start(parent.work.place, place)
         elif self._begin is None:
+            if parent.record.state is ParentState.HALTED:
+                parent.tasks.start(self._until_flatten_is_over)
             if parent.record.flattened is Flattened.CLOSING:
                 parent.tasks.start(self._until_closed)
             if parent.waits_for_books:
@@ -231,9 +233,12 @@ class ParentActor:
                 parent.note_troubles()
             case Halt():
                 await self._stopping.halt(message)
-                await parent.cancelling.until_flatten_is_over()
-                parent.note_troubles()
+                await self._until_flatten_is_over()
                 await self._until_closed()
+
+    async def _until_flatten_is_over(self) -> None:
+        await self._parent.cancelling.until_flatten_is_over()
+        self._parent.note_troubles()
 
     async def _until_closed(self) -> None:
         await self._stopping.until_closed()

@@ -7,7 +7,7 @@ import trio
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.events import ExposureUnprotected
 from onebroker.config.vocabulary import Product
-from tests.actors.engine.days.plans.test_held_units_day import is_gone
+from tests.actors.engine.days.plans.test_held_units_day import is_gone, owned
 from tests.actors.engine.days.plans.test_overdue_day import is_told, net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.support.trading import Trading
@@ -29,10 +29,10 @@ async def guarded(trading, tag, quantity, side="BUY", **more):
     return answer
 
 
-async def sold(trading, tag, quantity):
+async def sold(trading, tag, quantity, product="MIS"):
     """Close units with a plain order, as the desk closes them."""
     answer = await trading.send(
-        transaction_type="SELL", quantity=quantity, tag=tag, broker="zerodha", synthetic={"type": "simple", "closes_position": True}
+        transaction_type="SELL", quantity=quantity, tag=tag, broker="zerodha", product=product, synthetic={"type": "simple", "closes_position": True}
     )  # fmt: skip
     await trading.until(answer, "completed")
 
@@ -192,3 +192,27 @@ async def test_an_order_that_rested_and_filled_late_does_not_empty_the_position_
             assert "its stop was ended by hand while 10 units were open" in problems(trading)
             day.person.reduce(code, trading.share.instrument_id, Product.MIS, 5)
             await day.until(lambda: problems(trading) == [], 60)
+
+
+async def test_delivery_units_that_a_flatten_has_sold_are_closed_though_the_holdings_have_more_of_the_share(
+    market, autojump_clock
+):
+    """The holdings are not of today: they are nobody's share (model, plain day 7143)."""
+    async with traded(market) as trading:
+        await owned(market, trading.share.instrument_id, 100)
+        plan = await guarded(trading, None, 30, product="CNC")
+        assert (await market.flatten()).body["flat"] is True
+        await is_halted_in_silence(trading, plan)
+        assert net(trading) == 0
+
+
+async def test_units_that_stand_in_for_sold_holdings_stay_told(market, autojump_clock):
+    """30 of the holdings are sold, then a plan buys 30: the position is zero, a flatten has nothing to sell, and the plan's units are held."""
+    async with traded(market) as trading:
+        await owned(market, trading.share.instrument_id, 100)
+        await sold(trading, None, 30, product="CNC")
+        await guarded(trading, None, 30, product="CNC")
+        assert (await market.flatten()).body["flat"] is True
+        await is_told(trading, "30 units are open without a stop", seconds=30)
+        await trio.sleep(60)
+        assert problems(trading) == ["30 units are open without a stop"]

@@ -8,7 +8,7 @@ import trio
 
 from onebroker.actors.engine.plan.parts import TimeOfDay
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from onebroker.config.events import ExposureUnprotected
+from onebroker.config.events import ExposureUnprotected, ParentTrouble
 from onebroker.config.vocabulary import Product, Side
 from onebroker.http.health_parts import order_problems
 from tests.actors.engine.plan.trees import together
@@ -75,6 +75,22 @@ async def test_units_that_a_flatten_has_halted_and_not_closed_are_told_until_the
             day.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 100)
             await day.until(lambda: told(trading) == [], 20)
             assert (await trading.parent(answer))["status_message"] is None
+
+
+async def test_what_a_flatten_has_cancelled_just_before_a_restart_is_not_said_to_be_uncancelled(day, autojump_clock):
+    """The cancels have left; the restarted parent knows it with the first book (model, plain day 7192)."""
+    async with day.market():
+        async with day.service(quotes=True):
+            trading = Trading(day)
+            answer = await bought(trading)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(day.flatten)
+                await trading.until(answer, "halted")
+                nursery.cancel_scope.cancel()
+        async with day.service(log_in=False, quotes=True):
+            await trio.sleep(30)
+        words = [event.words for event in day.heard if isinstance(event, ParentTrouble)]
+        assert not any("still to be cancelled" in one for one in words), words
 
 
 GUARDS = {
