@@ -10,7 +10,7 @@ from onebroker.actors.engine.orders.parent_records import Flattened, LegRecord, 
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import LATE
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
-from onebroker.actors.engine.plan.machine.open_units import left_by_caller, left_by_halt, open_units
+from onebroker.actors.engine.plan.machine.open_units import left_by_caller, left_by_halt, left_unguarded, open_units
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base
 from onebroker.actors.engine.plan.parts import Part, own_orders_of
 
@@ -46,13 +46,17 @@ def with_late_fill(record: ParentRecord, root: Part, leg: LegRecord) -> ParentRe
 
 
 def left_unprotected(record: ParentRecord) -> Mapping[str, int]:
-    """Return the units that nothing closes, by instrument id: of instruments in which something filled after the end, and of a plan whose units a flatten
-    has left open. All fills count, also those from before the end."""
+    """Return the units that nothing closes, by instrument id: of instruments in which something filled after the end, of a plan whose units a flatten
+    has left open, and of a plan that a caller has ended when its guards had ended before. All fills count, also those from before the end."""
     if record.flattened is Flattened.LEFT:
         return left_by_halt(record)
     late = late_units(record)
     every = open_units(record) if late else {}
-    return {one: max(every.get(one, 0), units) for one, units in late.items()}
+    return {**_left_unguarded(record), **{one: max(every.get(one, 0), units) for one, units in late.items()}}
+
+
+def _left_unguarded(record: ParentRecord) -> Mapping[str, int]:
+    return left_unguarded(record) if record.state in (ParentState.CANCELLING, ParentState.CANCELLED) else {}
 
 
 def late_units(record: ParentRecord) -> Mapping[str, int]:
@@ -64,5 +68,8 @@ def late_units(record: ParentRecord) -> Mapping[str, int]:
 
 def ended_by_caller(record: ParentRecord) -> Mapping[str, int]:
     """Return the units that a caller left open when he ended the parent, whose stop has ended with it. As long as a cancel is under way the stop
-    may still guard, and a flatten closes what it leaves."""
-    return left_by_caller(record) if record.state is ParentState.CANCELLED else {}
+    may still guard, and a flatten closes what it leaves. Not the units whose stop had ended before (`left_unprotected`)."""
+    if record.state is not ParentState.CANCELLED:
+        return {}
+    unguarded = left_unguarded(record)
+    return {one: units for one, units in left_by_caller(record).items() if one not in unguarded}

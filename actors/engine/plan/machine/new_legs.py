@@ -122,6 +122,8 @@ class Sending:
         if not refused:
             return False
         newest, at = max(refused, key=lambda leg: leg.ended_at), again_at(refused)
+        if self.context.room is not None:
+            at = max(at, swaps.swaps_again_at(self.look, self.part))
         self.look.wake(at)
         if self.look.now < at and (newest.beyond_limits or not (is_stop(self.part.price) or newest.shortage)):
             block(self.look, self.part, texts.close_refused(newest.broker, newest.status_message))

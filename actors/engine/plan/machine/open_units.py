@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
 from onebroker.actors.engine.orders.part_state import PartRecord, RowToClose
-from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
+from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Reason
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base, exits_by_base
 from onebroker.actors.engine.plan.parts import OrderPart, Part, TimeOfDay, own_orders_of, walk
 from onebroker.actors.engine.plan.price_kinds import is_stop
@@ -103,6 +103,24 @@ def left_by_caller(record: ParentRecord) -> Mapping[str, int]:
     guards = list(_guards_at(root, None))
     found = Counter(open_units(record, root)) if guards else _left_by_closes(record)
     return _with_alone(record, root, found, guards)
+
+
+def left_unguarded(record: ParentRecord) -> Mapping[str, int]:
+    """Return those units of `left_by_caller` that no guard guarded any more when the caller ended the parent: the plan itself had ended each of them, or
+    their broker had. The caller has ended no stop then."""
+    if record.plan is None:
+        return NO_OPEN_UNITS
+    guards = list(_guards_at(decode_plan(record.plan), None))
+    guarded = {order.instrument_id for order in guards if not _had_ended(record, order)}
+    ended = {order.instrument_id for order in guards} - guarded
+    return {one: units for one, units in left_by_caller(record).items() if one in ended} if ended else NO_OPEN_UNITS
+
+
+def _had_ended(record: ParentRecord, order: OrderPart) -> bool:
+    now = record.parts.get(order.path, PartRecord())
+    by_hand = any(leg.part == order.path and leg.cancel_reason == Reason.CALLER for leg in record.legs)
+    by_hand = by_hand or (now.ending is not None and now.ending.by_caller)
+    return (now.own is not None or now.ending is not None) and not by_hand
 
 
 def left_by_halt(record: ParentRecord) -> Mapping[str, int]:

@@ -11,7 +11,8 @@ finds the thing possible, or no longer due.
 
     Look.block      this look: the part is due and cannot act, for this reason
     waits_since     in the part's record: the first of the looks in a row that found it blocked. Stored: a restart does not begin anew. It
-                    stands until the order that goes without a price has a leg, so that two looks at the same ask for the same
+                    stands until the order that goes without a price has a leg, so that two looks at the same ask for the same; and until an
+                    order that follows a refused one stands (`refused_exits.py`)
     overdue         blocked now, and for OVERDUE_SECONDS: known at the end of the look
 
 An overdue close does not go on being clever. After the same time `last_resort` gives it the order that a flatten would send (order-engine
@@ -31,6 +32,7 @@ from decimal import Decimal
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
 from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.refused_exits import is_on_trial
 from onebroker.actors.engine.plan.market import Seen
 from onebroker.actors.engine.plan.parts import FromExposure, OrderPart, Part, orders_of, own_orders_of, walk
 from onebroker.actors.engine.plan.price_kinds import Cap, Marketable, Price, is_stop
@@ -54,7 +56,9 @@ def note_waiting(look: Look) -> Mapping[str, str]:
     for part in walk(look.root):
         reason, record = look.blocked.get(part.path), look.record(part)
         since = record.waits_since
-        if reason is None:
+        if reason is None and since is not None and is_on_trial(look, part):
+            reason = record.held_up
+        elif reason is None:
             since = since if part.path in look.still_waits or _acts(look, part) else None
         elif since is None:
             since = look.now

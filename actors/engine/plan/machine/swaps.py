@@ -113,11 +113,18 @@ def settle_wishes(look: Look, part: OneCancelsOthersPart) -> None:
 
 def may_swap(look: Look, order: OrderPart) -> bool:
     """Whether a target may be swapped in again after the last swap."""
+    at = swaps_again_at(look, order)
+    if at > look.now:
+        look.wake(at)
+    return look.now >= at
+
+
+def swaps_again_at(look: Look, order: OrderPart) -> float:
+    """Return when a target may be swapped in again (epoch seconds); minus infinity where it was not swapped yet, or is on its way in."""
     record = look.record(order)
     if record.swap_at is None or record.swap_units or out(look, order):
-        return True
-    look.wake(record.swap_at + AGAIN_SECONDS)
-    return look.now >= record.swap_at + AGAIN_SECONDS
+        return float("-inf")
+    return record.swap_at + AGAIN_SECONDS
 
 
 def left_behind(look: Look, part: OneCancelsOthersPart) -> Iterator[Leg]:

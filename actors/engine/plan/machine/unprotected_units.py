@@ -12,12 +12,13 @@ from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.plan.machine.held_units import held_for, still_open
 from onebroker.actors.engine.plan.machine.jumped_stops import is_jumped
-from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
+from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
 from onebroker.actors.engine.plan.machine.position_closes import is_given_up
-from onebroker.actors.engine.plan.machine.swaps import lacks, tries_again, was_refused_late
+from onebroker.actors.engine.plan.machine.refused_exits import follows_refusal, stands
+from onebroker.actors.engine.plan.machine.swaps import tries_again, was_refused_late
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
 from onebroker.actors.engine.plan.parts import (
     FromPosition,
@@ -32,9 +33,6 @@ from onebroker.actors.engine.plan.parts import (
 )
 from onebroker.actors.engine.plan.price_kinds import is_stop
 from onebroker.config.messages import plan_life as texts
-
-STANDS_SECONDS = 5.0
-"""How long after an order that was refused in its broker's book the next order must stand before it counts."""
 
 
 def ended_by_hand(look: Look) -> Mapping[str, int]:
@@ -157,21 +155,7 @@ def is_held_up(look: Look, order: OrderPart) -> bool:
             for leg in look.legs(order)
         )
     # A target that is swapped in follows the confirmed end of its stop, which had the shares: why it was refused is gone.
-    return is_guard(order) and not any(_stands(look, order, leg) for leg in live)
-
-
-def _stands(look: Look, order: OrderPart, leg: Leg) -> bool:
-    """Whether a live order of an exit counts. A broker that refused the order before it in its book, for want of shares, may take this order too and
-    refuse it a moment later."""
-    if not _lacked_late(look, order, [other for other in look.legs(order) if other.sent_at < leg.sent_at]):
-        return True
-    look.wake(leg.sent_at + STANDS_SECONDS)
-    return leg.filled > 0 or (leg.accepted and look.now >= leg.sent_at + STANDS_SECONDS)
-
-
-def _lacked_late(look: Look, order: OrderPart, legs: list[Leg]) -> bool:
-    last = max(legs, key=lambda leg: leg.sent_at, default=None)
-    return last is not None and last.refused_late and lacks(look, order, last)
+    return is_guard(order) and not any(stands(look, leg, look.legs(order)) for leg in live)
 
 
 def _guarded(look: Look, exits: list[OrderPart]) -> int:
@@ -183,10 +167,10 @@ def _guarded(look: Look, exits: list[OrderPart]) -> int:
             standing = (
                 leg
                 for leg in look.live(stop)
-                if not (held_up and is_jumped(look, stop, leg)) and _stands(look, stop, leg)
+                if not (held_up and is_jumped(look, stop, leg)) and stands(look, leg, look.legs(stop))
             )
             units += sum(leg.unfilled for leg in standing if leg.accepted or not held_up)
-            doubted = held_up or _lacked_late(look, stop, look.legs(stop))
+            doubted = held_up or follows_refusal(look.legs(stop))
             units += 0 if doubted else sum(new.quantity for new in look.on_the_way(stop))
     return units
 
@@ -263,7 +247,8 @@ def _rows_left(look: Look, part: OrderPart) -> Mapping[str, int]:
     has_ended = look.record(part).own is not None
     for row in look.record(part).rows or ():
         legs = [leg for leg in look.legs(part) if leg.instance == row.key]
-        left = min(row.units, abs(row.quantity)) - sum(leg.committed for leg in legs)
+        out = sum(leg.committed if stands(look, leg, legs) else leg.filled for leg in legs)
+        left = min(row.units, abs(row.quantity)) - out
         if row.cleared and (has_ended or is_given_up(look, part, row)):
             held = look.market.held(row.broker, row.instrument_id, row.product, row.closing_side)
             found[row.instrument_id] += max(0, left if held is None else min(left, held))
