@@ -268,6 +268,8 @@ class PartRecord:
     """Of an exit without an entry: the units that were held when it became due. 0: it is its caller's entry; None: that was not settled."""
     swaps: bool = False
     """Whether a target is swapped in for the stop of its group, because its broker has refused to have both (`plan/machine/swaps.py`)."""
+    swaps_since: float | None = None
+    """Since when, where the target was meant to rest beside the stop."""
     swap_units: int = 0
     """Units that a target wants to send and for which the stop is making room."""
     swap_at: float | None = None

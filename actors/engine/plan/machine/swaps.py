@@ -81,9 +81,19 @@ def out(look: Look, order: OrderPart) -> int:
 
 
 def lent(look: Look, part: OneCancelsOthersPart) -> int:
-    """Return the units by which the group's stops are smaller, for the sake of its targets."""
+    """Return the units by which the group's stops are smaller, for the sake of its targets.
+
+    A target that was sent beside a whole stop, before the group began to swap, has taken nothing from it as long as no broker has accepted it: it
+    will be refused as its sibling was.
+    """
     open_targets = (order for order in targets_of(part) if swaps(look, order) and look.record(order).own is None)
-    return sum(max(out(look, order), look.record(order).swap_units) for order in open_targets)
+    return sum(max(_out_for_sure(look, order), look.record(order).swap_units) for order in open_targets)
+
+
+def _out_for_sure(look: Look, order: OrderPart) -> int:
+    since = look.record(order).swaps_since
+    beside = (leg for leg in look.live(order) if since is not None and leg.sent_at <= since and not leg.accepted)
+    return out(look, order) - sum(leg.unfilled for leg in beside)
 
 
 def room(look: Look, part: OneCancelsOthersPart, guard: int, order: OrderPart) -> int:
@@ -253,7 +263,7 @@ def reorder(look: Look, part: OneCancelsOthersPart) -> Iterator[Leg]:
         return
     for order in targets:
         if not look.record(order).swaps:
-            look.note(order, swaps=True, swap_at=look.now)
+            look.note(order, swaps=True, swap_at=look.now, swaps_since=None if swaps(look, order) else look.now)
     if any(is_stop(order.price) for order in refused):
         for order in targets:
             yield from look.live(order)

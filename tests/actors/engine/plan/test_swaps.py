@@ -203,6 +203,24 @@ def test_a_target_that_shall_rest_is_sent_after_the_stop_and_kept_when_it_is_ref
     assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A3"]
 
 
+def test_a_stop_stays_whole_while_targets_that_were_sent_beside_it_wait_for_their_answers():
+    """The broker refuses the first of three. The two others were sent beside the whole stop: they have taken nothing from it, and will be refused too."""
+    targets = [target(f"root.children.{n}", Share(D("0.5"), 10), 110 + 10 * n) for n in (1, 2)]
+    run = Reserving(oco("root", stop(quantity=10), *targets)).quote(100, 99.95, 100.05)
+    run.held = 20  # so that the simulated broker answers nothing by itself
+    run.book("A1", "open")
+    late = [attrs.evolve(run.leg(one), state=LegState.SENDING) for one in ("A2", "A3")]
+    run.legs = [run.leg("A1"), *late]
+    run.sent()
+    run.put(attrs.evolve(late[0], state=LegState.REJECTED, shortage=True, ended_at=run.world.now))
+    run.at(1)
+    assert run.sent() == []
+    run.book("A3", "open")
+    assert run.sent() == ["MODIFY A1 quantity 5"], (
+        "it rests after all: what both have out is never more than is guarded"
+    )
+
+
 def test_a_target_of_shares_waits_until_a_broker_has_taken_the_stop():
     run = pair(hold=False)
     leg = run.leg("A1")
