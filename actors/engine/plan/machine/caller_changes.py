@@ -43,7 +43,7 @@ from onebroker.actors.engine.plan.price_kinds import (
     Stages,
     Trail,
 )
-from onebroker.actors.engine.plan.pricing.moving_stops import continue_from, distance
+from onebroker.actors.engine.plan.pricing.moving_stops import continue_from
 from onebroker.config.messages import order_changes as shared
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.messages import presets_exits as exit_texts
@@ -241,9 +241,7 @@ def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None
     memory, side = record.memory, side_of(part)
     match price:
         case Trail() if change.trigger_price is not None:
-            mark = memory.watermark if memory.watermark is not None else change.trigger_price
-            away = distance(price, memory, mark)
-            look.remember(part, continue_from(memory, change.trigger_price, away, side))
+            look.remember(part, continue_from(price, memory, change.trigger_price, side))
         case Stages() if change.trigger_price is not None:
             look.remember(part, attrs.evolve(memory, stop=change.trigger_price))
         case Chase() if change.price is not None:

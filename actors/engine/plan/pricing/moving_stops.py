@@ -76,7 +76,7 @@ def trailed(trail: Trail, memory: Memory, side: Side, terms: Terms) -> tuple[Sto
     """
     if not memory.active or memory.watermark is None:
         return None, memory
-    wanted = memory.watermark + side.sign * distance(trail, memory, memory.watermark)
+    wanted = memory.watermark + side.sign * distance(trail, memory, memory.watermark) + memory.shift
     return _moved(wanted, trail.limit_offset, trail.step_ticks, memory, side, terms)
 
 
@@ -110,6 +110,23 @@ def _moved(
     return stop, attrs.evolve(memory, stop=stop.trigger)
 
 
-def continue_from(memory: Memory, trigger: Decimal, away: Decimal, side: Side) -> Memory:
-    """Return the memory after a caller set the trigger. The trail goes on from there; `away` is its present distance in rupees (2.6)."""
-    return attrs.evolve(memory, watermark=trigger - side.sign * away, stop=trigger, active=True)
+def continue_from(trail: Trail, memory: Memory, trigger: Decimal, side: Side) -> Memory:
+    """Return the memory after a caller, or the holder in the broker's app, set the trigger. The trail goes on from there (2.6), and a market that stands
+    still moves nothing.
+
+    A nearer trigger is that of a better watermark: the trail waits until the market gets there. A trigger that is further away stands for a longer
+    distance: the difference is kept (`shift`), and each new watermark moves the stop from where it was put.
+    """
+    mark = _mark_of(trail, memory, trigger, side)
+    best = memory.watermark
+    if best is None or (mark - best) * side.sign < 0:
+        return attrs.evolve(memory, watermark=mark, stop=trigger, shift=Decimal(0), active=True)
+    shift = trigger - (best + side.sign * distance(trail, memory, best))
+    return attrs.evolve(memory, stop=trigger, shift=shift, active=True)
+
+
+def _mark_of(trail: Trail, memory: Memory, trigger: Decimal, side: Side) -> Decimal:
+    """Return the watermark for which the rule gives a trigger. A distance in percent counts from the watermark, so it is a division."""
+    if trail.percent is not None and (trail.atr is None or memory.bars.atr is None):
+        return trigger / (1 + side.sign * trail.percent / 100)
+    return trigger - side.sign * distance(trail, memory, trigger)

@@ -196,6 +196,29 @@ def test_a_trail_continues_from_another_hands_trigger_and_never_loosens_it():
     assert run.sent() == ["MODIFY A1 SL 105.6/104.6"]
 
 
+@pytest.mark.parametrize(
+    ("side", "trigger", "better", "of_percent", "of_points"),
+    [
+        ("SELL", D(99), 110, "105.6", "106"), ("SELL", D(90), 110, "99.6", "100"),
+        ("BUY", D(102), 90, "93.6", "94"), ("BUY", D(110), 90, "99.6", "100"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("percent", [D(4), None])
+def test_a_trail_moves_no_trigger_of_another_hand_while_the_market_stands_still(
+    side, trigger, better, of_percent, of_points, percent
+):
+    """A nearer trigger waits for its watermark; one that is further away is a longer distance from then on."""
+    price = Trail(percent=percent, points=None if percent else D(4), limit_offset=D(1))
+    run = Runner(order("root", side, 10, price, is_exit=True)).quote(100, 99.95, 100.05)
+    run.sent()
+    by_hand(run, "A1", trigger_price=trigger, price=trigger + (1 if side == "BUY" else -1))
+    for second in range(5, 15):
+        run.quote(100, 99.95, 100.05).at(second)
+    assert run.sent() == []
+    run.quote(better, better - 0.05, better + 0.05).at(20)
+    assert run.sent()[-1].startswith(f"MODIFY A1 SL {of_percent if percent else of_points}/")
+
+
 def test_a_limit_that_another_hand_gave_a_trail_stays_until_the_trail_moves():
     run = Runner(order("root", "SELL", 10, Trail(percent=D(4), limit_offset=D(1)), is_exit=True))
     run.quote(100, 99.95, 100.05).sent()
