@@ -45,6 +45,8 @@ class Share:
     """The caller's tag: closes within it close the share too."""
     day: str
     """The broking day, YYYY-MM-DD."""
+    least: int = 0
+    """Units that the share must have opened to count: of a lone exit, whose units other orders of its tag have opened, all that it guards."""
 
 
 @attrs.frozen(kw_only=True)
@@ -78,7 +80,7 @@ def is_share_closed(context: EngineContext, share: Share, position: Position, si
         return False
     units = position.side.opposite.sign * net
     delivers = position.product == Product.CNC and position.side is Side.SELL
-    return _only_others(fills, units, covered=max(0, held - units) if delivers else 0)
+    return _only_others(fills, units, least=share.least, covered=max(0, held - units) if delivers else 0)
 
 
 def _is_whole(view: SessionView, now: float, since: float) -> bool:
@@ -116,10 +118,10 @@ def _in_order(
     return [[(units, owner) for _, _, units, owner in second] for _, second in seconds]
 
 
-def _only_others(seconds: Sequence[Sequence[tuple[int, str]]], held: int, *, covered: int) -> bool:
-    """Whether the share has no units open since the position was last empty, and the others' explain all that is held now (`held`). `covered`: units of
-    the holdings that a sale may have taken."""
-    now = held
+def _only_others(seconds: Sequence[Sequence[tuple[int, str]]], held: int, *, least: int, covered: int) -> bool:
+    """Whether the share has no units open since the position was last empty, though it had `least` at some time, and the others' explain all that is held
+    now (`held`). `covered`: units of the holdings that a sale may have taken."""
+    now, most = held, 0
     held -= sum(units for second in seconds for units, _ in second)  # as it was carried in
     floor = _floor(0, held, covered)
     found: Counter[str] = Counter()
@@ -128,11 +130,15 @@ def _only_others(seconds: Sequence[Sequence[tuple[int, str]]], held: int, *, cov
         for units, owner in second:
             held += units
             found[owner] += units
+            most = max(most, _of_share(found))
             if held <= floor:
                 found.clear()
         floor = _floor(floor, lowest, covered)
-    others, plain = found.pop(_OTHERS, 0), found.pop(_PLAIN, 0)
-    return plain + sum(max(0, units) for units in found.values()) <= 0 and now - floor <= others
+    return most >= least and _of_share(found) <= 0 and now - floor <= found[_OTHERS]
+
+
+def _of_share(found: Counter[str]) -> int:
+    return found[_PLAIN] + sum(max(0, units) for owner, units in found.items() if owner not in (_PLAIN, _OTHERS))
 
 
 def _floor(floor: int, held: int, covered: int) -> int:

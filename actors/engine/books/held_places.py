@@ -13,7 +13,7 @@ from onebroker.actors.engine.plan.machine.open_units import cleared_rows
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OrderPart, orders_of, own_orders_of
 from onebroker.actors.engine.plan.stored_tree import decode_plan
-from onebroker.config.clock import latest_boundary
+from onebroker.config.clock import from_epoch, latest_boundary
 from onebroker.config.vocabulary import Side
 
 
@@ -29,8 +29,8 @@ class Place:
     product: str
     side: Side
     share: Share | None = None
-    """The parent's share of what is held there; None where it is not known: the units are not of its own entries, or not all of one day, or an entry has
-    not ended."""
+    """The parent's share of what is held there; None where it is not known: the units are not of its own entries nor of its tag, or not all of one day, or
+    an entry has not ended."""
 
 
 def places_of(record: ParentRecord) -> Iterator[Place]:
@@ -59,7 +59,8 @@ def places_of(record: ParentRecord) -> Iterator[Place]:
         if order.is_exit and order.path not in hanging:
             brokers = {leg.broker for leg in record.legs if leg.part == order.path}
             pinned: set[str] = set() if order.broker is None else {order.broker}
-            yield _place(order, pinned or brokers, Side(order.transaction_type), elsewhere=not pinned)
+            found = _place(order, pinned or brokers, Side(order.transaction_type), elsewhere=not pinned)
+            yield attrs.evolve(found, share=_share_of_tag(record, order))
 
 
 def _is_of_positions(order: OrderPart) -> bool:
@@ -76,6 +77,19 @@ def _share_of(record: ParentRecord, entry: OrderPart) -> Share | None:
     if len(days) != 1 or not all(leg.state.final for leg in legs):
         return None
     return Share(parent_id=record.parent_order_id, tag=record.tag, day=days.pop())
+
+
+def _share_of_tag(record: ParentRecord, exit_order: OrderPart) -> Share | None:
+    """Return the share that a lone exit guards where its caller names it: orders of the same tag have opened it, as many units at least as it guards."""
+    size, now = getattr(exit_order.quantity, "quantity", None), record.parts.get(exit_order.path)
+    over = None if now is None else now.armed_over
+    created = latest_boundary(from_epoch(record.created_at)).date().isoformat()
+    days = {leg.session_day for leg in record.legs if leg.part == exit_order.path} or {created}
+    if record.tag is None or not isinstance(size, int) or len(days) != 1:
+        return None
+    return Share(
+        parent_id=record.parent_order_id, tag=record.tag, day=days.pop(), least=min(size, over) if over else size
+    )
 
 
 def is_closed(context: EngineContext, place: Place, since: float) -> bool:

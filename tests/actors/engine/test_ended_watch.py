@@ -59,7 +59,8 @@ def test_a_share_is_known_of_entries_that_have_ended_on_one_day():
     assert shares((done, today, 60), tag=None) == [attrs.evolve(own, tag=None)]
     assert shares((done, today, 60), (done, before, 40)) == [None], "units of two days"
     assert shares((done, today, 60), (rests, today, 0)) == [None], "it may fill yet"
-    assert shares((done, today, 0), is_exit=True) == [None], "nobody knows who opened what a lone exit guards"
+    assert shares((done, today, 0), is_exit=True, tag=None) == [None], "nobody knows who opened what a lone exit guards"
+    assert shares((done, today, 0), is_exit=True) == [attrs.evolve(own, least=10)], "its tag has"
 
 
 @pytest.mark.parametrize(

@@ -216,3 +216,32 @@ async def test_units_that_stand_in_for_sold_holdings_stay_told(market, autojump_
         await is_told(trading, "30 units are open without a stop", seconds=30)
         await trio.sleep(60)
         assert problems(trading) == ["30 units are open without a stop"]
+
+
+LONE = {"type": "trailing_stop", "trail_percent": 3, "stop_limit_offset": 1}
+
+
+@pytest.mark.parametrize(("bought", "hidden"), [("alpha", False), ("alpha", True), (None, False)])
+async def test_a_lone_stop_over_units_of_its_tag_is_silent_after_a_close_of_the_tag(
+    market, bought, hidden, autojump_clock
+):
+    """Units that another order has bought. Those of the tag are closed with it; those of nobody are not, and stay told."""
+    async with traded(market) as trading:
+        await trading.send(quantity=30, broker="zerodha", tag=bought)
+        await trio.sleep(5)
+        settings = {"type": "hidden_stop", "trigger_price": trading.at(-3)} if hidden else LONE
+        alone = await trading.send(
+            transaction_type="SELL", quantity=30, broker="zerodha", tag="alpha", synthetic=settings
+        )
+        await guarded(trading, "beta", 50)
+        await trio.sleep(10)
+        answer = await market.close(tag="alpha")
+        if bought == "alpha":
+            assert answer.body["flat"] is True
+            assert net(trading) == 50
+            await is_halted_in_silence(trading, alone)
+        else:
+            assert net(trading) == 80
+            await is_told(trading, "30 units are open without a stop", seconds=30)
+            await trio.sleep(60)
+            assert problems(trading) == ["30 units are open without a stop"]
