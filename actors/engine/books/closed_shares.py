@@ -5,8 +5,7 @@ of it, and the next order opens it again a moment later. Nothing of the first pl
 
 The broker's trades are followed by their times, and sorted into two sums (`_only_others`): those of the share (the orders of its tag; without a tag those of the parent
 itself), and those of all others. Whenever the position is empty both begin anew. The share is closed when its own sum opens nothing any more, and the
-others' sum explains every unit that is held. (The times of orders do not do: at some brokers an order that rested for an hour still has the time of its
-placement when it fills, and a position would seem to have been empty.)
+others' sum explains every unit that is held.
 
 Shares in the holdings are not of today, so they are nobody's share. But a sale of today may have taken them: then the position is short by them, and the
 next buyer's units make it zero though they are held. So a delivery position counts as empty at the lowest figure that it had today and that the holdings
@@ -17,18 +16,19 @@ earlier day, and where units are in the position that no fill of today explains 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 
 import attrs
 
+from onebroker.actors.engine.books.day_trades import Fill, filled_orders, trades_of
 from onebroker.actors.engine.books.fresh_reads import is_ok
 from onebroker.actors.engine.books.settled_positions import held_for, settled_units
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import OrderRow
-from onebroker.config.vocabulary import POSITION_PRODUCTS, Product, Side
+from onebroker.config.vocabulary import Product, Side
 
 _SIMPLE = "simple"
 """The type of an order without a plan, such as the closes of the desk."""
@@ -60,11 +60,6 @@ class Position:
     side: Side
 
 
-def last_news(row: OrderRow) -> str:
-    """Return the time of an order's last news, by which fills are put in order; all times of one book have the same form."""
-    return row.exchange_timestamp or row.order_timestamp or ""
-
-
 def is_share_closed(context: EngineContext, share: Share, position: Position, since: float) -> bool:
     """Whether nothing of a share is open in a position, by a book that began to be read at `since` or later (monotonic seconds)."""
     view = context.sessions[position.broker].view.value
@@ -72,15 +67,16 @@ def is_share_closed(context: EngineContext, share: Share, position: Position, si
     net = settled_units(context, position.broker, position.token, position.product)
     if held is None or net is None or not _is_whole(view, context.clock.monotonic(), since):
         return False
-    filled = list(_filled(view, position))
+    filled = filled_orders(view, position.token, position.product)
     if not all(context.legs.knows(row, position.broker) for row in filled):
         return False
-    fills = _in_order(context, share, position, filled)
+    fills = trades_of(view, filled)
     if fills is None:
         return False
     units = position.side.opposite.sign * net
     delivers = position.product == Product.CNC and position.side is Side.SELL
-    return _only_others(fills, units, least=share.least, covered=max(0, held - units) if delivers else 0)
+    seconds = _in_seconds(context, share, position, fills)
+    return _only_others(seconds, units, least=share.least, covered=max(0, held - units) if delivers else 0)
 
 
 def _is_whole(view: SessionView, now: float, since: float) -> bool:
@@ -88,34 +84,16 @@ def _is_whole(view: SessionView, now: float, since: float) -> bool:
     return began is not None and began >= since and view.orders_partly is None and is_ok(view, "orders", now)
 
 
-def _filled(view: SessionView, position: Position) -> Iterator[OrderRow]:
-    """Yield today's orders that have filled in a position."""
-    word = POSITION_PRODUCTS.get(position.product, position.product)
-    for row in view.orders.values():
-        is_here = (row.instrument_token, POSITION_PRODUCTS.get(row.product, row.product)) == (position.token, word)
-        if is_here and row.filled_quantity:
-            yield row
-
-
-def _in_order(
-    context: EngineContext, share: Share, position: Position, filled: list[OrderRow]
-) -> list[list[tuple[int, str]]] | None:
-    """Return (units, owner) of each trade of these orders, in a list for each second, the first one first; units that open are above zero. None while a
-    trade, or its time, is missing. Of trades of one second those come first that open: a position counts as empty only when it surely was."""
-    orders, opens = {row.order_id: row for row in filled}, position.side.opposite.sign
-    traded: Counter[str] = Counter()
-    fills: list[tuple[str, bool, int, str]] = []
-    for trade in context.sessions[position.broker].view.value.trades:
-        row, at = orders.get(trade.order_id), trade.trade_timestamp or trade.exchange_timestamp
-        if row is None or at is None:
-            continue
-        traded[row.order_id] += trade.quantity
-        units = opens * Side(row.transaction_type).sign * trade.quantity
-        fills.append((at, units < 0, units, _owner_in(context, share, position.broker, row)))
-    if any(traded[row.order_id] != row.filled_quantity for row in filled):
-        return None
-    seconds = groupby(sorted(fills), key=itemgetter(0))
-    return [[(units, owner) for _, _, units, owner in second] for _, second in seconds]
+def _in_seconds(
+    context: EngineContext, share: Share, position: Position, fills: Sequence[Fill]
+) -> list[list[tuple[int, str]]]:
+    """Return (units, owner) of each trade, in a list for each second; units that open are above zero. Of trades of one second those come first that open:
+    a position counts as empty only when it surely was."""
+    opens, found = position.side.opposite.sign, []
+    for _, second in groupby(fills, key=attrgetter("at")):
+        owned = [(opens * fill.units, _owner_in(context, share, position.broker, fill.order)) for fill in second]
+        found.append(sorted(owned, key=lambda one: one[0] < 0))
+    return found
 
 
 def _only_others(seconds: Sequence[Sequence[tuple[int, str]]], held: int, *, least: int, covered: int) -> bool:

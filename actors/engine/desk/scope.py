@@ -11,7 +11,7 @@ without the engine behind their stops. Its orders in the scope are cancelled as 
 wait for the closed positions end (as before a `square_off`), and the answer names it.
 
 A position has no tag. The units of a tag are those that today's orders with this tag have bought less sold at the broker. So two strategies may
-share a position, and each is closed by itself. The fills are followed in the order of the book: after each of them the tag has at most the units
+share a position, and each is closed by itself. The fills are followed in their order (`day_trades.py`): after each of them the tag has at most the units
 that the position has, so that a close without a tag, or by a person, takes the units of all tags. Units that a tag carried in from an earlier day
 are not in today's book: they are closed by their instrument. The close itself gets the tag.
 """
@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.books.closed_shares import last_news
+from onebroker.actors.engine.books.day_trades import filled_orders, fills_by_last_news, trades_of
 from onebroker.actors.engine.context.messages import Reach
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
@@ -30,7 +30,6 @@ from onebroker.actors.engine.plan.stored_tree import decode_plan
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import OrderRow, PositionRow
-from onebroker.config.vocabulary import Side
 
 
 @attrs.frozen(kw_only=True)
@@ -95,21 +94,14 @@ class Scope:
             return 0
         if row.quantity is None or self.tag is None:
             return row.quantity
-        place = (row.instrument_token, row.product)
-        fills = [
-            (
-                last_news(order),
-                Side(order.transaction_type).sign * order.filled_quantity,
-                self._tag_of(code, order.order_id, order.tag, legs) == self.tag,
-            )
-            for order in view.orders.values()
-            if (order.instrument_token, order.product) == place and order.filled_quantity
-        ]
-        position = row.quantity - sum(units for _, units, _ in fills)  # as it was carried in
+        orders = filled_orders(view, row.instrument_token, row.product)
+        fills = trades_of(view, orders) or fills_by_last_news(orders)
+        position = row.quantity - sum(fill.units for fill in fills)  # as it was carried in
         own = 0
-        for _, units, is_own in sorted(fills):
-            position += units
-            own = _within(own + units if is_own else own, position)
+        for fill in fills:
+            position += fill.units
+            is_own = self._tag_of(code, fill.order.order_id, fill.order.tag, legs) == self.tag
+            own = _within(own + fill.units if is_own else own, position)
         return own
 
     def _may_be(self, code: str, row: PositionRow) -> bool:

@@ -245,3 +245,27 @@ async def test_a_lone_stop_over_units_of_its_tag_is_silent_after_a_close_of_the_
             await is_told(trading, "30 units are open without a stop", seconds=30)
             await trio.sleep(60)
             assert problems(trading) == ["30 units are open without a stop"]
+
+
+@pytest.mark.parametrize("code", ["fyers", "zerodha"])
+async def test_a_close_by_tag_takes_no_units_that_another_tag_s_resting_order_bought_last(
+    code, day_kind, autojump_clock
+):
+    """beta's order rests first and fills last; in between alpha has bought and a person has sold. At Fyers the row of beta's order keeps the time of its
+    placement: alpha's units would seem to be among those that are held."""
+    day = day_kind(brokers=(code, "upstox"))
+    with trio.fail_after(86_400):
+        async with day.market(), traded(day) as trading:
+            rests = await trading.send(quantity=20, broker=code, tag="beta", order_type="LIMIT", price=trading.at(-1))
+            await trio.sleep(5)
+            await trading.send(quantity=30, broker=code, tag="alpha")
+            await day.until(lambda: net(trading, code) == 30, 30)
+            await trio.sleep(10)
+            day.person.reduce(code, trading.share.instrument_id, Product.MIS, 30)
+            await trio.sleep(10)
+            await trading.move(-1.5)
+            await trading.until(rests, "completed")
+            await trio.sleep(20)
+            answer = await day.close(tag="alpha")
+            assert (answer.status, answer.body["flat"]) == (200, True), answer.body
+            assert net(trading, code) == 20
