@@ -141,10 +141,10 @@ def holds_less(broker: str, held: int, units: int) -> str:
     return f"{broker} holds {held} of the {units} units that this order guards"
 
 
-def nothing_to_exit(broker: str | None) -> str:
-    """Ours."""
+def nothing_to_exit(broker: str | None, *, sent: bool = False) -> str:
+    """Ours. `sent`: whether an order of it was at a broker."""
     where = "no broker holds" if broker is None else f"{broker} does not hold"
-    return f"{where} what this exit would close any more, so it was not sent"
+    return f"{where} what this exit would close any more, so it {'has ended' if sent else 'was not sent'}"
 
 
 def cancel_refused(broker: str, units: int) -> str:

@@ -184,7 +184,8 @@ def _wanted_units(look: Look, part: OrderPart, context: Context) -> int | None:
     if wanted_units is None or limit is None:
         return wanted_units
     if limit == 0 and wanted_units > look.filled(part):
-        look.note(part, status_message=texts.nothing_to_exit(part.broker))
+        sent = any(not leg.never_reached for leg in look.legs(part))
+        look.note(part, status_message=texts.nothing_to_exit(part.broker, sent=sent))
     return min(wanted_units, look.filled(part) + limit)
 
 

@@ -102,6 +102,16 @@ def test_a_stop_follows_what_was_held_when_it_was_armed_and_over_nothing_it_is_a
     assert run.sent() == sent
 
 
+def test_a_stop_that_rested_over_a_position_that_has_gone_does_not_say_that_it_was_never_sent():
+    run = Runner(stop())
+    run.world.holdings["alpha"] = 100
+    run.quote(100, 99.95, 100.05)
+    holds(run, 0)
+    assert run.sent() == ["PLACE alpha SELL 100 SL 95/94 -> A1", "CANCEL A1"]
+    said = run.parts["root"].status_message
+    assert said == "alpha does not hold what this exit would close any more, so it has ended"
+
+
 # --- a plan whose other parts go on ------------------------------------------------------------------------------------------
 
 
