@@ -266,6 +266,9 @@ class PartRecord:
     """Broker -> units that the part has filled, or guards, and that somebody else has closed (`plan/machine/held_units.py`)."""
     armed_over: int | None = None
     """Of an exit without an entry: the units that were held when it became due. 0: it is its caller's entry; None: that was not settled."""
+    armed_against: int | None = None
+    """Of an entry whose exits guard nothing (a grid's rung, the first order of an `oto`): the units on the other side that were held when it became
+    due. Its fills close these first, and what they close opens nothing that could go; None: that was not settled."""
     swaps: bool = False
     """Whether a target is swapped in for the stop of its group, because its broker has refused to have both (`plan/machine/swaps.py`)."""
     swaps_since: float | None = None

@@ -30,6 +30,7 @@ from onebroker.actors.engine.placing.message_events import decided_event
 from onebroker.actors.engine.placing.seats import Planned, Seat, take_room
 from onebroker.actors.engine.placing.send_once import send_ahead
 from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, session_day
+from onebroker.actors.engine.plan.machine.held_units import closes_others
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, NewLeg
 from onebroker.actors.engine.plan.parts import FromPosition
 from onebroker.actors.engine.plan_parent.leg_conversion import order_of
@@ -252,6 +253,8 @@ class Placing:
         """Whether an order of a running plan closes: what its own plan opened, or what was held when it was armed."""
         part = self._plan_open.part_at(new.part)
         if not new.is_exit or isinstance(part.quantity, FromPosition):
+            return False
+        if closes_others(self._plan_open.root, self._plan_open.parts, new.part):
             return False
         return new.known_exit or (self._plan_open.parts[new.part].armed_over or 0) > 0
 

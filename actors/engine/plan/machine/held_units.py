@@ -14,6 +14,10 @@ So the exits of a plan follow the position, as far as it is settled: the positio
 An exit without an entry in its plan (an `oco` over holdings, a `hidden_stop`) guards units that were there when it was armed. If nothing was
 held then, the caller means an entry by it, and it follows nothing.
 
+An entry may close units of others instead of opening its own: a rung of a grid sells what was held before, the first order of an `oto` too. The order
+that then buys back is no exit of a position, and there is nothing that could go: units that were held on the other side when the entry became due
+(`PartRecord.armed_against`) are left out. Not so where a stop hangs on the entry: over no position a stop guards nothing.
+
 Several plans may guard one position. Nobody can tell whose units are gone, so the older plan keeps its exits, and a newer one counts what the older
 ones leave (`context/guarded_units.py`): two plans of 100 over 150 held units guard 100 and 50.
 """
@@ -21,8 +25,17 @@ ones leave (`context/guarded_units.py`): two plans of 100 over 150 held units gu
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of, closed_at_end, exits_by_base, takers_of
+from onebroker.actors.engine.plan.machine.open_units import is_guard
+from onebroker.actors.engine.plan.machine.over_fills import (
+    asked_of,
+    bases_of,
+    closed_at_end,
+    exits_by_base,
+    takers_by_base,
+    takers_of,
+)
 from onebroker.actors.engine.plan.parts import (
     FromExposure,
     FromFill,
@@ -40,11 +53,30 @@ ANYWHERE = ""
 
 
 def arm(look: Look, part: OrderPart) -> None:
-    """Note what is held when an exit without an entry becomes due, or as soon as that is settled: over nothing, it is its caller's entry."""
+    """Note what is held when an exit without an entry becomes due, or as soon as that is settled: over nothing, it is its caller's entry. Note what is
+    held on the other side before the first order of an entry leaves whose exits guard nothing."""
+    if look.record(part).armed_against is None and not look.legs(part) and _returns(look, part):
+        look.note(part, armed_against=held_for(look, part))
     if look.record(part).armed_over is not None:
         return
     if part.is_exit and not part.known_exit and not isinstance(part.quantity, FromPosition | FromExposure):
         look.note(part, armed_over=held_for(look, part))
+
+
+def _returns(look: Look, part: OrderPart) -> bool:
+    """Whether a part is an entry, and the orders that take from its fills are no guards."""
+    if part.is_exit:
+        return False
+    found = [exits for base, exits in _known(look) if any(order is part for order in own_orders_of(base))]
+    return bool(found) and not any(is_guard(order) for exits in found for order in exits)
+
+
+def closes_others(root: Part, parts: Mapping[str, PartRecord], path: str) -> bool:
+    """Whether the entry on which an order hangs has closed units of others, so that the order has no position to exit."""
+    for base, takers in takers_by_base(root):
+        if any(order.path == path for order in takers):
+            return any(parts.get(order.path, PartRecord()).armed_against for order in own_orders_of(base))
+    return False
 
 
 def held_for(look: Look, part: OrderPart) -> int | None:
@@ -58,7 +90,7 @@ def note_gone(look: Look) -> None:
     """Note how many of the plan's open units have gone at each broker, as far as that is settled now. What was gone stays gone while nothing is
     settled: after an exit's own fill the positions run late, and an exit that forgot it then would sell the missing units."""
     for base, exits in _guarded(look):
-        own = own_open(look, base, exits)
+        own = _opened(look, base, own_open(look, base, exits))
         order = next(own_orders_of(base))
         before, now = look.record(base).gone, dict[str, int]()
         for broker, units in own.items():
@@ -75,6 +107,16 @@ def note_gone(look: Look) -> None:
         gone = min(before_alone, units) if held is None else max(0, units - held)
         if gone != before_alone:
             look.note(part, gone={ANYWHERE: gone} if gone else {})
+
+
+def _opened(look: Look, base: Part, own: Mapping[str, int]) -> Mapping[str, int]:
+    """Return those of a base's open units that are a position: without what its fills have closed of others."""
+    closed = sum(look.record(order).armed_against or 0 for order in own_orders_of(base))
+    found = {}
+    for broker in sorted(own):
+        found[broker] = max(0, own[broker] - closed)
+        closed -= own[broker] - found[broker]
+    return found
 
 
 def _left_for(look: Look, broker: str, order: OrderPart) -> int | None:

@@ -364,3 +364,57 @@ async def test_after_the_broker_s_own_square_off_nothing_says_that_units_are_ope
             await day.until(lambda: net(trading, code) == 0, 60)
             await trading.until(answer, "cancelled", seconds=60)
             await is_gone(trading, answer)
+
+
+@pytest.mark.parametrize("product", ["MIS", "CNC"])
+async def test_a_grid_that_sells_units_of_others_buys_them_back(market, product, autojump_clock):
+    """Its rung closes what was held before, so there is no short position, and nothing has gone."""
+    async with traded(market) as trading:
+        await trading.send(quantity=20, broker="zerodha", product=product)
+        await market.until(lambda: net(trading) == 20, 20)
+        await trio.sleep(10)
+        step = trading.at(1) - trading.at(0)
+        settings = {"type": "grid", "levels": 2, "step_points": step}
+        grid = await trading.send(quantity=10, broker="zerodha", product=product, synthetic=settings)
+        await trio.sleep(10)
+        await trading.move(1.2)
+        await market.until(lambda: net(trading) == 10, 20)
+        await trio.sleep(10)
+        await trading.move(-0.5)
+        await market.until(lambda: net(trading) == 20, 20)
+        await trio.sleep(10)
+        assert not any(isinstance(event, ParentTrouble) for event in market.heard)
+        assert (await trading.parent(grid))["state"] == "working"
+
+
+async def test_an_oto_that_sells_what_is_held_buys_it_back(market, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=20, broker="zerodha")
+        await market.until(lambda: net(trading) == 20, 20)
+        await trio.sleep(10)
+        then = {"transaction_type": "BUY", "order_type": "LIMIT", "price": trading.at(-1)}
+        answer = await trading.send(
+            transaction_type="SELL", quantity=20, broker="zerodha", synthetic={"type": "oto", "then": then}
+        )
+        await market.until(lambda: net(trading) == 0, 20)
+        await trio.sleep(20)
+        await trading.move(-1.5)
+        await trading.until(answer, "completed")
+        assert net(trading) == 20
+        assert not any(isinstance(event, ParentTrouble) for event in market.heard)
+
+
+async def test_the_orders_of_a_grid_follow_the_position_that_the_grid_has_opened_itself(market, autojump_clock):
+    async with traded(market) as trading:
+        step = trading.at(1) - trading.at(0)
+        settings = {"type": "grid", "levels": 2, "step_points": step}
+        await trading.send(quantity=10, broker="zerodha", synthetic=settings)
+        await trio.sleep(10)
+        await trading.move(-1.2)
+        await market.until(lambda: net(trading) == 10, 20)
+        await trio.sleep(10)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 10)
+        await trio.sleep(20)
+        await trading.move(0.5)
+        await trio.sleep(20)
+        assert net(trading) == 0, "the order that would sell the rung's units again has ended"
