@@ -82,11 +82,24 @@ def unprotected(look: Look) -> Mapping[str, int]:
 def without_stop(look: Look, base: Part, exits: list[OrderPart]) -> int:
     """Return the filled units of `base` that its exits have not closed and that none of their stops guards.
 
-    0 unless one of the exits is lost or held up.
+    0 unless one of the exits is lost or held up; of an exit that goes on with its other orders, only the units of the lost order count.
     """
-    if not any(is_lost(look, order) or is_held_up(look, order) for order in exits):
+    if any(is_lost(look, order) or is_held_up(look, order) for order in exits):
+        return _unguarded(look, base, exits)
+    lost = sum(_lost_units(look, order) for order in exits)
+    if not lost:
         return 0
-    return _unguarded(look, base, exits)
+    resting = 0 if any(map(is_guard, exits)) else sum(leg.unfilled for order in exits for leg in look.live(order))
+    return max(0, min(lost, _unguarded(look, base, exits) - resting))
+
+
+def _lost_units(look: Look, order: OrderPart) -> int:
+    """Return the units of an exit's orders that another hand has cancelled, while the exit itself goes on: it has an order for each rung, each slice or
+    each broker."""
+    if not order.is_exit or look.record(order).own is not None:
+        return 0
+    ended = (leg for leg in look.legs(order) if leg.state is LegState.CANCELLED and leg.cancel_reason is None)
+    return sum(leg.unfilled for leg in ended if leg.accepted and not leg.immediate)
 
 
 def _unguarded(look: Look, base: Part, exits: list[OrderPart]) -> int:
@@ -207,9 +220,10 @@ def _left_of(look: Look, part: Part) -> int:
         for order in exits
         if is_lost(look, order) and (not _is_told(look, order) or (goes_on and is_stop(order.price)))
     ]
-    if not lost and not any(is_held_up(look, order) for order in exits):
-        return 0
-    return _unclosed(look, exits)
+    if lost or any(is_held_up(look, order) for order in exits):
+        return _unclosed(look, exits)
+    partly = sum(_lost_units(look, order) for order in exits if not _is_told(look, order))
+    return min(partly, _unclosed(look, exits)) if partly else 0
 
 
 def _unclosed(look: Look, exits: list[OrderPart]) -> int:

@@ -223,3 +223,24 @@ def test_of_a_hedge_that_failed_what_it_did_not_cover_is_said_and_nothing_where_
     become(run, "A2", state=LegState.UNKNOWN, given_up=True, filled=filled, status_message="more than one")
     assert run.parts["root.each_fill"].state is PartState.FAILED
     assert run.parts["root"].status_message == said
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_one_slice_of_a_stop_that_another_hand_cancels_is_without_a_stop_and_the_rest_is_not(alone):
+    price = NativeStop(trigger_price=D(95), limit_price=D(94))
+    stop = order("root" if alone else "root.each_fill", "SELL", 100 if alone else FromFill(), price, is_exit=True)
+    run = Runner(stop if alone else order(quantity=100, price=Fixed(D(100)), each_fill=stop))
+    run.world.freezes["I"] = 40
+    run.quote(101, bid=100.95, offer=101.05)
+    for leg in run.legs:
+        if leg.part == "root" and not alone:
+            run.book(leg.leg_id, "complete")
+    slices = [leg for leg in run.legs if leg.trigger is not None]
+    assert [leg.quantity for leg in slices] == [40, 40, 20]
+    for leg in slices:
+        run.book(leg.leg_id, "pending")
+    assert run.outcome.unprotected == {}
+    run.book(slices[0].leg_id, "cancelled")
+    assert run.outcome.unprotected == {"I": 40}
+    run.book(slices[2].leg_id, "cancelled")
+    assert run.outcome.unprotected == {"I": 60}

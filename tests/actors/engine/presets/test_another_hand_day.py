@@ -312,3 +312,28 @@ async def test_a_simple_order_is_shown_as_its_holder_has_made_it(trading, autoju
     trading.day.exchange.fill(code, order_id, 40)
     ended = await trading.until(answer, "completed")
     assert (ended["over_filled_quantity"], ended["status_message"]) == (0, parent["status_message"])
+
+
+@pytest.mark.parametrize("kind", ["grid", "scale_with_profit_taker"])
+async def test_an_order_of_one_rung_that_the_holder_cancels_is_told_while_the_other_rungs_live(
+    trading, kind, autojump_clock
+):
+    """The exit has an order for each rung and goes on; the units of the order that has gone are told."""
+    step = trading.at(1) - trading.at(0)
+    if kind == "grid":
+        await trading.send(quantity=10, synthetic={"type": kind, "levels": 2, "step_points": step})
+    else:
+        ladder = {"type": kind, "levels": 3, "step_points": step, "profit_points": step, "hold_limits": False}
+        await trading.send(quantity=30, order_type="LIMIT", price=trading.at(-1), synthetic=ladder)
+    await trio.sleep(8)
+    before = {order["order_id"] for order in trading.day.ledger()["orders"]}
+    await trading.move(-2.2)
+    await trio.sleep(10)
+    made = [order for order in trading.day.ledger()["orders"] if order["order_id"] not in before]
+    exits = [order for order in made if (order["side"], order["status"]) == ("SELL", "open")]
+    assert len(exits) == 2
+    said = "10 units are open without a stop"
+    trading.day.person.cancel(exits[0]["broker"], exits[0]["order_id"])
+    await trading.day.until(lambda: said in problems(trading), 8)
+    trading.day.person.reduce(exits[0]["broker"], trading.share.instrument_id, Product.MIS, 10)
+    await trading.day.until(lambda: said not in problems(trading), 20)
