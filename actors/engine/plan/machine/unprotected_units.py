@@ -12,7 +12,7 @@ from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.plan.machine.held_units import held_for, still_open
 from onebroker.actors.engine.plan.machine.jumped_stops import is_jumped
-from onebroker.actors.engine.plan.machine.leg_actions import Reason
+from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
@@ -86,20 +86,26 @@ def without_stop(look: Look, base: Part, exits: list[OrderPart]) -> int:
     """
     if any(is_lost(look, order) or is_held_up(look, order) for order in exits):
         return _unguarded(look, base, exits)
-    lost = sum(_lost_units(look, order) for order in exits)
-    if not lost:
-        return 0
+    return min(_lost_units(look, exits), _left_by_lost(look, base, exits))
+
+
+def _lost_units(look: Look, exits: list[OrderPart]) -> int:
+    """Return the units of single orders that were lost, while their exit goes on with its others: it has an order for each rung, slice, fill or broker.
+    Where there are stops, only these count."""
+    guards = [order for order in exits if is_guard(order)]
+    goes_on = [order for order in guards or exits if look.record(order).own is None and look.live(order)]
+    return sum(leg.unfilled for order in goes_on for leg in look.legs(order) if _is_lost_order(leg))
+
+
+def _is_lost_order(leg: Leg) -> bool:
+    """Whether another hand has cancelled an order, or its broker has refused it. (What goes again is guarded again, and so does not count.)"""
+    cancelled = leg.state is LegState.CANCELLED and leg.cancel_reason is None and leg.accepted
+    return (cancelled or leg.state is LegState.REJECTED) and not leg.immediate
+
+
+def _left_by_lost(look: Look, base: Part, exits: list[OrderPart]) -> int:
     resting = 0 if any(map(is_guard, exits)) else sum(leg.unfilled for order in exits for leg in look.live(order))
-    return max(0, min(lost, _unguarded(look, base, exits) - resting))
-
-
-def _lost_units(look: Look, order: OrderPart) -> int:
-    """Return the units of an exit's orders that another hand has cancelled, while the exit itself goes on: it has an order for each rung, each slice or
-    each broker."""
-    if not order.is_exit or look.record(order).own is not None:
-        return 0
-    ended = (leg for leg in look.legs(order) if leg.state is LegState.CANCELLED and leg.cancel_reason is None)
-    return sum(leg.unfilled for leg in ended if leg.accepted and not leg.immediate)
+    return max(0, _unguarded(look, base, exits) - resting)
 
 
 def _unguarded(look: Look, base: Part, exits: list[OrderPart]) -> int:
@@ -222,8 +228,8 @@ def _left_of(look: Look, part: Part) -> int:
     ]
     if lost or any(is_held_up(look, order) for order in exits):
         return _unclosed(look, exits)
-    partly = sum(_lost_units(look, order) for order in exits if not _is_told(look, order))
-    return min(partly, _unclosed(look, exits)) if partly else 0
+    untold = [order for order in exits if not _is_told(look, order)]
+    return min(_lost_units(look, untold), _unclosed(look, exits)) if untold else 0
 
 
 def _unclosed(look: Look, exits: list[OrderPart]) -> int:

@@ -225,8 +225,11 @@ def test_of_a_hedge_that_failed_what_it_did_not_cover_is_said_and_nothing_where_
     assert run.parts["root"].status_message == said
 
 
+@pytest.mark.parametrize("ends", ["cancelled", "rejected"])
 @pytest.mark.parametrize("alone", [True, False])
-def test_one_slice_of_a_stop_that_another_hand_cancels_is_without_a_stop_and_the_rest_is_not(alone):
+def test_one_slice_of_a_stop_that_another_hand_cancels_or_its_broker_refuses_is_without_a_stop_and_the_rest_is_not(
+    alone, ends
+):
     price = NativeStop(trigger_price=D(95), limit_price=D(94))
     stop = order("root" if alone else "root.each_fill", "SELL", 100 if alone else FromFill(), price, is_exit=True)
     run = Runner(stop if alone else order(quantity=100, price=Fixed(D(100)), each_fill=stop))
@@ -240,7 +243,7 @@ def test_one_slice_of_a_stop_that_another_hand_cancels_is_without_a_stop_and_the
     for leg in slices:
         run.book(leg.leg_id, "pending")
     assert run.outcome.unprotected == {}
-    run.book(slices[0].leg_id, "cancelled")
+    run.book(slices[0].leg_id, ends)
     assert run.outcome.unprotected == {"I": 40}
-    run.book(slices[2].leg_id, "cancelled")
+    run.book(slices[2].leg_id, ends)
     assert run.outcome.unprotected == {"I": 60}
