@@ -348,13 +348,16 @@ def _ladder(sending: Sending, execution: Ladder) -> None:
     if ladder is None:
         return
     total = sending.target + forgone(part, look.legs(part)) - given_back(look, part)
+    # A ladder that has become smaller is cut anew, and its rungs no longer fit what rests. Together they send no more than is missing.
+    most = sending.missing
     for number, rung in enumerate(rungs(ladder, total, sending.side, look.terms(part))):
         legs = [leg for leg in look.legs(part) if leg.piece == number]
         waiting = [order for order in look.on_the_way(part) if order.piece == number]
         wanted_units = rung.quantity + given_back(look, part, number)
         out = sum(leg.spoken_for for leg in legs) + sum(order.quantity for order in waiting)
-        missing = wanted_units - out - forgone(part, legs)
+        missing = min(most, wanted_units - out - forgone(part, legs))
         if missing > 0 and not waiting:
+            most -= missing
             limit = room(look, part)
             if (limit is not None and missing > limit) or (execution.one_at_a_time and _later_rest(sending, number)):
                 return

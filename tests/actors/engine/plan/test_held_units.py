@@ -6,6 +6,7 @@ from decimal import Decimal as D
 import pytest
 
 from onebroker.actors.engine.orders.parent_records import LegState
+from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import FromFill, Lifetime, OnEnd
 from onebroker.actors.engine.plan.price_kinds import Fixed, NativeStop
@@ -194,3 +195,23 @@ def test_units_that_no_broker_holds_any_more_are_not_open_without_the_stop_that_
     else:
         holds(run, held)
     assert run.outcome.unprotected == ({"I": open_units} if open_units else {})
+
+
+@pytest.mark.parametrize("left", [20, 50])
+def test_a_closing_ladder_that_has_become_smaller_sends_nothing_more(left):
+    """It is cut anew, and its rungs no longer fit what rests: it must not fill the small rungs up beside the large order that has stayed."""
+    ladder = Ladder(from_price=D(110), to_price=D(112), steps=3)
+    run = Runner(order("root", "SELL", 90, 110, execution=ladder, is_exit=True, broker="alpha"))
+    run.world.holdings["alpha"] = 90
+    run.quote(100, 99.95, 100.05)
+    for leg in run.legs:
+        run.book(leg.leg_id, "open")
+    run.sent()
+    holds(run, left)
+    for leg in run.resting:
+        if any(f"CANCEL {leg.leg_id}" in sent for sent in run.log):
+            run.book(leg.leg_id, "cancelled")
+    for second in range(1, 30):
+        run.at(second)
+    assert sum(leg.unfilled for leg in run.resting) == left
+    assert not any(sent.startswith("PLACE") for sent in run.sent())
