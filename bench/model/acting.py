@@ -92,8 +92,9 @@ class Actor(Script):
 
     async def do_place(
         self, kind: str, scale: float, quantity: int, product: str, seconds: float, broker: str | None, *,
-        mirrored: bool, closes: bool, holds: bool,
+        mirrored: bool, closes: bool, holds: bool, follows: bool = True,
     ) -> None:  # fmt: skip
+        """`follows`: whether the exits become smaller with the position; a story that was kept without it means the default."""
         assert self.trading is not None
         assert self.share is not None
         own = self.example(kind, scale, seconds, mirrored=mirrored)
@@ -107,6 +108,8 @@ class Actor(Script):
             settings["hold_limits"] = holds  # false: the target rests beside the stop
         elif "hold_limits" in settings and holds:
             del settings["hold_limits"]
+        if not follows:
+            settings["exits_follow_position"] = False
         body: dict[str, Any] = {"quantity": quantity, "product": product, "broker": broker, **own.body}
         if mirrored:
             body["transaction_type"] = "BUY" if body.get("transaction_type") == "SELL" else "SELL"

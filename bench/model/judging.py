@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from bench.model.story import ENTRIES, GUARDED, Story, Theme
-from bench.model.watching import Place, Watch, booked
+from bench.model.watching import TRAILS, Place, Watch, booked, follows, place_of
 from onebroker.brokers.simulator.exchange.ledger import Act
 from onebroker.brokers.simulator.world.model import SimOrder
 from tests.support.day import Day
@@ -21,7 +21,6 @@ from tests.support.plan_judge import histories, judge_book, judge_sends, judge_s
 JUMP_SECONDS = 1.0
 REACT_SECONDS = 20.0
 """In so long a time after an act of the person, resting exits are made smaller. The market may be faster."""
-TRAILS = ("trailing_stop", "atr_trail", "stepped_stop")
 WHOLE = (
     *GUARDED,
     "oto",
@@ -154,6 +153,7 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
     if watch.annulled:
         return
     ours = {(message["broker"], message["order_id"]) for message in day.messages("place")}
+    left_alone = _left_alone(watch)
     net, sold_at = Counter[Place](), dict[Place, float]()
     for event in booked(day):
         if isinstance(event, Act):
@@ -172,6 +172,7 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
             or net[place] + covered >= 0
             or net[place] >= lowest
             or (event.broker, event.order_id) not in ours
+            or place in left_alone
         ):
             continue
         moment = _monotonic(day, event.at)
@@ -180,6 +181,14 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
         excused = excused or (moment - last <= JUMP_SECONDS and watch.rests_beside)
         if not excused:
             yield f"short: order {event.order_id} made {place} {net[place]} at {event.at}"
+
+
+def _left_alone(watch: Watch) -> set[Place]:
+    """Return where a caller wants exits that stay as they are when their position becomes smaller."""
+    orders = watch.orders()
+    own = [leg for parent in watch.parents() if not follows(parent) for leg in parent["legs"]]
+    found = [orders[leg["broker"], leg["order_id"]] for leg in own if (leg["broker"], leg["order_id"]) in orders]
+    return {place_of(order) for order in found}
 
 
 def _monotonic(day: Day, at: str) -> float:

@@ -9,6 +9,8 @@ Beat: TypeAlias = tuple[str, Mapping[str, Any], float]
 Plot: TypeAlias = Callable[[random.Random, Sequence[str]], Iterator[Beat]]
 
 GUARDED = ("bracket", "cover", "scale_out")
+UNASKED = ("zerodha", "angelone", "kotakneo", "shoonya")
+"""Brokers that cannot be asked for an order by its token: nothing but their books shows it."""
 FAR_DOWN, FAR_UP = -4.2, 5.5
 """Just within the price band of the share."""
 
@@ -95,21 +97,27 @@ def halved(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
-def trailed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
-    """A trail is tightened in the app, or moved by the market; then the market rises a little, and falls."""
-    yield (
-        "simple",
-        {"side": "BUY", "percent": None, "quantity": 30, "product": "MIS", "broker": _for_mis(brokers)[0]},
-        4.0,
-    )
+def _trail(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A stop that moves, over units that somebody else has bought; the market has risen."""
+    broker = _for_mis(brokers)[0]
+    yield "simple", {"side": "BUY", "percent": None, "quantity": 30, "product": "MIS", "broker": broker}, 4.0
     kind = dice.choice(("trailing_stop", "trailing_stop", "atr_trail", "stepped_stop"))
-    yield _order(kind, dice, quantity=30, broker=_for_mis(brokers)[0])
-    tightens = dice.random() < 0.4
-    yield "move", {"percent": 2.5, "second": False, "walks": True}, 12.0 if tightens else 4.0
-    if tightens:
-        yield "app_modify", {"which": 0, "what": "trigger", "percent": dice.choice((0.5, 1))}, 25.0
-        yield "move", {"percent": 2.8, "second": False, "walks": True}, 12.0  # less than the person's way
+    yield _order(kind, dice, quantity=30, broker=broker)
+    yield "move", {"percent": 2.5, "second": False, "walks": True}, 12.0
+
+
+def trailed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A trail is moved by the market, which rises a little more, stays there, and falls."""
+    yield from _trail(dice, brokers)
     for percent, pause in ((3.5, 25.0), (1, 4.0), (3, 4.0)):
+        yield "move", {"percent": percent, "second": False, "walks": True}, pause
+
+
+def tightened(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A trail is tightened in the app; then the market rises less than the person's way, then more, and falls."""
+    yield from _trail(dice, brokers)
+    yield "app_modify", {"which": 0, "what": "trigger", "percent": dice.choice((0.5, 1))}, 25.0
+    for percent, pause in ((2.8, 12.0), (3.5, 25.0), (1, 4.0), (3, 4.0)):
         yield "move", {"percent": percent, "second": False, "walks": True}, pause
 
 
@@ -168,6 +176,31 @@ def unanswered(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     lost = {"kind": "drop_after_accept", "broker": "all", "seconds": None, "count": dice.choice((1, 2)), "delay": None}
     yield "fault", lost, 0.3
     yield "move", {"percent": -1.1, "second": False, "walks": False}, 25.0
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
+
+
+def unseen(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """The answer about an exit is lost, and for a while neither a book nor the stream shows the exit, which is at its broker. Then it comes to light."""
+    broker = dice.choice([broker for broker in brokers if broker in UNASKED] or _for_mis(brokers))
+    yield _order(dice.choice(GUARDED), dice, holds=False, scale=0.5, broker=broker)
+    yield "move", {"percent": 0, "second": False, "walks": False}, 4.0  # the entry rests before anything is lost
+    for kind in ("late_book", "stall_stream"):
+        yield "fault", {"kind": kind, "broker": "all", "seconds": 30, "count": None, "delay": 6.0}, 0.0
+    yield "fault", {"kind": "drop_after_accept", "broker": "all", "seconds": None, "count": 1, "delay": None}, 0.3
+    yield "move", {"percent": -1.1, "second": False, "walks": False}, 45.0
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
+
+
+def partly_entered(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """An entry fills in part and its rest goes on resting; it may fill later. Most of the time nothing but the fills says how much its exit may sell."""
+    yield _order(
+        "cover", dice, holds=False, scale=0.5, quantity=dice.choice((30, 100)), broker=dice.choice((None, *_for_mis(brokers))),
+        follows=dice.random() < 0.2,
+    )  # fmt: skip
+    yield "move", {"percent": 0, "second": False, "walks": False}, 2.0
+    yield "fill", {"which": 0, "units": dice.choice((1, 5))}, 12.0
+    if dice.random() < 0.5:
+        yield "fill", {"which": 0, "units": dice.choice((None, 11))}, 4.0
     yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
@@ -266,7 +299,9 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, halved, trailed, due_in_silence, closed_in_vain, closed_at_circuit,
-    closed_everywhere, partly_closed, partly_targeted, unanswered, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
+    reduced, flattened_late, flattened_in_vain, taken_off, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
+    closed_everywhere, partly_closed, partly_targeted, partly_entered, unanswered, unseen, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
     jumped_over,
 )  # fmt: skip
+AT: Mapping[Plot, Sequence[str]] = {unseen: UNASKED}
+"""Plots that need one of some brokers."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bench.model.plots import GUARDED, PLOTS, Plot
+from bench.model.plots import AT, GUARDED, PLOTS, Plot
 
 BROKERS = ("zerodha", "upstox", "dhan", "fyers", "angelone", "groww", "fivepaisa", "kotakneo", "shoonya", "icicidirect")
 GUARDS = ("trailing_stop", "atr_trail", "stepped_stop", "hidden_stop", "daily_stop", "oco", "candle_close_stop")
@@ -102,11 +102,17 @@ def draw(seed: int, theme: Theme | None = None) -> Story:
 
 def _plotted(seed: int, dice: random.Random) -> Story:
     """Return a day of plots alone, each in a life of its own. Each plot has its turn."""
-    brokers = tuple(dice.sample(BROKERS, 2))
-    drawing = _Drawing(dice, Theme.LONG, brokers)
     plots = [PLOTS[seed // 2 % len(PLOTS)], *dice.sample(PLOTS, dice.choice((1, 2, 3)))]
+    brokers = brokers_for(plots[0], dice)
+    drawing = _Drawing(dice, Theme.LONG, brokers)
     lives = [Life(steps=drawing.plotted(plot), death=drawing.death()) for plot in plots]
     return Story(seed=seed, theme=Theme.LONG, brokers=brokers, held=dice.choice((0, 0, 100)), lives=lives)
+
+
+def brokers_for(plot: Plot, dice: random.Random) -> tuple[str, ...]:
+    """Return two brokers at which a plot has its effect."""
+    one = dice.choice(AT.get(plot, BROKERS))
+    return tuple(dice.sample((one, dice.choice([broker for broker in BROKERS if broker != one])), 2))
 
 
 class _Drawing:

@@ -7,7 +7,7 @@ Rules (docs/design/order-engine.md has them; issue words in quotes):
 - "every due thing happens or is told": a plan whose time has come has ended, works at an exchange, or is named;
 - "`flat` means flat": after this answer the account has neither a position nor an open order;
 - what is said of open units and of holdings is so;
-- a trailing stop follows the market;
+- a trailing stop, and one that milestones move, follows the market;
 - "nothing is sent twice": the orders of one exit never have more out and filled than its entry has filled;
 - on a plain day nothing is called a problem.
 
@@ -51,6 +51,7 @@ EXCESS_WITHIN = 25.0
 UNTRUE_WITHIN = 12.0
 DUE_WITHIN = 10.0
 FOLLOWED_WITHIN = 12.0
+TRAILS = ("trailing_stop", "atr_trail", "stepped_stop")
 NEAR = 0.995
 """A trail may stand so much lower than it should: its steps."""
 CLOSED_SECONDS = 6.0
@@ -66,6 +67,8 @@ BY_HAND = "ended by hand"
 OPEN_STATES = ("received", "armed", "working")
 FINAL_STATES = ("completed", "cancelled", "failed", "rejected", "expired", "halted")
 WITHOUT_STOP = re.compile(r"(\d+) units are open without a stop")
+TARGET = re.compile(r"children\.[1-9]\d*$")
+"""How the path of a target ends; the stop is the first of the exits."""
 HOLDS = re.compile(r"(\w+) holds (\d+) of the (\d+) units that this order guards")
 
 Place: TypeAlias = tuple[str, str, str]
@@ -363,7 +366,7 @@ class Watch:
             if own & self.taken.keys():
                 within = TAKEN_WITHIN
             for leg, order in _placed(parent, orders):
-                place = _place(order)
+                place = place_of(order)
                 if leg["part"] == "root" and order.new.side == "BUY":
                     entries.add((order.broker, order.order_id))
                     owners[place].add(parent["parent_order_id"])
@@ -414,7 +417,7 @@ class Watch:
                 and order.price is not None
                 and order.price <= self.day.exchange.market(order.new.instrument_id).last_price
             ):
-                found[_place(order)] += order.pending_quantity
+                found[place_of(order)] += order.pending_quantity
         return found
 
     def _net(self, place: Place) -> int:
@@ -435,12 +438,12 @@ class Watch:
         out = Counter[Place]()
         owners: defaultdict[Place, set[str]] = defaultdict(set)
         for parent in parents:
-            if parent["routed_from"] not in GUARDED or parent["state"] == "halted":
+            if parent["routed_from"] not in GUARDED or parent["state"] == "halted" or not follows(parent):
                 continue
             sides: defaultdict[Place, Counter[bool]] = defaultdict(Counter)
             for leg, order in _placed(parent, orders):
                 if leg["part"] != "root" and order.new.side == "SELL":
-                    sides[_place(order)][order.trigger_price is not None] += order.pending_quantity
+                    sides[place_of(order)][order.trigger_price is not None] += order.pending_quantity
             for place, resting in sides.items():
                 out[place] += max(resting.values())
                 if max(resting.values()):
@@ -455,7 +458,8 @@ class Watch:
                 )
 
     def _doubled(self, parents: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-        """Exits of guarded plans, and closes of a time_stop, of which the exchange has more than their entries have filled, whatever the service knows of them."""
+        """Exits of guarded plans, and closes of a time_stop, of which the exchange has more than their entries have filled, whatever the service knows of
+        them. The targets of a plan share its units, so they count together."""
         if not self._alive or self.annulled:
             return
         legs = self.day.engine_context.legs
@@ -474,7 +478,9 @@ class Watch:
             if order.new.side == "BUY":
                 entered[owner.parent_id] += order.filled_quantity
             else:
-                out[owner.parent_id, owner.leg_role] += order.filled_quantity + order.pending_quantity
+                out[owner.parent_id, TARGET.sub("targets", owner.leg_role)] += (
+                    order.filled_quantity + order.pending_quantity
+                )
         for (parent_id, path), units in out.items():
             if units > entered[parent_id] and parent_id not in enlarged | self.resized:
                 yield f"doubled: {path} of {parent_id} has {units} out and filled, its entry has filled {entered[parent_id]}"
@@ -482,18 +488,18 @@ class Watch:
     def _left_behind(
         self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]
     ) -> Iterable[tuple[object, str, float]]:
-        """Trailing stops that rest further from the market than their distance."""
+        """Stops that move and rest further from the market than their settings say."""
         for parent in parents:
-            if parent["routed_from"] != "trailing_stop" or parent["body"].get("transaction_type") != "SELL":
+            if parent["routed_from"] not in TRAILS or parent["body"].get("transaction_type") != "SELL":
                 continue
             if parent["parent_order_id"] in told | self.resized:
                 continue
-            distance = 1 - parent["body"]["synthetic"]["trail_percent"] / 100
             for _, order in _placed(parent, orders):
                 last = float(self.day.exchange.market(order.new.instrument_id).last_price)
+                lowest = _lowest_trigger(parent, last)
                 waits = order.status is SimStatus.TRIGGER_PENDING and order.trigger_price is not None
                 name = (order.broker, order.order_id)
-                if waits and name not in self.changed and float(order.trigger_price or 0) < last * distance * NEAR:
+                if waits and name not in self.changed and float(order.trigger_price or 0) < lowest * NEAR:
                     yield (
                         ("left behind", name),
                         f"left behind: the trail of {name} stands at {order.trigger_price}, the market at {last}",
@@ -548,6 +554,24 @@ class Watch:
                     )
 
 
+def follows(parent: Mapping[str, Any]) -> bool:
+    """Whether the exits of a plan become smaller with the position; its caller may have said that they stay as they are."""
+    return (parent["body"].get("synthetic") or {}).get("exits_follow_position") is not False
+
+
+def _lowest_trigger(parent: Mapping[str, Any], last: float) -> float:
+    """Return where the trigger of a SELL stop that moves stands at least, with the market at `last`. No day of the model has the bars for which an
+    atr_trail leaves its `trail_points`."""
+    settings = parent["body"]["synthetic"]
+    if "trail_percent" in settings:
+        return last * (1 - settings["trail_percent"] / 100)
+    if "trail_points" in settings:
+        return last - settings["trail_points"]
+    entry = settings["entry_price"]
+    reached = [rule for rule in settings["rules"] if last - entry >= rule["gain"]]
+    return entry + reached[-1]["stop_at_gain"] if reached else settings["stop_price"]
+
+
 def still_open(day: Day, entries: Collection[tuple[str, str]]) -> Counter[Place]:
     """Return the units of these purchases, (broker, order id), that nobody has sold since. Whoever sells, sells these first."""
     net, own = Counter[Place](), Counter[Place]()
@@ -580,7 +604,7 @@ def _placed(
             yield leg, order
 
 
-def _place(order: SimOrder) -> Place:
+def place_of(order: SimOrder) -> Place:
     return order.broker, order.new.instrument_id, order.new.product.value
 
 
