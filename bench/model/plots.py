@@ -90,6 +90,14 @@ def taken_off(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     yield "move", {"percent": -1.5, "second": False, "walks": True}, 12.0
 
 
+def rung_cancelled(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A person cancels one rung of a ladder in the app; the market reaches the others."""
+    yield _order("ladder", dice, holds=False, broker=dice.choice((None, *_for_mis(brokers))))
+    yield "move", {"percent": 0, "second": False, "walks": False}, 4.0
+    yield "app_cancel", {"which": dice.choice((0, 1))}, 25.0
+    yield "move", {"percent": dice.choice((-0.3, -3)), "second": False, "walks": True}, 12.0
+
+
 def halved(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A person makes a stop smaller in the app; the market falls through it."""
     yield from _held(dice, brokers)
@@ -299,7 +307,7 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
+    reduced, flattened_late, flattened_in_vain, taken_off, rung_cancelled, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
     closed_everywhere, partly_closed, partly_targeted, partly_entered, unanswered, unseen, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
     jumped_over,
 )  # fmt: skip
