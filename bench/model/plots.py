@@ -74,8 +74,8 @@ def flattened_in_vain(dice: random.Random, brokers: Sequence[str]) -> Iterator[B
     yield "flatten", {}, 20.0
 
 
-def taken_off(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
-    """A person takes units off an entry, or cancels it, in the app."""
+def _taken(dice: random.Random, brokers: Sequence[str], act: Beat) -> Iterator[Beat]:
+    """An entry rests, a person does something to it, and the market reaches it."""
     yield _order(
         dice.choice((*GUARDED, "ladder", "ladder", "ladder", "iceberg", "post_only", "time_stop", "oto")),
         dice,
@@ -83,11 +83,18 @@ def taken_off(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
         broker=dice.choice((None, *_for_mis(brokers))),
     )
     yield "move", {"percent": dice.choice((-0.3, 0)), "second": False, "walks": False}, 4.0
-    yield dice.choice((
-        ("app_cancel", {"which": 0}, 25.0),
-        ("app_modify", {"which": 0, "what": "quantity", "percent": 1}, 25.0),
-    ))  # fmt: skip
+    yield act
     yield "move", {"percent": -1.5, "second": False, "walks": True}, 12.0
+
+
+def taken_off(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A person cancels an entry in the app."""
+    yield from _taken(dice, brokers, ("app_cancel", {"which": 0}, 25.0))
+
+
+def made_smaller(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A person takes units off an entry in the app."""
+    yield from _taken(dice, brokers, ("app_modify", {"which": 0, "what": "quantity", "percent": 1}, 25.0))
 
 
 def rung_cancelled(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
@@ -307,7 +314,7 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, rung_cancelled, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
+    reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
     closed_everywhere, partly_closed, partly_targeted, partly_entered, unanswered, unseen, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
     jumped_over,
 )  # fmt: skip
