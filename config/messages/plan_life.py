@@ -172,6 +172,11 @@ def left_by_refusal(broker: str | None, units: int, why: str | None) -> str:
     return f"a close of {units} units{_at(broker)} was refused, so they are open: {why or 'without a reason'}"
 
 
+def reversal_short(broker: str | None, units: int, why: str | None) -> str:
+    """A position was closed and its reversal is not whole, because its broker, or a check, refused an order of it (ours)."""
+    return f"a reversal{_at(broker)} has opened {units} units too few, because an order was refused: {why or 'without a reason'}"
+
+
 def hedging_ended(broker: str | None, units: int, why: str | None) -> str:
     """A hedge of an exposure was refused, and the part has ended with it (ours)."""
     return f"a hedge of {units} units{_at(broker)} was refused, and the exposure is hedged no further: {why or 'without a reason'}"

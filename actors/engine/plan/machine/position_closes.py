@@ -150,6 +150,7 @@ def left_unclosed(look: Look) -> tuple[str, ...]:
             if look.record(part).own is PartState.FAILED:
                 said.update(filter(None, [_not_closed(look.record(part))]))
             said.update(texts.left_by_refusal(*refused) for refused in _refusals(look, part))
+            said.update(texts.reversal_short(*refused) for refused in _short_reversals(look, part))
     return tuple(sorted(said))
 
 
@@ -162,6 +163,15 @@ def _refusals(look: Look, part: OrderPart) -> Iterator[tuple[str | None, int, st
         if left > 0 and not row.cleared and (row.refusal or refused):
             broker = refused[-1].broker if refused else row.broker
             yield broker, left, row.refusal or refused[-1].status_message
+
+
+def _short_reversals(look: Look, part: OrderPart) -> Iterator[tuple[str | None, int, str | None]]:
+    """Yield (broker, units, why) of each row that was closed and of whose reversal an order was refused."""
+    for row in look.record(part).rows or ():
+        legs = [leg for leg in look.legs(part) if leg.instance == row.key]
+        refused, filled = [leg for leg in legs if leg.state is LegState.REJECTED], sum(leg.filled for leg in legs)
+        if refused and abs(row.quantity) <= filled < row.units:
+            yield refused[-1].broker, row.units - filled, refused[-1].status_message
 
 
 def is_due_at_once(root: Part, part: OrderPart) -> bool:

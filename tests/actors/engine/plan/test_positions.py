@@ -271,6 +271,16 @@ def test_a_later_close_that_its_broker_refuses_stays_told(filled, left):
     assert run.outcome.lasting == (texts.left_by_refusal("alpha", left, "order entry is blocked"),)
 
 
+def test_a_reversal_of_which_an_order_was_refused_stays_told():
+    run = due_later()
+    run.world.freezes["I"] = 15
+    run.found(("alpha", "I", 10, 20))
+    run.book("A1", "complete")
+    run.book("A2", "rejected", message="order entry is blocked")
+    assert run.over()
+    assert run.outcome.lasting == (texts.reversal_short("alpha", 5, "order entry is blocked"),)
+
+
 def test_a_later_close_that_a_check_refuses_stays_told():
     run = due_later()
     run.found(("alpha", "I", 10, 10))
