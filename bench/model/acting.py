@@ -114,7 +114,7 @@ class Actor(Script):
         if mirrored:
             body["transaction_type"] = "BUY" if body.get("transaction_type") == "SELL" else "SELL"
         if body.get("transaction_type") == "SELL" and closes:
-            body["closes_position"] = True
+            settings["closes_position"] = True
         if own.instrument == "option":
             body["instrument_id"] = self.day.listed("nse_equity_options")[0].instrument_id
             body["product"] = "MIS"

@@ -5,7 +5,7 @@ person took off stays off; an exit sells no more than is held; a trail never loo
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -13,12 +13,15 @@ from typing import Any
 
 from bench.model.story import ENTRIES, GUARDED, Story, Theme
 from bench.model.watching import TRAILS, Place, Watch, booked, follows, place_of
+from onebroker.actors.engine.orders.parent_records import ParentRecord
 from onebroker.brokers.simulator.exchange.ledger import Act
 from onebroker.brokers.simulator.world.model import SimOrder
 from tests.support.day import Day
 from tests.support.plan_judge import histories, judge_book, judge_sends, judge_steps
 
 JUMP_SECONDS = 1.0
+STORM, STORM_SECONDS = 14, 25.0
+"""More orders than the rungs of a ladder, or than an exit's tries in such a time."""
 REACT_SECONDS = 20.0
 """In so long a time after an act of the person, resting exits are made smaller. The market may be faster."""
 WHOLE = (
@@ -67,6 +70,7 @@ def judge(day: Day, watch: Watch) -> list[str]:
     if watch.story.theme is Theme.LONG:
         found += _shorts(day, watch)
     found += _loosened(day, watch, parents)
+    found += _storms(told.values())
     found += _given_up(watch, parents)
     return found
 
@@ -95,6 +99,18 @@ def _stale(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 sides[order.new.side] += order.filled_quantity
         if sides["BUY"] == sides["SELL"]:
             yield f"stale: {parent['routed_from']} has nothing open and says {parent['status_message']}"
+
+
+def _storms(told: Iterable[Sequence[ParentRecord]]) -> Iterator[str]:
+    """No part of a plan sends order after order: its orders are few, or the world keeps it from sending more."""
+    for versions in told:
+        sent: defaultdict[str, list[float]] = defaultdict(list)
+        for leg in versions[-1].legs:
+            sent[leg.part].append(leg.sent_at)
+        for part, times in sent.items():
+            times.sort()
+            if any(later - first < STORM_SECONDS for first, later in zip(times, times[STORM:], strict=False)):
+                yield f"storm: {part} of {versions[-1].synthetic_type} has sent more than {STORM} orders in {STORM_SECONDS} s"
 
 
 def _taken_off(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:

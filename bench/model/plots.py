@@ -105,6 +105,16 @@ def rung_cancelled(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat
     yield "move", {"percent": dice.choice((-0.3, -3)), "second": False, "walks": True}, 12.0
 
 
+def ladder_reduced(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A ladder closes a position; a person sells a part of it, so the ladder becomes smaller. Then the market reaches its rungs."""
+    broker, quantity = _for_mis(brokers)[0], dice.choice((30, 90))
+    yield "simple", {"side": "BUY", "percent": None, "quantity": quantity, "product": "MIS", "broker": broker}, 4.0
+    yield _order("ladder", dice, quantity=quantity, broker=broker, mirrored=True, closes=True, holds=False)
+    yield "move", {"percent": 0, "second": False, "walks": False}, 4.0
+    yield "reduce", {"broker": list(brokers).index(broker), "units": quantity * 7 // 9}, 40.0
+    yield "move", {"percent": FAR_UP, "second": False, "walks": True}, 12.0
+
+
 def halved(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A person makes a stop smaller in the app; the market falls through it."""
     yield from _held(dice, brokers)
@@ -314,7 +324,7 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
+    reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, ladder_reduced, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
     closed_everywhere, partly_closed, partly_targeted, partly_entered, unanswered, unseen, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
     jumped_over,
 )  # fmt: skip
