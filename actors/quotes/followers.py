@@ -92,7 +92,7 @@ class Followers:
         self.version += 1
 
     def guard(self, instrument_id: str) -> None:
-        """Note that one more plan has a stop of the instrument at a broker: its price must not stay unnoticed, until `unguard`."""
+        """Note that one more plan has an exit open in the instrument, or one that waits for its price: the price must not stay unnoticed, until `unguard`."""
         self._guards[instrument_id] += 1
 
     def unguard(self, instrument_id: str) -> None:

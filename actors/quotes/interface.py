@@ -34,7 +34,7 @@ class LiveQuotes(QuoteReader, Protocol):
         """Return when the market of the instrument was last told, by a feed or over REST (epoch seconds); -inf = never."""
 
     def guard(self, instrument_id: str) -> None:
-        """Note that a plan has a stop of the instrument at a broker, until `unguard`. While the feeds say nothing of the instrument, it is asked
+        """Note that a plan has an exit open in the instrument, or one that waits for its price, until `unguard`. While the feeds say nothing of the instrument, it is asked
         for over REST every 15 seconds, and the answers may be acted on as those of `fetch`."""
 
     def unguard(self, instrument_id: str) -> None:

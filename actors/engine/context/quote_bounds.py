@@ -254,7 +254,7 @@ class _OfInstrument:
         self._fields: dict[QuoteField, _Levels] = {}
 
     def is_guarded(self, instrument_id: str) -> bool:
-        """Whether one of the plans has a stop of the instrument at a broker."""
+        """Whether one of the plans has an exit open in the instrument, or one that waits for its price."""
         return any(plan.guards(instrument_id) for plan in self.plans)
 
     def replace(self, plan: PlanQuotes, before: _Bounds, bounds: _Bounds) -> None:

@@ -69,7 +69,7 @@ class Outcome:
     blind: frozenset[str]
     """Instruments without whose quote a part that guards cannot act."""
     guarded: frozenset[str] = frozenset()
-    """Instruments of which a stop that guards is at a broker (`jumped_stops.py`)."""
+    """Instruments of which an exit is open, at a broker or in the engine, or by whose price one waits."""
 
 
 def advance(root: Part, inputs: Inputs) -> Outcome:

@@ -96,6 +96,7 @@ def _by_broker(look: Look, part: OrderPart) -> Counter[str]:
 
 def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]) -> None:
     side, terms = side_of(part).opposite, look.terms(part)
+    look.guarded.add(part.instrument_id)
     quote = look.seen(part.instrument_id)
     refused = [leg for leg in legs if is_refused(leg)]
     at_touch = keeps_to_touch(look, part, CLOSING)

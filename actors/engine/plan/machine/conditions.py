@@ -101,6 +101,18 @@ def _instruments(condition: Condition) -> frozenset[str]:
     return frozenset()
 
 
+def judged_by(condition: Condition) -> frozenset[str]:
+    """Return the instruments without whose quotes a condition cannot be judged. (Of a joint result over every position they are not known here.)"""
+    match condition:
+        case BarClosed():
+            return frozenset({condition.instrument_id})
+        case JointPnl():
+            return frozenset(condition.instrument_ids)
+        case AllOf() | AnyOf():
+            return frozenset().union(*map(judged_by, condition.conditions))
+    return _instruments(condition)
+
+
 def _held(look: Look, part: Part, condition: Condition, place: str, moment: _Moment) -> bool:
     """Whether the condition was true at that moment. A condition without quotes counts as it is now."""
     match condition:

@@ -14,7 +14,7 @@ exchange, which needs no quote of ours.
 
 from onebroker.actors.engine.plan.machine.leg_actions import Leg
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.overdue import block, guards
+from onebroker.actors.engine.plan.machine.overdue import block
 from onebroker.actors.engine.plan.market import Calm
 from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.price_kinds import is_stop
@@ -36,8 +36,6 @@ def note_jumped(look: Look, part: OrderPart) -> None:
     legs = [leg for leg in look.live(part) if leg.price is not None and leg.accepted]
     if not legs or not is_stop(part.price) or look.record(part).marketable:
         return
-    if guards(part):
-        look.guarded.add(part.instrument_id)
     for leg in legs:
         why = _why_no_guard(look, part, leg)
         if why is not None:

@@ -98,7 +98,7 @@ class Look:
         self.blind: set[str] = set()
         """Instruments without which a blocked part cannot act: a quote is asked for over REST."""
         self.guarded: set[str] = set()
-        """Instruments of which a stop that guards is at a broker: their price must not stay unnoticed where the feeds tell none."""
+        """Instruments of which an exit is open, at a broker or in the engine, or by whose price one waits: their price must not stay unnoticed where the feeds tell none."""
         self.wake_at = float("inf")
         self.bookless: set[str] = set()
         """Instruments whose book was needed but is missing: there is no quote, or the quote has no book."""

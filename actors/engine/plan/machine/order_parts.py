@@ -4,7 +4,7 @@ from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import Ending, PartState
 from onebroker.actors.engine.plan.execution_kinds import Daily
 from onebroker.actors.engine.plan.machine.close_filled import close_filled, takes_away, units_to_close
-from onebroker.actors.engine.plan.machine.conditions import fired, too_late
+from onebroker.actors.engine.plan.machine.conditions import fired, judged_by, too_late
 from onebroker.actors.engine.plan.machine.executions import send
 from onebroker.actors.engine.plan.machine.exposure import work_exposure
 from onebroker.actors.engine.plan.machine.held_units import arm, limit_of
@@ -22,6 +22,7 @@ from onebroker.actors.engine.plan.machine.lifetimes import (
 )
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
+from onebroker.actors.engine.plan.machine.overdue import guards
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.position_closes import work_positions
 from onebroker.actors.engine.plan.machine.share_actions import judge_action, waits_for_action
@@ -154,6 +155,8 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
         if _day_over(look, part, context):
             look.note(part, own=PartState.EXPIRED)
         return
+    if guards(part):
+        look.guarded.add(part.instrument_id)
     verdict = _verdict(look, part, context)
     if isinstance(part.quantity, FromPosition | FromExposure):
         _work_holdings(look, part, context, verdict)
@@ -198,6 +201,8 @@ def fires(look: Look, part: Part) -> bool:
         if look.record(part).fired_at is None and fired(look, part, part.when):
             look.note(part, fired_at=look.now)
         if look.record(part).fired_at is None or _is_being_armed(look, part):
+            if guards(part):
+                look.guarded.update(judged_by(part.when))
             return False
     look.note(part, fired=True, fired_at=look.now)
     return True

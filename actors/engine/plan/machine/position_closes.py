@@ -186,6 +186,7 @@ def is_due_at_once(root: Part, part: OrderPart) -> bool:
 def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, over: bool) -> Verdict | None:
     """Send the missing units of a row and move its resting legs. Return how the row has ended; None while it goes on."""
     row = _not_reversed(look, part, row)
+    look.guarded.add(row.instrument_id)
     # A leg that its broker never had, or has refused for a time, does not count: the row is read again before another order leaves.
     refused = refused_legs(look, part, row)
     own = [leg for leg in look.legs(part) if leg.instance == row.key and not goes_again(part, leg)]

@@ -11,7 +11,7 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.events import ExposureProtected, ExposureUnprotected
 from onebroker.config.vocabulary import OrderStatus
-from tests.actors.engine.days.plans.test_overdue_day import is_quiet, is_told, problems, resting
+from tests.actors.engine.days.plans.test_overdue_day import is_quiet, is_told, net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.support.day import Day
 from tests.support.further import long_case
@@ -167,3 +167,36 @@ async def test_a_book_shows_no_waiting_stop_as_open_unless_its_broker_is_known_f
         await trio.sleep(60)
         shown_open = orders.value.orders[answer.body["order_id"]].status == OrderStatus.OPEN
         assert shown_open != build_registry()[code].books_tell_triggers
+
+
+@pytest.mark.parametrize("kind", ["hidden_stop", "close_on_trigger", "held target"])
+async def test_an_exit_that_waits_in_the_engine_leaves_by_the_price_over_rest(kind, autojump_clock):
+    """Nothing of it is at a broker: without the ticks of its instrument nobody but the engine can know that its level is passed."""
+    day = Day()
+    async with day.market(), traded(day) as trading:
+        with day.quotes.follow([day.equity(1).instrument_id]):
+            level = {"trigger_price": trading.at(STOP)}
+            if kind == "held target":
+                levels = {
+                    "stop_price": trading.at(STOP),
+                    "stop_limit_price": trading.at(LIMIT),
+                    "target_price": trading.at(3),
+                }
+                await trading.send(
+                    quantity=100, order_type="LIMIT", price=trading.at(1), broker="zerodha",
+                    synthetic={"type": "bracket", **levels},
+                )  # fmt: skip
+            else:
+                await trading.send(quantity=100, broker="zerodha")
+            await day.until(lambda: net(trading) == 100, 30)
+            await trio.sleep(10)
+            if kind != "held target":
+                quantity = 100 if kind == "hidden_stop" else None
+                await trading.send(
+                    transaction_type="SELL", quantity=quantity, broker="zerodha", synthetic={"type": kind, **level}
+                )
+            await trio.sleep(5)
+            stall(trading)
+            await trio.sleep(5)
+            trading.moved(3.5 if kind == "held target" else STOP - 1)
+            await day.until(lambda: net(trading) == 0, 60)
