@@ -79,12 +79,18 @@ def is_independent(part: OrderPart) -> bool:
 
 
 def forgone(part: OrderPart, legs: Sequence[Leg]) -> int:
-    """Return the units that are not sent again: of pieces that a caller cancelled, or of rungs that anyone outside the engine cancelled."""
+    """Return the units that are not sent again: of pieces that a caller cancelled, or of rungs, or standing quotes, that anyone outside the engine cancelled.
+    What is cancelled of another top_up piece goes with the next piece (row 16)."""
     if is_independent(part):
         ours = (*Reason.GIVES_BACK, Reason.LATE, Reason.PLAN)
         cancelled = [leg for leg in legs if leg.state is LegState.CANCELLED and leg.cancel_reason not in ours]
         return sum(leg.quantity - leg.filled for leg in cancelled)
-    if len(legs) == 1 or isinstance(part.execution, TopUp):
+    if isinstance(part.execution, TopUp):
+        if not part.execution.standing:
+            return 0
+        by_hand = [leg for leg in legs if leg.state is LegState.CANCELLED and leg.cancel_reason is None]
+        return sum(leg.quantity - leg.filled for leg in by_hand if not leg.immediate)
+    if len(legs) == 1:
         return 0
     return sum(
         leg.quantity - leg.filled

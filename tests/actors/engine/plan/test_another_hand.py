@@ -247,3 +247,18 @@ def test_a_callers_change_after_another_hands_counts_from_what_rests():
     run.modify_leg("A1", quantity=30).at(5)
     assert run.sent() == []
     assert fill_all(run) == 30
+
+
+@pytest.mark.parametrize("left", [0, 4])
+def test_a_standing_quote_that_another_hand_takes_off_does_not_come_back(left):
+    run = Runner(order(quantity=10, price=99, execution=TopUp(piece_quantity=10, every_seconds=D(1), standing=True)))
+    run.quote(100, 99.95, 100.05)
+    assert len(run.sent()) == 1
+    if left:
+        by_hand(run, "A1", quantity=left)
+    else:
+        run.book("A1", "cancelled")
+    for second in range(1, 10):
+        run.quote(100 + second, 99.95 + second, 100.05 + second).at(second)
+    assert not any(sent.startswith("PLACE") for sent in run.sent())
+    assert sum(leg.unfilled for leg in run.resting) == left
