@@ -45,6 +45,7 @@ from onebroker.actors.engine.plan.parts import (
     own_orders_of,
     walk,
 )
+from onebroker.actors.engine.plan.price_kinds import FromFillPrice
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 
@@ -242,6 +243,13 @@ def still_open(look: Look, base: Part, exits: Sequence[OrderPart]) -> int:
     return sum(max(0, units - gone.get(broker, 0)) for broker, units in own_open(look, base, exits).items())
 
 
+def _ended_for(look: Look, broker: str, exits: Sequence[OrderPart]) -> int:
+    """Return the units whose own exit has ended at a broker, where each fill has an exit of its own: nothing guards them any more, though the others
+    go on."""
+    legs = [leg for order in exits if isinstance(order.price, FromFillPrice) for leg in look.legs(order)]
+    return sum(leg.unfilled for leg in legs if leg.broker == broker and not leg.live and not leg.never_reached)
+
+
 def say_gone(look: Look) -> None:
     """Tell the positions that have gone, or become smaller, without the plan, while the plan is still to exit them."""
     if look.record(look.root).state.final:
@@ -251,8 +259,9 @@ def say_gone(look: Look) -> None:
             continue
         own = own_open(look, base, exits)
         for broker, units in look.record(base).gone.items():
-            if own.get(broker, 0):
-                look.untold.add(texts.holds_less(broker, own[broker] - units, own[broker]))
+            over = min(units, _ended_for(look, broker, exits))
+            if own.get(broker, 0) and units > over:
+                look.untold.add(texts.holds_less(broker, own[broker] - units, own[broker] - over))
     for part in _alone(look):
         gone, units = sum(look.record(part).gone.values()), (asked_of(look, part) or 0) - look.filled(part)
         if gone and look.record(part).own is None:

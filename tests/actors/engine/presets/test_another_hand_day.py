@@ -337,3 +337,22 @@ async def test_an_order_of_one_rung_that_the_holder_cancels_is_told_while_the_ot
     await trading.day.until(lambda: said in problems(trading), 8)
     trading.day.person.reduce(exits[0]["broker"], trading.share.instrument_id, Product.MIS, 10)
     await trading.day.until(lambda: said not in problems(trading), 20)
+
+
+async def test_a_rung_whose_units_the_holder_has_sold_is_forgotten_with_its_exit(trading, autojump_clock):
+    """The ladder goes on, and nothing of it guards the sold units any more."""
+    step = trading.at(1) - trading.at(0)
+    ladder = {"levels": 3, "step_points": step, "profit_points": step, "hold_limits": False}
+    answer = await trading.send(
+        quantity=30, order_type="LIMIT", price=trading.at(-1), synthetic={"type": "scale_with_profit_taker", **ladder}
+    )
+    await trio.sleep(5)
+    await trading.move(-1.2)
+    await trio.sleep(8)
+    code = next(leg["broker"] for leg in (await trading.parent(answer))["legs"] if leg["filled_quantity"])
+    trading.day.person.reduce(code, trading.share.instrument_id, Product.MIS, 10)
+    await trading.day.until(lambda: problems(trading) == [f"{code} holds 0 of the 10 units that this order guards"], 15)
+    await trading.day.until(lambda: problems(trading) == [], 15)
+    await trading.move(-2.2)
+    await trio.sleep(15)
+    assert problems(trading) == []
