@@ -328,7 +328,7 @@ class Watch:
                 ]
                 exits = [order for order in own if order not in entry]
                 units = sum(order.filled_quantity for order in entry) - sum(order.filled_quantity for order in exits)
-                stopped = sum(order.pending_quantity for order in exits if _sells_when_triggered(order))
+                stopped = sum(order.pending_quantity for order in exits if _fills_when_triggered(order))
                 if units <= stopped:
                     yield name, f"untrue: {row.sentence}, but {units} are open and {stopped} have a stop", EXCESS_WITHIN
 
@@ -608,11 +608,11 @@ def place_of(order: SimOrder) -> Place:
     return order.broker, order.new.instrument_id, order.new.product.value
 
 
-def _sells_when_triggered(order: SimOrder) -> bool:
-    """Whether a stop waits whose limit is not above its trigger; a caller may have put it there."""
+def _fills_when_triggered(order: SimOrder) -> bool:
+    """Whether a stop waits whose limit is not before its trigger; a caller may have put it there."""
     if order.status is not SimStatus.TRIGGER_PENDING or order.trigger_price is None:
         return False
-    return order.price is None or order.price <= order.trigger_price
+    return order.price is None or (order.price - order.trigger_price) * order.new.side.sign >= 0
 
 
 def _stops(order: SimOrder) -> bool:
