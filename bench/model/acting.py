@@ -114,11 +114,17 @@ class Actor(Script):
         if mirrored:
             body["transaction_type"] = "BUY" if body.get("transaction_type") == "SELL" else "SELL"
         if body.get("transaction_type") == "SELL" and closes:
+            if (quantity or 0) > self._most_held(broker, product):
+                return  # who says that he closes sells no more than is held
             settings["closes_position"] = True
         if own.instrument == "option":
             body["instrument_id"] = self.day.listed("nse_equity_options")[0].instrument_id
             body["product"] = "MIS"
         await self.send(synthetic=settings, **body)
+
+    def _most_held(self, broker: str | None, product: str) -> int:
+        codes = self.day.codes if broker is None else [broker]
+        return max(self.day.exchange.account(code).net_quantity(self._share, Product(product)) for code in codes)
 
     async def do_simple(
         self, side: str, percent: float | None, quantity: int, product: str, broker: str | None

@@ -118,7 +118,9 @@ def _taken_off(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[s
     orders = watch.orders()
     for parent in parents:
         quantity = parent["body"].get("quantity")
+        side = parent["body"].get("transaction_type")
         own = [leg for leg in parent["legs"] if leg["part"] == "root" and leg["order_id"]]
+        own = [leg for leg in own if leg["transaction_type"] == side]  # not what closes its fills
         taken = sum(watch.taken[leg["broker"], leg["order_id"]] for leg in own)
         is_changed = any(
             (leg["broker"], leg["order_id"]) in watch.changed
@@ -133,7 +135,6 @@ def _taken_off(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[s
             or parent["parent_order_id"] in watch.resized
         ):
             continue
-        side = parent["body"].get("transaction_type")
         legs = [orders[leg["broker"], leg["order_id"]] for leg in own if (leg["broker"], leg["order_id"]) in orders]
         out = sum(order.filled_quantity + order.pending_quantity for order in legs if order.new.side == side)
         if out > quantity - taken:

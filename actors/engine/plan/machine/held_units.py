@@ -263,6 +263,9 @@ def say_gone(look: Look) -> None:
             if own.get(broker, 0) and units > over:
                 look.untold.add(texts.holds_less(broker, own[broker] - units, own[broker] - over))
     for part in _alone(look):
-        gone, units = sum(look.record(part).gone.values()), (asked_of(look, part) or 0) - look.filled(part)
+        armed = min(
+            asked_of(look, part) or 0, look.record(part).armed_over or 0
+        )  # what its caller asked for beyond it was never held
+        gone, units = sum(look.record(part).gone.values()), max(0, armed - look.filled(part))
         if gone and look.record(part).own is None:
             look.untold.add(texts.holds_less(part.broker or "the account", units - gone, units))
