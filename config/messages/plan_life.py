@@ -240,6 +240,11 @@ def still_to_cancel(broker: str, count: int) -> str:
     return f"orders still to be cancelled at {broker}: {count}"
 
 
+def old_order(broker: str) -> str:
+    """The order of an earlier day is over, and the order of this day waits until its broker's book says so (ours)."""
+    return f"{broker} has not shown yet what became of the order of an earlier day"
+
+
 def not_known(broker: str, count: int) -> str:
     """Orders of unknown outcome at a broker whose order book has some unreadable rows."""
     return f"the order book of {broker} has rows that cannot be read, so it is not known what became of {count} orders there"

@@ -241,6 +241,8 @@ class Placing:
         not settled limits nothing. A stop that was armed over nothing is its caller's entry."""
         if not self._closes_for_sure(new):
             return new
+        if new.broker is None and not new.known_exit:
+            new = self._at_a_holder(new)
         held = held_for(self._context, new.broker, new.instrument_id, new.product, new.side)
         if held is None or held >= new.quantity:
             return new
@@ -248,6 +250,28 @@ class Placing:
             sentence = life_texts.nothing_to_exit(new.broker)
             return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
         return attrs.evolve(new, quantity=held)
+
+    def _at_a_holder(self, new: NewLeg) -> NewLeg:
+        """Return an exit without a broker as it is where one broker holds all its units, since the choice prefers holders. Else the broker that holds most
+        gets what it holds, and the next look sends the rest: at one broker alone it would open a short beside the units of the other."""
+        latest = self._context.catalogue.value.latest
+        instrument = None if latest is None else latest.instrument(new.instrument_id)
+        listings = () if instrument is None else instrument.listings
+        left: dict[str, int] = {}
+        for code in sorted(self._context.sessions.keys() & set(listings)):
+            held = held_for(self._context, code, new.instrument_id, new.product, new.side)
+            if held is None:
+                return new
+            left[code] = held - self._out(code, new)
+        most = max(left, key=lambda code: left[code], default=None)
+        if most is None or not 0 < left[most] < new.quantity:
+            return new
+        return attrs.evolve(new, broker=most, quantity=left[most])
+
+    def _out(self, code: str, new: NewLeg) -> int:
+        """Return the units of the part's orders at a broker that may still fill."""
+        legs = (leg for leg in self._recorder.record.legs if (leg.broker, leg.part) == (code, new.part))
+        return sum(leg.quantity - leg.filled_quantity for leg in legs if not leg.state.final and not leg.given_up)
 
     def _closes_for_sure(self, new: NewLeg) -> bool:
         """Whether an order of a running plan closes: what its own plan opened, or what was held when it was armed."""

@@ -34,7 +34,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end, grow, replace
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
-from onebroker.actors.engine.plan.machine.overdue import block
+from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, is_of_earlier_day
 from onebroker.actors.engine.plan.machine.target_quantities import given_back
 from onebroker.actors.engine.plan.machine.verdicts import forgone, goes_again, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import price_of
@@ -277,9 +277,10 @@ def _daily(sending: Sending, execution: Daily) -> None:
     """Send a fresh leg each trading day. A stop that has traded at all is not sent again."""
     look, part = sending.look, sending.part
     look.note(part, arms_at=None)
-    if look.live(part) or look.on_the_way(part) or (is_stop(part.price) and look.filled(part)):
-        return
     session = look.session(part, look.now)
+    if look.live(part) or look.on_the_way(part) or (is_stop(part.price) and look.filled(part)):
+        _block_old(sending, session, execution)
+        return
     if session is None:
         return
     day = from_epoch(session.opens).date()
@@ -325,6 +326,18 @@ def _say_why_not(look: Look, part: OrderPart, day: date) -> None:
         message = legs[-1].status_message
         if message is not None and look.record(part).status_message != message:
             look.note(part, status_message=message)
+
+
+def _block_old(sending: Sending, session: Session | None, execution: Daily) -> None:
+    """Say that the day's order is missing while that of an earlier day still seems to rest: its broker cannot be read. It guards nothing today."""
+    look, part = sending.look, sending.part
+    old = [] if session is None else [leg for leg in look.live(part) if is_of_earlier_day(leg, session)]
+    if session is None or not old:
+        return
+    at = _arms_at(session, execution)
+    look.wake(at)
+    if look.now >= at:
+        block(look, part, cannot_leave(look, (leg.broker for leg in old)) or texts.old_order(old[0].broker))
 
 
 def _block_refused(sending: Sending, day: date, arms_at: float) -> None:

@@ -284,6 +284,19 @@ def _settle(look: Look, part: Part, context: Context) -> None:
             state = PartState.WORKING
     if state is not record.state:
         look.note(part, state=state)
+    if part is look.root and state in (PartState.REJECTED, PartState.FAILED):
+        _say_why(look, part)
+
+
+def _say_why(look: Look, root: Part) -> None:
+    """Say at the root of a plan that has failed why an order of it did, where nothing else is said."""
+    if look.record(root).status_message is not None:
+        return
+    failed = (look.record(order) for order in own_orders_of(root))
+    words = [one.status_message for one in failed if one.own in (PartState.REJECTED, PartState.FAILED)]
+    why = next(filter(None, words), None)
+    if why is not None:
+        look.note(root, status_message=why)
 
 
 def _was_refused(look: Look, part: TogetherPart, states: Sequence[PartState]) -> bool:

@@ -30,12 +30,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from onebroker.actors.engine.orders.parent_records import LegState
-from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
+from onebroker.actors.engine.plan.machine.leg_actions import Leg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.refused_exits import is_on_trial
-from onebroker.actors.engine.plan.market import Seen
+from onebroker.actors.engine.plan.market import Seen, Session
 from onebroker.actors.engine.plan.parts import FromExposure, OrderPart, Part, orders_of, own_orders_of, walk
 from onebroker.actors.engine.plan.price_kinds import Cap, Marketable, Price, is_stop
+from onebroker.config.clock import from_epoch
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import OrderType, Side
 
@@ -127,6 +128,11 @@ def guards(part: Part) -> bool:
 
 def _guards(order: OrderPart) -> bool:
     return order.is_exit or order.uncovered is not None or isinstance(order.quantity, FromExposure)
+
+
+def is_of_earlier_day(leg: Leg, session: Session) -> bool:
+    """Whether an order was sent on a day before a session. Each order of a plan is good for its day, so it guards nothing in that session."""
+    return from_epoch(leg.sent_at).date() < from_epoch(session.opens).date()
 
 
 def in_session(look: Look, instrument_id: str) -> bool:

@@ -16,6 +16,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
+from onebroker.actors.engine.plan.machine.overdue import is_of_earlier_day
 from onebroker.actors.engine.plan.machine.position_closes import is_given_up
 from onebroker.actors.engine.plan.machine.refused_exits import follows_refusal, stands
 from onebroker.actors.engine.plan.machine.swaps import tries_again, was_refused_late
@@ -186,12 +187,18 @@ def _guarded(look: Look, exits: list[OrderPart]) -> int:
             standing = (
                 leg
                 for leg in look.live(stop)
-                if not (held_up and is_jumped(look, stop, leg)) and stands(look, leg, look.legs(stop))
+                if not (held_up and (is_jumped(look, stop, leg) or _is_old(look, stop, leg)))
+                and stands(look, leg, look.legs(stop))
             )
             units += sum(leg.unfilled for leg in standing if leg.accepted or not held_up)
             doubted = held_up or follows_refusal(look.legs(stop))
             units += 0 if doubted else sum(new.quantity for new in look.on_the_way(stop))
     return units
+
+
+def _is_old(look: Look, stop: OrderPart, leg: Leg) -> bool:
+    session = look.session(stop, look.now)
+    return session is not None and is_of_earlier_day(leg, session)
 
 
 # --- exits of positions that the plan has not opened itself ----------------------------------------------------------------

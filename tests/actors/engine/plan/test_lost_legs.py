@@ -247,3 +247,11 @@ def test_one_slice_of_a_stop_that_another_hand_cancels_or_its_broker_refuses_is_
     assert run.outcome.unprotected == {"I": 40}
     run.book(slices[2].leg_id, ends)
     assert run.outcome.unprotected == {"I": 60}
+
+
+def test_a_group_that_fails_says_at_its_parent_why_an_order_was_refused():
+    run = Runner(together("root", order("root.children.0"), order("root.children.1", price=Fixed(D(99)))))
+    run.quote(101, bid=100.95, offer=101.05)
+    run.book("A1", "complete")
+    run.book("A2", "rejected", message="order entry is blocked")
+    assert (run.parts["root"].state, run.parts["root"].status_message) == (PartState.FAILED, "order entry is blocked")

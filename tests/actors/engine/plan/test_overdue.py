@@ -724,3 +724,23 @@ def test_an_order_that_cannot_be_cancelled_is_said_and_asked_for_again_as_long_a
     run.at(620)
     run.book("A2", "cancelled")
     assert (run.state(), run.outcome.untold) == ("completed", ())
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_daily_stop_whose_order_of_yesterday_still_seems_to_rest_is_told_when_it_is_due(knows):
+    """Its broker could not be read since: an order of yesterday guards nothing today."""
+    stop = NativeStop(trigger_price=D(95), limit_price=D(94))
+    run = Runner(order(side="SELL", price=stop, execution=Daily(arm_at=time(9, 20), valid_days=30), is_exit=True))
+    run.quote(100, 99.95, 100.05)
+    run.at(61)
+    assert len(run.sent()) == 1
+    run.book("A1", "pending")
+    run.put(attrs.evolve(run.leg("A1"), sent_at=run.world.now - 86_400 if not knows else run.world.now))
+    run.look()
+    run.at(64)
+    units, sentences = trouble(run)
+    if knows:
+        assert (units, sentences) == ({}, ())
+    else:
+        said = f"what is due waits: {texts.old_order('alpha')}"
+        assert (units, sentences) == ({"I": 10}, (said,))

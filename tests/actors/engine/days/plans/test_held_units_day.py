@@ -418,3 +418,21 @@ async def test_the_orders_of_a_grid_follow_the_position_that_the_grid_has_opened
         await trading.move(0.5)
         await trio.sleep(20)
         assert net(trading) == 0, "the order that would sell the rung's units again has ended"
+
+
+@pytest.mark.parametrize("kind", ["hidden_stop", "market_if_touched"])
+async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(market, kind, autojump_clock):
+    """20 at one broker and 30 at the other: sold at one of them, 50 would be a short beside the units of the other."""
+    async with traded(market) as trading:
+        for code, units in (("zerodha", 20), ("upstox", 30)):
+            await trading.send(quantity=units, broker=code)
+        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
+        await trio.sleep(10)
+        settings = {"type": kind, "trigger_price": trading.at(-2)}
+        if kind == "market_if_touched":
+            settings |= {"closes_position": True, "trigger_direction": "below"}
+        answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
+        await trio.sleep(5)
+        await trading.move(-2.5)
+        await trading.until(answer, "completed")
+        assert (net(trading), net(trading, "upstox")) == (0, 0)
