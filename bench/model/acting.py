@@ -113,7 +113,7 @@ class Actor(Script):
         body: dict[str, Any] = {"quantity": quantity, "product": product, "broker": broker, **own.body}
         if mirrored:
             body["transaction_type"] = "BUY" if body.get("transaction_type") == "SELL" else "SELL"
-        if body.get("transaction_type") == "SELL" and closes:
+        if body.get("transaction_type") == "SELL" and closes and kind not in GUARDED:  # the entry of these is no close
             if (quantity or 0) > self._most_held(broker, product):
                 return  # who says that he closes sells no more than is held
             settings["closes_position"] = True
@@ -158,6 +158,8 @@ class Actor(Script):
         await self.modify(which, change)
 
     async def do_modify_held(self, which: int, change: Mapping[str, Any]) -> None:
+        if self.story.theme is Theme.PLAIN and "price" in change:
+            return  # on a plain day nobody puts an entry past its own stop
         if self.parents:
             self.watch.resized.add(self.parents[which % len(self.parents)])
         await self.modify_held(which, change)

@@ -229,6 +229,17 @@ def held_for(context: EngineContext, broker: str | None, instrument_id: str, pro
     return total if codes else None
 
 
+def shown_for(context: EngineContext, code: str, token: str, product: str, side: Side) -> int:
+    """Return the units that an order on `side` could take by what a broker showed last, however old that is; 0 where it has shown none."""
+    found = judged(context, code)
+    key = RowKey(token, POSITION_PRODUCTS.get(product, product))
+    units = -side.sign * ((0 if found is None else found.units.get(key)) or 0)
+    if product == Product.CNC and side is Side.SELL:
+        rows = context.sessions[code].view.value.holdings
+        units += sum(row.settled_quantity + row.t1_quantity for row in rows if row.instrument_token == token)
+    return max(0, units)
+
+
 def _may_hold_unlisted(context: EngineContext, code: str, instrument: Instrument, product: str, side: Side) -> bool:
     """Whether a broker that does not list an instrument shows a position that may be in it and that `side` would close, or has the share in its
     holdings."""

@@ -314,8 +314,8 @@ class Market(Protocol):
         """Return the joint figure of these positions since they were opened, or with `today` since the day began. With `today` a carried
         position counts from the previous close.
 
-        `JointUntold` while the rows cannot be trusted: they are older than 30 s, or one of `holders` has no readable rows (3.45).
-        `holders` None = not known yet: then every broker that last showed such a row.
+        `JointUntold` while the rows cannot be trusted: they are older than 30 s, or have no readable rows at a broker that has such a position (3.45): one
+        of `holders`, or one that last showed such a row or a fill of today. `holders` None = not known yet.
         """
 
     def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:

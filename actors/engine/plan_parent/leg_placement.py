@@ -10,7 +10,7 @@ import trio
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.held_units import held_units
 from onebroker.actors.engine.books.reference_quotes import fresh_nets, no_position
-from onebroker.actors.engine.books.settled_positions import held_for
+from onebroker.actors.engine.books.settled_positions import held_for, shown_for
 from onebroker.actors.engine.choice.broker_checks import PASSES, Skipped, Why
 from onebroker.actors.engine.choice.choose import by_code, none_left
 from onebroker.actors.engine.context.messages import EngineAnswer
@@ -252,21 +252,22 @@ class Placing:
         return attrs.evolve(new, quantity=held)
 
     def _at_a_holder(self, new: NewLeg) -> NewLeg:
-        """Return an exit without a broker as it is where one broker holds all its units, since the choice prefers holders. Else the broker that holds most
-        gets what it holds, and the next look sends the rest: at one broker alone it would open a short beside the units of the other."""
+        """Return an exit without a broker as it is where several brokers hold all its units, since the choice prefers holders. Else it goes to the broker
+        that holds most, with no more than is held there, and the next look sends the rest. At any other broker it would open a short beside the units of
+        the holder; so it waits, and says so, while its holder has no login or cannot be read: what the holder showed last counts then."""
         latest = self._context.catalogue.value.latest
         instrument = None if latest is None else latest.instrument(new.instrument_id)
-        listings = () if instrument is None else instrument.listings
+        listings = {} if instrument is None else instrument.listings
         left: dict[str, int] = {}
         for code in sorted(self._context.sessions.keys() & set(listings)):
             held = held_for(self._context, code, new.instrument_id, new.product, new.side)
             if held is None:
-                return new
+                held = shown_for(self._context, code, listings[code].broker_token, new.product, new.side)
             left[code] = held - self._out(code, new)
         most = max(left, key=lambda code: left[code], default=None)
-        if most is None or not 0 < left[most] < new.quantity:
+        if most is None or left[most] <= 0 or sum(units >= new.quantity for units in left.values()) > 1:
             return new
-        return attrs.evolve(new, broker=most, quantity=left[most])
+        return attrs.evolve(new, broker=most, quantity=min(new.quantity, left[most]))
 
     def _out(self, code: str, new: NewLeg) -> int:
         """Return the units of the part's orders at a broker that may still fill."""

@@ -36,6 +36,7 @@ from onebroker.actors.engine.plan_parent.witnessed_figures import Believed, Witn
 from onebroker.actors.portfolio.position_view import known_sum, position_product, total_paise
 from onebroker.actors.portfolio.read_status import BrokerRead
 from onebroker.actors.quotes.tick_fold import Quote
+from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import FundsRow, OrderRow, PositionRow
 from onebroker.config.clock import from_epoch, latest_boundary
 from onebroker.config.money import exact, paise
@@ -215,8 +216,7 @@ class PlanMarket:
             counts = self._counting(code, own, product)
             shown = self._figure_rows(code, handle, own, product)
             if shown is None:
-                held = any(row.view == "net" and counts(row) for row in handle.view.value.positions)
-                if held if holders is None else code in holders:
+                if code in (holders or ()) or _has_traded(handle.view.value, counts):
                     figures[code] = None
                 continue
             net = [row for row in shown if row.view == "net" and counts(row)]
@@ -345,6 +345,12 @@ class PlanMarket:
     def _instrument_of(self, broker: str, row: OrderRow | PositionRow) -> str | None:
         latest = self._context.catalogue.value.latest
         return None if latest is None else latest.by_token(broker, row.instrument_token)
+
+
+def _has_traded(view: SessionView, counts: Counts) -> bool:
+    """Whether a broker last showed a position that counts, or a fill of today in it: the position may not be shown yet."""
+    shown = any(row.view == "net" and counts(row) for row in view.positions)
+    return shown or any(row.filled_quantity and counts(row) for row in view.orders.values())
 
 
 def _joined(figures: Mapping[str, Believed | None]) -> JointFigure | JointUntold:

@@ -349,7 +349,7 @@ def _joint(look: Look, part: Part, condition: JointPnl, place: str) -> bool:
         before = Joint(base=base, best=max(first, figure.rupees) - base, holders=tuple(sorted(figure.brokers)))
     gained = figure.rupees - before.base
     best = max(before.best, gained)
-    after = attrs.evolve(before, best=best)
+    after = attrs.evolve(before, best=best, holders=tuple(sorted({*before.holders, *figure.brokers})))
     if look.record(part).joint.get(place) != after:
         look.note(part, joint={**look.record(part).joint, place: after})
     return (

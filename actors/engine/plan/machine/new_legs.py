@@ -13,7 +13,7 @@ from onebroker.actors.engine.plan.machine.overdue import block, block_unpriced, 
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.refused_exits import again_at
 from onebroker.actors.engine.plan.machine.verdicts import goes_again, taken_off
-from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, price_of, wanted
+from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, price_of, waits_to_activate, wanted
 from onebroker.actors.engine.plan.market import Calm
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, QuoteField, Units
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
@@ -132,7 +132,7 @@ class Sending:
     def priced(self, quantity: int, asked: Asked | None = None) -> Wanted | None:
         """Return the type and prices of the order if it left now; None while there is no price, or the order is held."""
         want = wanted(self.look, self.part, self.context, asked or Asked(quantity=quantity))
-        if want is None:
+        if want is None and not waits_to_activate(self.look, self.part):
             block_unpriced(self.look, self.part)
         if want is not None and want.price is not None and self._held(want):
             self.look.held_back.setdefault(self.part.path, []).append(want.price)

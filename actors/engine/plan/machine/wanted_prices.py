@@ -116,6 +116,12 @@ def observe(look: Look, part: OrderPart, context: Context) -> None:
         look.wake(memory.bars.open_bar.began + max(float(price.atr.bar_minutes * 60), LEAST_BAR_SECONDS))
 
 
+def waits_to_activate(look: Look, part: OrderPart) -> bool:
+    """Whether a trail has no stop yet because the market has not reached its `activate_at`: nothing is due then."""
+    price = price_of(look, part)
+    return isinstance(price, Trail) and price.activate_at is not None and not look.record(part).memory.active
+
+
 def _watch(look: Look, part: OrderPart, price: Trail | Stages, quote: Seen | None, at: float) -> None:
     """Show a stop one quote; `at` is the time of the look (epoch seconds)."""
     memory, side = look.record(part).memory, side_of(part)
