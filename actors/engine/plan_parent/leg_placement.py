@@ -247,7 +247,8 @@ class Placing:
         if held is None or held >= new.quantity:
             return new
         if held == 0:
-            sentence = life_texts.nothing_to_exit(new.broker)
+            sent = any(leg.part == new.part and leg.order_id is not None for leg in self._recorder.record.legs)
+            sentence = life_texts.nothing_to_exit(new.broker, sent=sent)
             return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
         return attrs.evolve(new, quantity=held)
 

@@ -744,3 +744,16 @@ def test_a_daily_stop_whose_order_of_yesterday_still_seems_to_rest_is_told_when_
     else:
         said = f"what is due waits: {texts.old_order('alpha')}"
         assert (units, sentences) == ({"I": 10}, (said,))
+
+
+@pytest.mark.parametrize("hangs", [True, False])
+def test_a_trail_that_waits_for_its_activation_is_not_due(hangs):
+    trail = Trail(percent=D(2), limit_offset=D(1), activate_at=D(110))
+    exit_order = order("root.each_fill" if hangs else "root", "SELL", FromFill() if hangs else 10, trail, is_exit=True)
+    run = Runner(order(price=100, each_fill=exit_order) if hangs else exit_order)
+    run.quote(100, 99.95, 100.00)
+    if hangs:
+        run.book("A1", "complete")
+    for second in range(1, 30):
+        run.at(second)
+    assert trouble(run) == ({}, ())

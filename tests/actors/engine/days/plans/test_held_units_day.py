@@ -436,3 +436,43 @@ async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(
         await trading.move(-2.5)
         await trading.until(answer, "completed")
         assert (net(trading), net(trading, "upstox")) == (0, 0)
+
+
+@pytest.mark.parametrize("away", ["no login", "no answer"])
+async def test_an_exit_without_a_broker_waits_for_its_holder_and_says_so(market, away, autojump_clock):
+    """At another broker, which holds nothing, it would open a short beside the units."""
+    async with traded(market) as trading:
+        await trading.send(quantity=30, broker="upstox")
+        await market.until(lambda: net(trading, "upstox") == 30, 20)
+        await trio.sleep(10)
+        settings = {"type": "hidden_stop", "trigger_price": trading.at(-2)}
+        stop = await trading.send(transaction_type="SELL", quantity=30, synthetic=settings)
+        await trio.sleep(5)
+        if away == "no login":
+            market.simulator.fault("upstox", FaultKind.EXPIRE_SESSION)
+        else:
+            market.simulator.fault("upstox", FaultKind.REFUSE_CONNECTIONS, seconds=30)
+        await trio.sleep(5)
+        await trading.move(-3)
+        await is_told(trading, "30 units are open without a stop", seconds=10)
+        assert net(trading) == 0
+        if away == "no login":
+            await market.log_in("upstox")
+        await trading.until(stop, "completed", seconds=60)
+        assert (net(trading), net(trading, "upstox")) == (0, 0)
+
+
+async def test_a_stop_that_sold_what_was_left_does_not_say_that_it_was_not_sent(market, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=30, broker="zerodha")
+        await market.until(lambda: net(trading) == 30, 20)
+        await trio.sleep(10)
+        settings = {"type": "hidden_stop", "trigger_price": trading.at(-2)}
+        stop = await trading.send(transaction_type="SELL", quantity=30, broker="zerodha", synthetic=settings)
+        await trio.sleep(5)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 20)
+        await trio.sleep(10)
+        await trading.move(-3)
+        await market.until(lambda: net(trading) == 0, 20)
+        await trio.sleep(10)
+        assert "not sent" not in str((await trading.parent(stop))["status_message"])

@@ -388,3 +388,27 @@ async def test_a_pair_that_its_broker_refuses_after_the_answer_is_told_and_its_s
         await is_quiet(trading)
         told = [event for event in trading.day.heard if isinstance(event, ExposureUnprotected | ExposureProtected)]
         assert [type(event) for event in told] == [ExposureUnprotected, ExposureProtected]
+
+
+@pytest.mark.parametrize("guard", ["strategy_stop", "plan"])
+async def test_a_joint_result_is_not_judged_without_a_broker_whose_position_came_later(market, guard, autojump_clock):
+    """The condition had its first look before the position was shown; then its broker cannot be read while the market falls through the limit."""
+    async with traded(market) as trading:
+        limit = float(trading.start) * 30 * 0.02
+        entry = {"quantity": 30, "broker": "upstox"}
+        if guard == "plan":
+            when = {"pnl": {"instrument_ids": [trading.share.instrument_id], "loss": limit}}
+            close = {"transaction_type": "SELL", "price": {"kind": "marketable"}, "when": when}
+            await trading.send(**entry, synthetic={"type": "plan", "root": {"part": "order", "each_fill": close}})
+        else:
+            await trading.send(**entry)
+            settings = {"type": guard, "instrument_ids": [trading.share.instrument_id], "max_loss": limit}
+            await trading.send(quantity=None, synthetic=settings)
+        await market.until(lambda: net(trading, "upstox") == 30, 20)
+        await trio.sleep(10)
+        market.simulator.fault("upstox", FaultKind.REFUSE_CONNECTIONS, seconds=90)
+        await trio.sleep(40)
+        trading.moved(-4)
+        await is_told(trading, "what is due waits", seconds=15)
+        await market.until(lambda: net(trading, "upstox") == 0, 150)
+        await is_quiet(trading, 30)
