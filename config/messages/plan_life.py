@@ -240,6 +240,11 @@ def still_to_cancel(broker: str, count: int) -> str:
     return f"orders still to be cancelled at {broker}: {count}"
 
 
+def closed_elsewhere(broker: str) -> str:
+    """An order of another plan closes the whole position, and has not filled yet; a second close would sell the units twice (ours)."""
+    return f"another order already closes this position at {broker}"
+
+
 def old_order(broker: str) -> str:
     """The order of an earlier day is over, and the order of this day waits until its broker's book says so (ours)."""
     return f"{broker} has not shown yet what became of the order of an earlier day"

@@ -110,6 +110,11 @@ class Ending:
     """Neither the plan nor its caller wanted this ending: an exit that ends so leaves its units open."""
 
 
+def is_of_row(instance: str | None) -> bool:
+    """Whether a leg is for a position (`Holding.key`), and not for a fill or a closing."""
+    return instance is not None and "|" in instance
+
+
 class Holding(NamedTuple):
     """The place of a position: its row at one broker."""
 

@@ -336,6 +336,9 @@ class Market(Protocol):
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         """Return the units of such a position that older open plans have bought and guard (1.13)."""
 
+    def being_closed(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
+        """Return the units that other plans' closes of positions have at the broker on this side of such a position, and that may still fill."""
+
     def exit_lock(self, broker: str | None) -> str | None:
         """Return why no exit can leave at this broker now (None: at any broker), or None: trading is halted wholly (4.10), the broker has no
         login, or its day's order messages are used up (4.5)."""

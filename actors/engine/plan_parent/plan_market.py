@@ -15,6 +15,7 @@ from onebroker.actors.engine.context.guarded_units import Place
 from onebroker.actors.engine.context.instrument_facts import Facts
 from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.orders.parent_records import LegRecord
+from onebroker.actors.engine.orders.part_state import is_of_row
 from onebroker.actors.engine.orders.states import ACTS
 from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.engine.plan.market import (
@@ -299,6 +300,17 @@ class PlanMarket:
         rows = handle.view.value.orders
         return self._context.guarded.of_older(
             self._parent_id, place, rows, today, lambda name: states.get(name) in ACTS
+        )
+
+    def being_closed(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
+        place = (broker, instrument_id, product, side)
+        return sum(
+            leg.quantity - leg.filled_quantity
+            for leg in self._context.legs.unfinished
+            if (leg.broker, leg.instrument_id, leg.product, leg.transaction_type) == place
+            and is_of_row(leg.instance)
+            and leg.leg_id not in self._legs
+            and not leg.given_up
         )
 
     def _is_behind(self, instrument_id: str) -> bool:

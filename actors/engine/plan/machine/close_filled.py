@@ -20,6 +20,9 @@ from onebroker.actors.engine.plan.pricing.touch import past_touch
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import OrderType, Validity
 
+CLOSED_ELSEWHERE_SECONDS = 1.0
+"""After so long a close looks again that waits for another plan's close of the same position."""
+
 
 def close_filled(look: Look, part: OrderPart) -> Verdict | None:
     """Send the orders that close the part's fills less the fills of its exits. Return how that ended; None while it goes on.
@@ -129,6 +132,14 @@ def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]
             block_due(look, part, reason, blind=part.instrument_id)
             return
         order_type, price = at_any_price(look, quote, side, part, at_last=at_touch)
+    closing = look.market.being_closed(broker, part.instrument_id, part.product, side)
+    if closing:
+        held = look.market.held(broker, part.instrument_id, part.product, side)
+        units = min(units, max(0, (held or 0) - closing))
+        look.wake(look.now + CLOSED_ELSEWHERE_SECONDS)
+    if units <= 0:
+        block_due(look, part, texts.closed_elsewhere(broker))
+        return
     for size in freeze_pieces(units, terms):
         look.do(
             NewLeg(

@@ -62,6 +62,8 @@ class World:
     holdings: dict[str, int]
     older: dict[str, int]
     """Broker -> units that older plans guard."""
+    closing: dict[str, int]
+    """Broker -> units that other plans' closes of positions have out."""
     options: dict[str, Option]
     futures: set[str]
     stale: set[str]
@@ -80,7 +82,7 @@ class World:
         self.unread = ("alpha",)
         self.locked = None
         self.exit_locks = {}
-        self.holdings, self.older = {}, {}
+        self.holdings, self.older, self.closing = {}, {}, {}
         self.options, self.futures = {}, set()
         self.stale = set()
         self.standings = {}
@@ -151,6 +153,9 @@ class World:
 
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         return self.older.get(broker, 0)
+
+    def being_closed(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
+        return self.closing.get(broker, 0)
 
     def exit_lock(self, broker: str | None) -> str | None:
         return self.exit_locks.get(broker)

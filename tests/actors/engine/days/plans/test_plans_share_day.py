@@ -1,11 +1,14 @@
 """Several plans guard one position, and a person takes units off it: their exits together are never for more than is held (order-engine 1.13). Judged on
 the exchange's ledger."""
 
+from datetime import timedelta
+
 import pytest
 import trio
 
-from onebroker.config.vocabulary import Product
+from onebroker.config.vocabulary import Product, Side
 from tests.actors.engine.days.plans.test_overdue_day import bought_with_bracket, is_told, net, problems, resting
+from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.support.trading import Trading
 
 
@@ -74,4 +77,27 @@ async def test_an_exit_over_the_same_shares_without_an_entry_is_left_as_its_call
         await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=settings)
         await trio.sleep(60)
         assert [(side, size) for side, _, size in resting(trading)] == [("SELL", 100), ("SELL", 100)]
+        assert problems(trading) == []
+
+
+async def test_a_time_stop_sells_nothing_beside_a_square_off_that_waits_for_a_bidder(market, autojump_clock):
+    """Both close the same units; with both at the exchange both fill in the moment in which somebody bids (model, 1100063)."""
+    async with traded(market) as trading:
+        await trading.send(quantity=30, broker="zerodha")
+        timed = await trading.send(
+            quantity=100, order_type="LIMIT", price=trading.at(1), broker="zerodha",
+            synthetic={"type": "time_stop", "minutes": 1},
+        )  # fmt: skip
+        await market.until(lambda: net(trading) == 130, 20)
+        await trio.sleep(10)
+        at = (market.clock.now() + timedelta(seconds=20)).strftime("%H:%M:%S")
+        square = await trading.send(quantity=None, synthetic={"type": "square_off", "at_time": at})
+        await trio.sleep(5)
+        market.simulator.empty_side(trading.share.instrument_id, Side.BUY, 70)
+        await trio.sleep(60)
+        assert [units for _, _, units in resting(trading)] == [130]
+        await trading.until(square, "completed", seconds=60)
+        await trio.sleep(20)
+        assert net(trading) == 0
+        assert (await trading.parent(timed))["state"] in ("completed", "expired", "failed")
         assert problems(trading) == []
