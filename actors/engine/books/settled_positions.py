@@ -229,6 +229,22 @@ def held_for(context: EngineContext, broker: str | None, instrument_id: str, pro
     return total if codes else None
 
 
+def held_at_most(context: EngineContext, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
+    """Return the units that an order on `side` may take, by the row or by the fills, whichever says more: for who asks whether there is anything."""
+    latest = context.catalogue.value.latest
+    instrument = None if latest is None else latest.instrument(instrument_id)
+    listings = {} if instrument is None else instrument.listings
+    codes = [code for code in listings if code in context.sessions and broker in (None, code)]
+    key = {code: RowKey(listings[code].broker_token, POSITION_PRODUCTS.get(product, product)) for code in codes}
+    units = 0
+    for code in codes:
+        doubt = None if (found := judged(context, code)) is None else found.doubts.get(key[code])
+        figures = () if doubt is None else (doubt.shown, doubt.by_fills)
+        held = held_for(context, code, instrument_id, product, side)
+        units += max([held or 0, *(-side.sign * figure for figure in figures)])
+    return units
+
+
 def shown_for(context: EngineContext, code: str, token: str, product: str, side: Side) -> int:
     """Return the units that an order on `side` could take by what a broker showed last, however old that is; 0 where it has shown none."""
     found = judged(context, code)

@@ -333,6 +333,9 @@ class Market(Protocol):
         """Return the units that an order on `side` may take from what a broker holds in the product (None: all brokers together), when that is
         settled (4.11); else None. For a delivery sale the holdings count too."""
 
+    def held_at_most(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
+        """Return the same by the row or by the fills, whichever says more, while they do not agree."""
+
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         """Return the units of such a position that older open plans have bought and guard (1.13)."""
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.books.settled_positions import held_for, judged
+from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged
 from onebroker.actors.engine.books.shown_positions import shown_began, shown_since
 from onebroker.actors.engine.context.day_loss import figure_of
 from onebroker.actors.engine.context.engine_context import Counts, EngineContext, SessionHandle
@@ -290,6 +290,9 @@ class PlanMarket:
             known = None if self._is_behind(instrument_id) else held_for(self._context, *key)
             self._held[key] = known
         return self._held[key]
+
+    def held_at_most(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
+        return held_at_most(self._context, broker, instrument_id, product, side)
 
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         handle = self._context.sessions.get(broker)

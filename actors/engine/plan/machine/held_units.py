@@ -49,19 +49,34 @@ from onebroker.actors.engine.plan.price_kinds import FromFillPrice
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 
+ARM_SECONDS = 15.0
+"""So long after an exit without an entry became due what is held may still come to light."""
 ANYWHERE = ""
 """In `PartRecord.gone` of an exit without an entry: the broker does not matter."""
 
 
 def arm(look: Look, part: OrderPart) -> None:
     """Note what is held when an exit without an entry becomes due, or as soon as that is settled: over nothing, it is its caller's entry. Note what is
-    held on the other side before the first order of an entry leaves whose exits guard nothing."""
-    if look.record(part).armed_against is None and not look.legs(part) and _returns(look, part):
+    held on the other side before the first order of an entry leaves whose exits guard nothing.
+
+    A guard is often placed right after the order that buys what it guards, and a broker's positions run late. So that nothing is held counts only
+    ARM_SECONDS later, and what comes until then counts as held."""
+    record = look.record(part)
+    if record.armed_against is None and not look.legs(part) and _returns(look, part):
         look.note(part, armed_against=held_for(look, part))
-    if look.record(part).armed_over is not None:
+    due_at = look.now if record.due_at is None else record.due_at
+    is_decided = record.armed_over is not None and (record.armed_over == 0 or look.now > due_at + ARM_SECONDS)
+    if is_decided or not part.is_exit or part.known_exit or isinstance(part.quantity, FromPosition | FromExposure):
         return
-    if part.is_exit and not part.known_exit and not isinstance(part.quantity, FromPosition | FromExposure):
-        look.note(part, armed_over=held_for(look, part))
+    held = held_for(look, part)
+    if (
+        held is None
+    ):  # the position is on its way: the fills tell it, and perhaps a person's sale of it comes before its row
+        held = look.market.held_at_most(part.broker, part.instrument_id, part.product, side_of(part)) or None
+    if held == 0 and record.armed_over is None and look.now < due_at + ARM_SECONDS:
+        look.wake(due_at + ARM_SECONDS)
+    elif held is not None and held > (record.armed_over or -1):
+        look.note(part, armed_over=held)
 
 
 def _returns(look: Look, part: OrderPart) -> bool:

@@ -148,6 +148,7 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
     if waits_for_action(look, part, above=context.outlives):
         return
     observe(look, part, context)
+    arm(look, part)
     if not part.is_exit and too_late(look, part):
         look.note(part, ending=Ending(state=PartState.EXPIRED))
         return
@@ -182,7 +183,6 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
 
 def _wanted_units(look: Look, part: OrderPart, context: Context) -> int | None:
     """Return the part's target; of an exit no more than there is left to exit (1.13)."""
-    arm(look, part)
     wanted_units, limit = target(look, part, context), limit_of(look, part)
     if wanted_units is None or limit is None:
         return wanted_units

@@ -15,6 +15,7 @@ from onebroker.actors.engine.plan.execution_kinds import (
     Twap,
 )
 from onebroker.actors.engine.plan.machine.caller_changes import changed_elsewhere
+from onebroker.actors.engine.plan.machine.held_units import ARM_SECONDS
 from onebroker.actors.engine.plan.parts import FromFill, Share
 from onebroker.actors.engine.plan.price_kinds import Discretion, NativeStop, Peg, Trail
 from tests.actors.engine.plan.trees import oco, order
@@ -174,7 +175,7 @@ def test_targets_that_share_the_units_are_counted_together():
 def test_an_exit_without_an_entry_that_was_made_larger_is_told_unless_it_is_its_callers_entry(held, said):
     run = Runner(order("root", "SELL", 10, Trail(percent=D(4), limit_offset=D(1)), is_exit=True))
     run.world.holdings = {} if held is None else {"alpha": held}
-    run.quote(100, 99.95, 100.05)
+    run.quote(100, 99.95, 100.05).at(ARM_SECONDS)
     by_hand(run, "A1", quantity=15)
     assert run.outcome.untold == said
 

@@ -476,3 +476,24 @@ async def test_a_stop_that_sold_what_was_left_does_not_say_that_it_was_not_sent(
         await market.until(lambda: net(trading) == 0, 20)
         await trio.sleep(10)
         assert "not sent" not in str((await trading.parent(stop))["status_message"])
+
+
+@pytest.mark.parametrize(("late", "sells_after"), [(0, 20), (3, 20), (3, 1)])
+@pytest.mark.parametrize("kind", ["hidden_stop", "oco"])
+async def test_a_guard_that_is_placed_right_after_its_entry_follows_the_position_too(
+    market, kind, late, sells_after, autojump_clock
+):
+    """The positions do not show the units yet when the guard is armed. It must not count as an entry for ever."""
+    async with traded(market) as trading:
+        if late:
+            market.simulator.fault("zerodha", FaultKind.LATE_POSITIONS, delay_seconds=late)
+        await trading.send(quantity=30, broker="zerodha")
+        levels = {"stop_price": trading.at(-3), "stop_limit_price": trading.at(-5), "target_price": trading.at(4)}
+        settings = {"trigger_price": trading.at(-3)} if kind == "hidden_stop" else levels
+        await trading.send(transaction_type="SELL", quantity=30, broker="zerodha", synthetic={"type": kind, **settings})
+        await trio.sleep(sells_after)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
+        await trio.sleep(20)
+        trading.moved(-3.5)
+        await trio.sleep(20)
+        assert net(trading) == 0
