@@ -8,16 +8,20 @@ A stop-limit that is triggered while the market is past its limit rests as a pla
                          of no use. The instrument is asked for over REST at once; as long as nobody answers, the stop guards nothing
     what was said        without a usable quote it is as it was said to be: a quote that is late does not bring the market back
 
+A stop that the engine itself watches may have a limit too (a `close_on_trigger`, a gtt that closes). Once it has fired it is the same: the market past its
+limit, nobody trades there, whether its order rests or is held back.
+
 Where the book does not show it and no quote can be had, nothing is said: a share that nobody trades looks the same, and its stop is at the
 exchange, which needs no quote of ours.
 """
 
+from onebroker.actors.engine.plan.machine.conditions import direction_of
 from onebroker.actors.engine.plan.machine.leg_actions import Leg
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.overdue import block
 from onebroker.actors.engine.plan.market import Calm
-from onebroker.actors.engine.plan.parts import OrderPart
-from onebroker.actors.engine.plan.price_kinds import is_stop
+from onebroker.actors.engine.plan.parts import Direction, OrderPart, PriceAt
+from onebroker.actors.engine.plan.price_kinds import Fixed, is_stop
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 
@@ -42,6 +46,34 @@ def note_jumped(look: Look, part: OrderPart) -> None:
             blind = part.instrument_id if _is_untold(look, part, leg) else None
             block(look, part, why, blind=blind, gravest=True)  # a trail without a price is told as jumped over
         _note_calm(look, part, leg, jumped=why is not None)
+
+
+def note_passed(look: Look, part: OrderPart) -> None:
+    """Say that the market is past the limit of an exit that a falling market (a rising one, for a BUY) has fired."""
+    price = part.price
+    if not isinstance(price, Fixed) or not _limits_a_loss(look, part) or not look.record(part).fired:
+        return
+    record = look.record(part)
+    limit = price.price if record.price is None else record.price
+    quote = look.glimpsed(part.instrument_id)
+    if quote is None or quote.last_price is None:
+        return
+    is_past = (quote.last_price - limit) * side_of(part).sign > 0
+    if is_past:
+        block(look, part, texts.jumped_over(limit), gravest=True)
+    if side_of(part) is Side.SELL:
+        look.stays(part.instrument_id, Calm(below=limit) if is_past else Calm(least=limit))
+    else:
+        look.stays(part.instrument_id, Calm(above=limit) if is_past else Calm(most=limit))
+
+
+def _limits_a_loss(look: Look, part: OrderPart) -> bool:
+    """Whether an exit waits for its own instrument to move against the position."""
+    when = part.when
+    if not part.is_exit or not isinstance(when, PriceAt) or when.instrument_id != part.instrument_id:
+        return False
+    against = Direction.BELOW if side_of(part) is Side.SELL else Direction.ABOVE
+    return direction_of(look.record(part), when) is against
 
 
 def _why_no_guard(look: Look, part: OrderPart, leg: Leg) -> str | None:

@@ -757,3 +757,18 @@ def test_a_trail_that_waits_for_its_activation_is_not_due(hangs):
     for second in range(1, 30):
         run.at(second)
     assert trouble(run) == ({}, ())
+
+
+@pytest.mark.parametrize(("side", "level", "limit", "last"), [("SELL", 98, 97, 95), ("BUY", 102, 103, 105)])
+def test_an_exit_of_the_engine_whose_own_limit_the_market_has_jumped_over_is_told(side, level, limit, last):
+    """A close_on_trigger with a limit, or a gtt that closes: fired, and nobody trades at its limit any more."""
+    when = PriceAt(instrument_id="I", level=D(level), direction=Direction.BELOW if side == "SELL" else Direction.ABOVE)
+    run = Runner(order("root", side, 10, Fixed(D(limit)), is_exit=True, when=when))
+    run.quote(100, 99.95, 100.05)
+    run.quote(last, last - 0.05, last + 0.05)
+    run.look()
+    run.at(4)
+    said = f"what is due waits: {texts.jumped_over(D(limit))}"
+    assert trouble(run) == ({"I": 10}, (said,))
+    run.quote(limit, limit - 0.05, limit + 0.05).at(6)
+    assert trouble(run)[1] == ()
