@@ -87,9 +87,12 @@ def judged(context: Books, code: str) -> Judged | None:
     read = None if handle is None else _newest(handle.view.value)
     if handle is None or read is None:
         return None
-    now, view = context.clock.now(), handle.view.value
-    _take_holdings(context, code)
-    return _day(context, code, view, now).judge(
+    view, day = handle.view.value, _take_holdings(context, code)
+    known = day.known(read, view.orders)
+    if known is not None:
+        return known
+    now = context.clock.now()
+    return day.judge(
         read,
         view.orders,
         now=now,

@@ -187,6 +187,10 @@ class PositionDay:
     """Units that the fills do not explain, the fills, and when the first read of these began (monotonic seconds)."""
     _orders: dict[str, OrderRow] = attrs.field(factory=dict)
     """Order id -> a filled order of the day. An order that the book no longer shows keeps its fills."""
+    _rows: dict[str, OrderRow] = attrs.field(factory=dict)
+    """Order id -> the row of it that was taken up last, of this day or not."""
+    _filled: dict[str, tuple[RowKey, int | None, int]] = attrs.field(factory=dict)
+    """Order id -> position, units bought (None: side or units are not told) and units sold of a filled order of the day."""
     _judged: Judged | None = None
     """The last answer: it stays right while neither rows nor orders change and nothing is doubted."""
     _taken: object = None
@@ -218,24 +222,39 @@ class PositionDay:
         if orders is self._taken:
             return
         self._taken, began = orders, latest_boundary(now)
-        self._orders.update({order_id: row for order_id, row in orders.items() if is_of(row, began)})
-        traded: dict[RowKey, Traded] = {}
-        untold = set[RowKey]()
-        for row in self._orders.values():
-            if not row.filled_quantity:
-                continue
-            key = key_of(row)
-            if row.contract_units is None or row.transaction_type not in (Side.BUY, Side.SELL):
-                untold.add(key)
-                continue
-            before, units = traded.get(key, Traded()), row.filled_quantity
-            bought = row.transaction_type == Side.BUY
-            traded[key] = Traded(before.bought + units * bought, before.sold + units * (not bought))
-        for key in traded.keys() | self._traded.keys():
-            before = self._traded.get(key, Traded())
-            if traded.get(key, Traded()) != before:
+        changed: dict[RowKey, Traded] = {}
+        """Position -> what had filled before."""
+        for order_id, row in orders.items():
+            if (
+                self._rows.get(order_id) is not row
+            ):  # each book has the rows of the book before where nothing has changed
+                self._rows[order_id] = row
+                if is_of(row, began):
+                    self._orders[order_id] = row
+                    self._count(order_id, row, changed)
+        for key, before in changed.items():
+            if self._traded.get(key, Traded()) != before:
                 self._history.setdefault(key, []).append((monotonic, before))
-        self._traded, self._untold = traded, frozenset(untold)
+        self._untold = frozenset(key for key, bought, _ in self._filled.values() if bought is None)
+
+    def _count(self, order_id: str, row: OrderRow, changed: dict[RowKey, Traded]) -> None:
+        """Count what an order has filled, in the place of what it had filled before."""
+        old = self._filled.pop(order_id, None)
+        if old is not None:
+            self._add(old, -1, changed)
+        if row.filled_quantity:
+            is_told = row.contract_units is not None and row.transaction_type in (Side.BUY, Side.SELL)
+            bought = row.filled_quantity * (row.transaction_type == Side.BUY)
+            fill = (key_of(row), bought if is_told else None, row.filled_quantity - bought)
+            self._filled[order_id] = fill
+            self._add(fill, 1, changed)
+
+    def _add(self, fill: tuple[RowKey, int | None, int], sign: int, changed: dict[RowKey, Traded]) -> None:
+        key, bought, sold = fill
+        now = self._traded.get(key, Traded())
+        changed.setdefault(key, now)
+        if bought is not None:
+            self._traded[key] = Traded(now.bought + sign * bought, now.sold + sign * sold)
 
     def moved_since(self, key: RowKey, moment: float) -> bool:
         """Whether fills of a position were noticed after `moment` (monotonic seconds)."""
@@ -255,19 +274,20 @@ class PositionDay:
 
     # --- judging ------------------------------------------------------------------------------------------------------
 
+    def known(self, read: Read, orders: Mapping[str, OrderRow]) -> Judged | None:
+        """Return the last answer where it still holds: nothing is doubted, and neither the rows nor the order book have changed since."""
+        found = self._judged
+        if found is None or found.doubts or found.read.began != read.began or self._taken is not orders:
+            return None
+        return found if found.read.rows is read.rows else None
+
     def judge(self, read: Read, orders: Mapping[str, OrderRow], *, now: datetime, book: Book, trading: bool) -> Judged:
         """Compare a read with the fills known now. `book`: what is known of the order book; `trading`: whether a market is open, or was lately.
 
         Call it with the newest read, as often as wished; calls with an unchanged read and book change nothing but the times.
         """
-        monotonic, known = book.now, self._judged
-        if (
-            known is not None
-            and not known.doubts
-            and known.read.rows is read.rows
-            and known.read.began == read.began
-            and self._taken is orders
-        ):
+        monotonic, known = book.now, self.known(read, orders)
+        if known is not None:
             return known
         self._take_orders(orders, now, monotonic)
         nets = _nets(read.rows)
