@@ -152,7 +152,7 @@ class World:
         return self.holdings.get(broker)
 
     def held_at_most(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
-        return self.holdings.get(broker, 0) or 0
+        return sum(self.holdings.values()) if broker is None else self.holdings.get(broker, 0)
 
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         return self.older.get(broker, 0)
