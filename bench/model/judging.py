@@ -102,11 +102,12 @@ def _stale(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _storms(told: Iterable[Sequence[ParentRecord]]) -> Iterator[str]:
-    """No part of a plan sends order after order: its orders are few, or the world keeps it from sending more."""
+    """No part of a plan sends order after order that comes to nothing. (The slices of an iceberg are many, and they fill.)"""
     for versions in told:
         sent: defaultdict[str, list[float]] = defaultdict(list)
         for leg in versions[-1].legs:
-            sent[leg.part].append(leg.sent_at)
+            if leg.state.final and not leg.filled_quantity:
+                sent[leg.part].append(leg.sent_at)
         for part, times in sent.items():
             times.sort()
             if any(later - first < STORM_SECONDS for first, later in zip(times, times[STORM:], strict=False)):
