@@ -98,6 +98,8 @@ class Placing:
         self._looks = looks
         self._waiting = waiting
         self._under_way = looks.under_way
+        self._sized_orders: list[NewLeg] = []
+        """Orders whose broker and quantity are decided, and that have no leg yet."""
         self._number = next_number(leg.leg_id for leg in parent.record.legs)
         self._undecided: dict[str, OrderDecided] = {}
         """Part -> what was told last of its order, while no broker can take it."""
@@ -108,9 +110,9 @@ class Placing:
 
         The order is in the looks' `under_way` until its leg is in the record or it was refused.
         """
-        standing = _Standing(self._under_way, new, self._clock.monotonic())
+        standing = _Standing(self._under_way, self._sized_orders, new, self._clock.monotonic())
         try:
-            planned = await self._plan(new, deadline, origin)
+            planned = await self._plan(new, deadline, origin, standing)
             if isinstance(planned, NotPlaced | Dropped):
                 return planned
             return await self._send(
@@ -119,7 +121,9 @@ class Placing:
         finally:
             standing.end()
 
-    async def _plan(self, new: NewLeg, deadline: float | None, origin: Origin | None) -> Planned | NotPlaced | Dropped:
+    async def _plan(
+        self, new: NewLeg, deadline: float | None, origin: Origin | None, standing: "_Standing"
+    ) -> Planned | NotPlaced | Dropped:
         latest = self._context.catalogue.value.latest
         instrument = None if latest is None else latest.instrument(new.instrument_id)
         runs = deadline is None  # no caller waits for the answer to an order of a running plan
@@ -130,6 +134,8 @@ class Placing:
         sized = await self._sized(new, instrument, runs=runs)
         if isinstance(sized, NotPlaced):
             return sized
+        if sized.broker is not None:
+            standing.is_sized(sized)
         own_units = own_units_of(self._plan_open, sized)
         closing = self._closing_only(sized, own_units)
         if closing is None:
@@ -271,9 +277,13 @@ class Placing:
         return attrs.evolve(new, broker=most, quantity=min(new.quantity, left[most]))
 
     def _out(self, code: str, new: NewLeg) -> int:
-        """Return the units of the part's orders at a broker that may still fill."""
+        """Return the units of the part's orders at a broker that may still fill, also of those that have no leg yet: the orders of one look are sized at
+        the same moment."""
         legs = (leg for leg in self._recorder.record.legs if (leg.broker, leg.part) == (code, new.part))
-        return sum(leg.quantity - leg.filled_quantity for leg in legs if not leg.state.final and not leg.given_up)
+        sent = sum(leg.quantity - leg.filled_quantity for leg in legs if not leg.state.final and not leg.given_up)
+        return sent + sum(
+            order.quantity for order in self._sized_orders if (order.broker, order.part) == (code, new.part)
+        )
 
     def _closes_for_sure(self, new: NewLeg) -> bool:
         """Whether an order of a running plan closes: what its own plan opened, or what was held when it was armed."""
@@ -391,17 +401,27 @@ class Placing:
 class _Standing:
     """An order that counts as under way while it has no leg yet."""
 
-    def __init__(self, under_way: list[NewLeg], new: NewLeg, began: float) -> None:
+    def __init__(self, under_way: list[NewLeg], sized_orders: list[NewLeg], new: NewLeg, began: float) -> None:
         self._under_way = under_way
+        self._sized_orders = sized_orders
         self._new: NewLeg | None = new
+        self._sized: NewLeg | None = None
         self.began = began
         """Monotonic seconds."""
 
+    def is_sized(self, order: NewLeg) -> None:
+        """Note the broker and the quantity that were decided for the order."""
+        self._sized = order
+        self._sized_orders.append(order)
+
     def end(self) -> None:
-        """Take the order off the list: it has a leg, or was refused. A second call does nothing."""
+        """Take the order off the lists: it has a leg, or was refused. A second call does nothing."""
         if self._new is not None:
             self._under_way.remove(self._new)
             self._new = None
+        if self._sized is not None:
+            self._sized_orders.remove(self._sized)
+            self._sized = None
 
 
 def _is_replaced(before: LegRecord, leg: LegRecord) -> bool:

@@ -9,6 +9,9 @@ import pytest
 import trio
 
 from onebroker.actors.engine.books.settled_positions import held_for
+from onebroker.actors.engine.plan.execution_kinds import Ladder
+from onebroker.actors.engine.plan.parts import Direction, PriceAt
+from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
 from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.brokers.simulator.exchange.faults import FaultKind
@@ -17,6 +20,7 @@ from onebroker.config.events import ExposureProtected, ExposureUnprotected, Pare
 from onebroker.config.vocabulary import Product, Side
 from tests.actors.engine.days.plans.test_overdue_day import bought_with_bracket, is_told, net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.actors.engine.plan.trees import order
 from tests.support.day import Day
 from tests.support.trading import Trading
 
@@ -436,6 +440,30 @@ async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(
         await trading.move(-2.5)
         await trading.until(answer, "completed")
         assert (net(trading), net(trading, "upstox")) == (0, 0)
+
+
+async def test_orders_of_an_exit_that_leave_together_share_what_each_holder_has(market, autojump_clock):
+    """Two of 25 over 30 and 20: while neither has a leg, each would find the 30 at the same broker."""
+    async with traded(market) as trading:
+        for code, units in (("zerodha", 20), ("upstox", 30)):
+            await trading.send(quantity=units, broker=code)
+        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
+        await trio.sleep(10)
+        rungs = Ladder(from_price=trading.at(-5), to_price=trading.at(-4), steps=2)
+        fallen = PriceAt(instrument_id="I", level=trading.at(-2), direction=Direction.BELOW)
+        answer = await trading.place(
+            order("root", "SELL", 50, Fixed(trading.at(-5)), execution=rungs, when=fallen, is_exit=True)
+        )
+        await trio.sleep(5)
+        await trading.move(-2.5)
+        await trading.until(answer, "completed")
+        assert (net(trading), net(trading, "upstox")) == (0, 0)
+        legs = (await trading.parent(answer))["legs"]
+        assert sorted((leg["broker"], leg["quantity"]) for leg in legs) == [
+            ("upstox", 5),
+            ("upstox", 25),
+            ("zerodha", 20),
+        ]
 
 
 @pytest.mark.parametrize("away", ["no login", "no answer"])
