@@ -161,12 +161,16 @@ class CloseDryRun(FlattenDryRun, kw_only=True):
     """What a close within limits would do; nothing was sent."""
 
     closes: CloseLimits
+    trades_not_read: list[str] | Unset = UNSET
+    """`broker:position_key`; only of a close by tag, where the trade book does not show all fills: the units of the tag follow the order book then."""
 
 
 class ClosedWithin(Flattened, kw_only=True):
     """What a close did within its limits. Every field is about the limits only."""
 
     closes: CloseLimits
+    trades_not_read: list[str] | Unset = UNSET
+    """`broker:position_key`; only of a close by tag, where the trade book does not show all fills: the units of the tag follow the order book then."""
 
 
 class Halted(msgspec.Struct, kw_only=True):

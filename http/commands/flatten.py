@@ -77,6 +77,8 @@ def _unread(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"positions of {unread['broker']} could not be read: {unread['status_message']}"
     for doubted in answer.get("positions_doubted", ()):
         yield str(doubted["status_message"])
+    for name in answer.get("trades_not_read", ()):
+        yield f"not all trades of {name} are known: look whether the units of the tag are closed"
 
 
 def _position(close: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ _STARTED: dict[Read, Callable[[SessionView], float | None]] = {
 }
 
 
-def read_soon(handle: SessionHandle, resource: Read) -> None:
+def read_soon(handle: SessionHandle, resource: Read | Literal["trades"]) -> None:
     """Ask for a read as soon as the read budget allows."""
     handle.address.replace(f"{resource} soon", ReadSoon(resource))
 

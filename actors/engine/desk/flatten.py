@@ -14,7 +14,7 @@ Only one flatten runs at a time. A second one waits for the first to end and the
 a step is not complete, the answer says why, and the next step follows all the same.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -31,7 +31,16 @@ from onebroker.actors.engine.context.position_days import Judged, RowKey, key_of
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.desk.cancels import send_cancel
 from onebroker.actors.engine.desk.desk_context import MARGIN_SECONDS, DeskContext, Held
-from onebroker.actors.engine.desk.flatten_closes import Close, Closed, at_touch, close_all, closes_of, refused_for_price
+from onebroker.actors.engine.desk.flatten_closes import (
+    Close,
+    Closed,
+    at_touch,
+    close_all,
+    closes_of,
+    lacking_trades,
+    refused_for_price,
+    wait_for_trades,
+)
 from onebroker.actors.engine.desk.messages import Flatten
 from onebroker.actors.engine.desk.scope import Scope
 from onebroker.actors.engine.intake.desk_fields import Limits
@@ -131,6 +140,8 @@ class Flattening:
         self._message = message
         self._scope = scope
         self._clock = desk.context.clock
+        self._lacking: list[tuple[str, str]] = []
+        """Broker and position key of the positions of which a close by tag lacked trades."""
 
     async def dry_run(self) -> EngineAnswer:
         return self._dry_run(self._message, await self._left_out())
@@ -160,6 +171,7 @@ class Flattening:
             "brokers_not_read": sorted({*self._not_read(), *left_out}),
             "positions_not_readable": self._not_readable(shown),
             **self._doubted(shown),
+            **_without_trades(lacking_trades(self._desk.context, shown, self._scope)),
             "timing_ms": self._desk.timing(message.routed, None),
         }
         return EngineAnswer(status=200, body=body)
@@ -185,6 +197,7 @@ class Flattening:
             and all(close.accepted for close in closed)
             and not open_positions
             and not not_read
+            and not self._lacking
         )
         body = {
             **self._named(),
@@ -197,6 +210,7 @@ class Flattening:
             "brokers_not_read": not_read,
             "positions_not_readable": self._not_readable(shown),
             **self._doubted(shown),
+            **_without_trades(self._lacking),
             "flat": flat,
             "timing_ms": timing,
         }
@@ -425,6 +439,7 @@ class Flattening:
         live = [code for code, handle in self._sessions().items() if handle.view.value.live]
         read = await read_settled(context, live, WAIT_SECONDS, self._asks)
         shown = {**self._shown_positions(), **read}
+        self._lacking = await wait_for_trades(context, shown, self._scope, WAIT_SECONDS)
         closes = closes_of(context, shown, self._scope)
         closed = await close_all(self._desk, closes, engine_until)
         doubted = {
@@ -543,3 +558,9 @@ class Flattening:
 
 def _name(close: Close) -> tuple[str, str]:
     return close.broker, close.row.position_key
+
+
+def _without_trades(lacking: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return `trades_not_read` of a close by tag, where trades are missing."""
+    names = [f"{code}:{key}" for code, key in lacking]
+    return {"trades_not_read": names} if names else {}

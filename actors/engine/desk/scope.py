@@ -95,7 +95,9 @@ class Scope:
         if row.quantity is None or self.tag is None:
             return row.quantity
         orders = filled_orders(view, row.instrument_token, row.product)
-        fills = trades_of(view, orders) or fills_by_last_news(orders)
+        fills = trades_of(view, orders)
+        if fills is None:
+            fills = fills_by_last_news(orders)
         position = row.quantity - sum(fill.units for fill in fills)  # as it was carried in
         own = 0
         for fill in fills:
@@ -103,6 +105,15 @@ class Scope:
             is_own = self._tag_of(code, fill.order.order_id, fill.order.tag, legs) == self.tag
             own = _within(own + fill.units if is_own else own, position)
         return own
+
+    def lacks_trades(self, code: str, row: PositionRow, view: SessionView, legs: Legs) -> bool:
+        """Whether the units of the tag follow the times of the order book, because the trade book does not show all fills of the position. Only where
+        orders of the tag and others have filled does the order of the fills matter."""
+        if self.tag is None or not self.takes(code, row.instrument_token, row.product):
+            return False
+        orders = filled_orders(view, row.instrument_token, row.product)
+        own = {self._tag_of(code, order.order_id, order.tag, legs) == self.tag for order in orders}
+        return len(own) == 2 and trades_of(view, orders) is None
 
     def _may_be(self, code: str, row: PositionRow) -> bool:
         """Whether a position may be covered although its broker does not list the instrument."""

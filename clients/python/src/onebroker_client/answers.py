@@ -417,6 +417,8 @@ class CloseDryRun(Struct, Generic[N], frozen=True, kw_only=True):
     """Only when there are such positions."""
     timing_ms: Timing[N]
     closes: CloseLimits
+    trades_not_read: list[str] | None = None
+    """`broker:position_key`; only of a close by tag, where the trade book does not show all fills: the units of the tag follow the order book then."""
 
 
 class CloseLimits(Struct, frozen=True, kw_only=True):
@@ -449,6 +451,8 @@ class ClosedWithin(Struct, Generic[N], frozen=True, kw_only=True):
     """True only when every cancel and close went out, and the brokers show nothing open and agree with their own fills."""
     timing_ms: Timing[N]
     closes: CloseLimits
+    trades_not_read: list[str] | None = None
+    """`broker:position_key`; only of a close by tag, where the trade book does not show all fills: the units of the tag follow the order book then."""
 
 
 class Closing(Struct, frozen=True, kw_only=True):

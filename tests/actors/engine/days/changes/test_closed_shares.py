@@ -1,6 +1,8 @@
 """Plans that share one position: after a close of the units of one, nothing untrue is said of it, and what really is open stays told (order-engine 1.11,
 5.7). Judged on the exchange's ledger."""
 
+from contextlib import asynccontextmanager
+
 import pytest
 import trio
 
@@ -247,13 +249,10 @@ async def test_a_lone_stop_over_units_of_its_tag_is_silent_after_a_close_of_the_
             assert problems(trading) == ["30 units are open without a stop"]
 
 
-@pytest.mark.parametrize("code", ["fyers", "zerodha"])
-async def test_a_close_by_tag_takes_no_units_that_another_tag_s_resting_order_bought_last(
-    code, day_kind, autojump_clock
-):
+@asynccontextmanager
+async def filled_last(day, code, before=lambda: None):
     """beta's order rests first and fills last; in between alpha has bought and a person has sold. At Fyers the row of beta's order keeps the time of its
-    placement: alpha's units would seem to be among those that are held."""
-    day = day_kind(brokers=(code, "upstox"))
+    placement: alpha's units would seem to be among those that are held. `before` is called just before beta's order fills."""
     with trio.fail_after(86_400):
         async with day.market(), traded(day) as trading:
             rests = await trading.send(quantity=20, broker=code, tag="beta", order_type="LIMIT", price=trading.at(-1))
@@ -263,9 +262,40 @@ async def test_a_close_by_tag_takes_no_units_that_another_tag_s_resting_order_bo
             await trio.sleep(10)
             day.person.reduce(code, trading.share.instrument_id, Product.MIS, 30)
             await trio.sleep(10)
+            before()
             await trading.move(-1.5)
             await trading.until(rests, "completed")
-            await trio.sleep(20)
-            answer = await day.close(tag="alpha")
-            assert (answer.status, answer.body["flat"]) == (200, True), answer.body
-            assert net(trading, code) == 20
+            yield trading
+
+
+@pytest.mark.parametrize("code", ["fyers", "zerodha"])
+async def test_a_close_by_tag_takes_no_units_that_another_tag_s_resting_order_bought_last(
+    code, day_kind, autojump_clock
+):
+    day = day_kind(brokers=(code, "upstox"))
+    async with filled_last(day, code) as trading:
+        await trio.sleep(20)
+        answer = await day.close(tag="alpha")
+        assert (answer.status, answer.body["flat"]) == (200, True), answer.body
+        assert net(trading, code) == 20
+
+
+@pytest.mark.parametrize("seconds", [8, 60])
+async def test_a_close_by_tag_reads_the_trades_first_and_says_when_some_are_missing(seconds, day_kind, autojump_clock):
+    day = day_kind(brokers=("fyers", "upstox"))
+
+    def lose_trades():
+        share = day.equity(0).instrument_id
+        day.simulator.fault("fyers", FaultKind.PARTIAL_TRADES, seconds=seconds, instrument_id=share)
+
+    async with filled_last(day, "fyers", lose_trades) as trading:
+        await trio.sleep(5)
+        dry = await day.close(tag="alpha", dry_run=True)
+        answer = await day.close(tag="alpha")
+        (key,) = dry.body["trades_not_read"]
+        assert key.startswith("fyers:")
+        if seconds == 8:
+            assert (answer.status, answer.body["flat"], "trades_not_read" in answer.body) == (200, True, False)
+            assert net(trading, "fyers") == 20
+        else:
+            assert (answer.status, answer.body["flat"], answer.body["trades_not_read"]) == (207, False, [key])
