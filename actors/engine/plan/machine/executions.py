@@ -280,6 +280,7 @@ def _daily(sending: Sending, execution: Daily) -> None:
     session = look.session(part, look.now)
     if look.live(part) or look.on_the_way(part) or (is_stop(part.price) and look.filled(part)):
         _block_old(sending, session, execution)
+        _send_rest(sending, session)
         return
     if session is None:
         return
@@ -299,6 +300,19 @@ def _daily(sending: Sending, execution: Daily) -> None:
     if sending.place(sending.missing, piece=len(look.legs(part))):
         before = next((leg for leg in reversed(look.legs(part)) if leg.fills_unknown), None)
         look.note(part, status_message=None if before is None else before.status_message)
+
+
+def _send_rest(sending: Sending, session: Session | None) -> None:
+    """Send what today's orders have left out because their brokers hold no more: an exit without a broker gets an order at each holder. What was
+    refused, or taken off by another hand, counts as sent."""
+    look, part = sending.look, sending.part
+    if session is None or part.broker is not None or not part.is_exit or part.known_exit or look.on_the_way(part):
+        return
+    day = from_epoch(session.opens).date()
+    today = [leg for leg in look.legs(part) if from_epoch(leg.sent_at).date() >= day and not goes_again(part, leg)]
+    rest = sending.target - sum(leg.quantity + max(0, leg.taken_off) for leg in today)
+    if today and rest > 0 and not look.filled(part) and look.record(part).armed_over:
+        sending.place(rest, piece=len(look.legs(part)))
 
 
 def _arms_at(session: Session, execution: Daily) -> float:

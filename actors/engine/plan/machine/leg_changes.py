@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.machine.leg_actions import ChangeLeg, EndLeg, Leg, Reason
-from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.overdue import block, block_unpriced, cannot_leave, guards, last_resort
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, gives_up_after, moves, price_of, wanted
@@ -79,7 +79,7 @@ def grow(sending: Sending, missing: int) -> bool:
         quantity = leg.quantity + missing
         fits = freeze is None or quantity <= freeze
         refused = leg.refused is not None and leg.refused[0] == quantity
-        if leg.changeable and fits and not refused and _one_broker(sending, leg):
+        if leg.changeable and fits and not refused and _one_broker(sending, leg) and _is_held(sending, leg, quantity):
             _change(sending.look, leg, quantity, leg.price, leg.trigger)
             return True
     return False
@@ -101,6 +101,14 @@ def _one_broker(sending: Sending, leg: Leg) -> bool:
     if not isinstance(base, OrderPart) or not sending.part.is_exit:
         return True
     return {base_leg.broker for base_leg in sending.look.legs(base) if base_leg.filled} <= {leg.broker}
+
+
+def _is_held(sending: Sending, leg: Leg, quantity: int) -> bool:
+    """Whether the broker of a leg holds as much as the leg would sell. Of an exit without an entry and without a broker each holder sells what it has
+    itself (`leg_placement._at_a_holder`)."""
+    look, part = sending.look, sending.part
+    lone = part.is_exit and part.broker is None and not part.known_exit and look.record(part).armed_over
+    return not lone or quantity <= look.market.held_at_most(leg.broker, part.instrument_id, part.product, side_of(part))
 
 
 def move(sending: Sending) -> None:

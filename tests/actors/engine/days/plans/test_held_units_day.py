@@ -320,12 +320,17 @@ async def test_an_ended_parent_says_that_units_are_open_as_long_as_they_are_held
         await trio.sleep(300)
         assert problems(trading) == [NAKED]
         market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 12)
+        left = "8 units are open without a stop"
+        await market.until(lambda: problems(trading) == [left], 30)
+        assert left in (await trading.parent(answer))["status_message"]
         await trio.sleep(120)
-        assert problems(trading) == [NAKED]
+        assert problems(trading) == [left]
         market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
-        await is_gone(trading, answer)
-        told = [type(event) for event in market.heard if isinstance(event, ExposureUnprotected | ExposureProtected)]
-        assert told == [ExposureUnprotected, ExposureProtected]
+        await is_gone(trading, answer, left)
+        told = [event for event in market.heard if isinstance(event, ExposureUnprotected | ExposureProtected)]
+        assert [(type(event), event.units) for event in told] == [
+            (ExposureUnprotected, 20), (ExposureUnprotected, 8), (ExposureProtected, 20), (ExposureProtected, 8),
+        ]  # fmt: skip
 
 
 async def test_what_an_ended_parent_says_goes_also_after_a_restart(market, autojump_clock):
@@ -440,6 +445,61 @@ async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(
         await trading.move(-2.5)
         await trading.until(answer, "completed")
         assert (net(trading), net(trading, "upstox")) == (0, 0)
+
+
+@pytest.mark.parametrize("late", [0, 3])
+async def test_a_resting_exit_without_a_broker_grows_at_no_broker_beyond_what_is_held_there(
+    market, late, autojump_clock
+):
+    """It rests at the first holder with what that holder has: the rest belongs to the other holder, not to the order that rests already."""
+    async with traded(market) as trading:
+        for code, units in (("zerodha", 20), ("upstox", 30)):
+            await trading.send(quantity=units, broker=code)
+        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
+        await trio.sleep(10)
+        if late:
+            for code in ("zerodha", "upstox"):
+                market.simulator.fault(code, FaultKind.LATE_POSITIONS, seconds=600, delay_seconds=late)
+        settings = {
+            "type": "limit_if_touched", "trigger_price": trading.at(2), "limit_price": trading.at(3), "closes_position": True,
+            "trigger_direction": "above", "hold_limits": False,
+        }  # fmt: skip
+        answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
+        assert answer.status in (200, 202), answer
+        await trio.sleep(20)
+        await trading.move(2.1)
+
+        await market.until(lambda: sum(units for _, _, units in resting(trading)) == 50, 30)
+        await trio.sleep(10)
+        rests = [
+            row for row in market.ledger()["orders"] if row["status"] == "open" and row["quantity"] in (20, 30, 50)
+        ]
+        assert sorted((row["broker"], row["quantity"]) for row in rests) == [("upstox", 30), ("zerodha", 20)]
+        await trading.move(3.5)
+        await trading.until(answer, "completed")
+        assert (net(trading), net(trading, "upstox")) == (0, 0)
+
+
+@pytest.mark.parametrize("product", ["MIS", "CNC"])
+async def test_a_daily_stop_without_a_broker_guards_the_units_of_each_holder(market, product, autojump_clock):
+    async with traded(market) as trading:
+        for code, units in (("zerodha", 20), ("upstox", 30)):
+            await trading.send(quantity=units, broker=code, product=product)
+        await market.until(lambda: net(trading, "upstox") == 30, 20)
+        await trio.sleep(10)
+        settings = {"type": "daily_stop", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
+        answer = await trading.send(transaction_type="SELL", quantity=50, product=product, synthetic=settings)
+        assert answer.status == 202, answer
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 20), ("SELL", "SL", 30)], 30)
+        await trio.sleep(60)
+        assert resting(trading) == [("SELL", "SL", 20), ("SELL", "SL", 30)]
+        order_id = next(leg["order_id"] for leg in (await trading.parent(answer))["legs"] if leg["broker"] == "upstox")
+        market.person.cancel("upstox", order_id)
+        await trio.sleep(30)
+        assert resting(trading) == [("SELL", "SL", 20)], "what a person took off stays off"
+        await trading.move(-2.5)
+        await market.until(lambda: net(trading) == 0, 30)
+        assert net(trading, "upstox") == 30
 
 
 async def test_orders_of_an_exit_that_leave_together_share_what_each_holder_has(market, autojump_clock):
