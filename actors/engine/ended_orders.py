@@ -3,13 +3,14 @@
 An ended parent has no actor, and nothing acts for it any more. But its orders are still in the books of the day, and a fill that nobody hears of leaves
 units that nobody guards. So the fill is corrected in the stored record, and the owner is told: by the parent's `status_message`, by `/api/health`, by
 an event. The problem stays until the next broking day, because the engine cannot know whether somebody has acted on it. Only units that are open
-without a stop are seen: when nothing is held of them any more, that sentence goes (`ended_watch.py`).
+without a stop are seen: when fewer are held, or none, that sentence changes or goes (`ended_watch.py`).
 
 Orders that count as not sent keep their parent's actor (`write_ahead.is_over`), so they are not the business of this module.
 """
 
 import logging
 from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -42,8 +43,8 @@ class EndedOrders:
         self._context, self._lock = context, lock
         self._rows: deque[tuple[str, str, OrderRow]] = deque()
         """(parent id, broker, row), oldest first."""
-        self._gone: deque[tuple[str, frozenset[str]]] = deque()
-        """(parent id, sentences that are not true any more), oldest first."""
+        self._untrue: deque[tuple[str, Mapping[str, str | None]]] = deque()
+        """(parent id, sentences that are not true any more, each with the sentence that is true now), oldest first."""
         self._news = trio.Event()
 
     def tell_row(self, parent_id: str, code: str, row: OrderRow) -> None:
@@ -51,9 +52,9 @@ class EndedOrders:
         self._rows.append((parent_id, code, row))
         self._news.set()
 
-    def tell_gone(self, parent_id: str, sentences: frozenset[str]) -> None:
-        """Hear that nothing is held any more of the units that these sentences of an ended parent are about."""
-        self._gone.append((parent_id, sentences))
+    def tell_untrue(self, parent_id: str, sentences: Mapping[str, str | None]) -> None:
+        """Hear that fewer units are held than these sentences of an ended parent say. Each has the sentence that is true now; None: nothing is held."""
+        self._untrue.append((parent_id, sentences))
         self._news.set()
 
     async def run(self) -> None:
@@ -61,8 +62,8 @@ class EndedOrders:
         while True:
             await self._news.wait()
             self._news = trio.Event()
-            while self._rows or self._gone:
-                heard: deque[Any] = self._rows or self._gone
+            while self._rows or self._untrue:
+                heard: deque[Any] = self._rows or self._untrue
                 try:
                     await (self._compare if heard is self._rows else self._take_back)(*heard[0])
                 except StoreError:
@@ -78,11 +79,13 @@ class EndedOrders:
         if record is not None and corrected is not None:
             await self._write(record, corrected)
 
-    async def _take_back(self, parent_id: str, sentences: frozenset[str]) -> None:
+    async def _take_back(self, parent_id: str, sentences: Mapping[str, str | None]) -> None:
         record = await self._ended_parent(parent_id)
-        if record is None or parent_id in self._context.open_states or not sentences.intersection(record.troubles):
+        if record is None or parent_id in self._context.open_states:
             return
-        await self._write(record, attrs.evolve(_without(record, sentences), updated_at=self._context.clock.epoch()))
+        left = _with_true(record, sentences)
+        if left.troubles != record.troubles:
+            await self._write(record, attrs.evolve(left, updated_at=self._context.clock.epoch()))
 
     async def _ended_parent(self, parent_id: str) -> ParentRecord | None:
         try:
@@ -107,7 +110,7 @@ class EndedOrders:
             sentence = texts.took_back(code, leg.filled_quantity - row.filled_quantity)
         else:
             return None
-        silent = _without(record, frozenset(_left_open(record)))
+        silent = _with_true(record, dict.fromkeys(_left_open(record)))
         left = attrs.evolve(silent.with_leg(changed), updated_at=now)
         return attrs.evolve(left, troubles=tuple(dict.fromkeys([*silent.troubles, sentence, *_left_open(left)])))
 
@@ -127,11 +130,12 @@ class EndedOrders:
                 break
         for event in changes(before, left):
             self._context.events.tell(event)
-        units = {plan_texts.without_stop(count): (of, count) for of, count in open_units(left).items()}
+        opened = open_units(left)
+        units = {plan_texts.without_stop(count): of for of, count in opened.items()}
+        known = next(iter(opened)) if len(opened) == 1 else left.instrument_id
         found = [
-            Found(of, sentence, count)
+            Found(units.get(sentence, known), sentence, plan_texts.units_without_stop(sentence))
             for sentence in left.troubles
-            for of, count in [units.get(sentence, (left.instrument_id, None))]
         ]
         self._context.troubles.note(parent_id, found, self._context.clock.epoch(), is_ended=True)
         self._context.parents.note(parent_id, left)
@@ -141,21 +145,28 @@ def _left_open(record: ParentRecord) -> list[str]:
     return [plan_texts.without_stop(units) for units in open_units(record).values()]
 
 
-def _without(record: ParentRecord, sentences: frozenset[str]) -> ParentRecord:
-    """Return the record without these sentences: of its troubles, of its own message, of the messages of its parts."""
+def _with_true(record: ParentRecord, sentences: Mapping[str, str | None]) -> ParentRecord:
+    """Return the record with the sentences that are true now (None: none) in its troubles, its own message, and the messages of its parts."""
     return attrs.evolve(
         record,
-        troubles=tuple(trouble for trouble in record.troubles if trouble not in sentences),
-        status_message=_less(record.status_message, sentences),
+        troubles=tuple(_true_of(record.troubles, sentences)),
+        status_message=_message(record.status_message, sentences),
         parts={
-            path: attrs.evolve(part, status_message=_less(part.status_message, sentences))
+            path: attrs.evolve(part, status_message=_message(part.status_message, sentences))
             for path, part in record.parts.items()
         },
     )
 
 
-def _less(message: str | None, sentences: frozenset[str]) -> str | None:
-    return "; ".join(said for said in (message or "").split("; ") if said and said not in sentences) or None
+def _message(message: str | None, sentences: Mapping[str, str | None]) -> str | None:
+    return "; ".join(_true_of((message or "").split("; "), sentences)) or None
+
+
+def _true_of(said: Iterable[str], sentences: Mapping[str, str | None]) -> Iterator[str]:
+    for sentence in said:
+        true_now = sentences.get(sentence, sentence)
+        if true_now:
+            yield true_now
 
 
 def _is_exit(record: ParentRecord, leg: LegRecord) -> bool:

@@ -1,9 +1,10 @@
-"""Takes back what parents that have ended say of open units, once nothing is held of their positions (order-engine 1.13): `<n> units are open without a
+"""Corrects what parents that have ended say of open units, once fewer are held of their positions (order-engine 1.13): `<n> units are open without a
 stop`, and that a caller ended their stop.
 
 An ended parent has no actor, so nobody looks at it again. But its position can go: its broker squares it off a moment after it has cancelled the
 exits, a person closes it, a close within its tag takes its units out of a position that goes on for another plan. Then the sentence is not true any more, and neither is the alert. So once a second the ended parents that say it are
-compared with what is held, as far as that is settled and was read after the sentence was first said. Every other trouble of theirs stays.
+compared with what is held, as far as that is settled and was read after the sentence was first said: nothing held, and the sentence goes; fewer units
+held than it says, and it says how many. Every other trouble of theirs stays.
 """
 
 import logging
@@ -12,7 +13,7 @@ from typing import NoReturn
 
 import trio
 
-from onebroker.actors.engine.books.held_places import Place, is_closed, places_of
+from onebroker.actors.engine.books.held_places import Place, is_closed, places_of, units_held
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.troubles import Trouble
 from onebroker.actors.engine.ended_orders import EndedOrders
@@ -48,12 +49,14 @@ class EndedWatch:
         for parent_id, rows in said.items():
             if parent_id not in self._places:
                 self._places[parent_id] = await self._places_of(parent_id)
-            gone = [row for row in rows if self._is_gone(row, self._places[parent_id])]
+            places = self._places[parent_id]
+            gone = [row for row in rows if self._is_gone(row, places)]
             stays = {row.sentence for row in rows if row not in gone}
-            sentences = {row.sentence for row in gone} - stays
-            if sentences:
+            untrue: dict[str, str | None] = {row.sentence: None for row in gone if row.sentence not in stays}
+            untrue |= {row.sentence: fewer for row in rows if row not in gone and (fewer := self._fewer(row, places))}
+            if untrue:
                 del self._places[parent_id]
-                self._ended.tell_gone(parent_id, frozenset(sentences))
+                self._ended.tell_untrue(parent_id, untrue)
 
     async def _places_of(self, parent_id: str) -> tuple[Place, ...]:
         try:
@@ -66,3 +69,12 @@ class EndedWatch:
         """Whether nothing of the parent is open in the instrument that a sentence is about; after a restart it names only the parent's."""
         about = places if row.found.units is None else [one for one in places if one.instrument_id == row.instrument_id]
         return bool(about) and all(is_closed(self._context, place, row.since) for place in about)
+
+    def _fewer(self, row: Trouble, places: Collection[Place]) -> str | None:
+        """Return what is true of a sentence whose units have become fewer; None where they have not, or where that is not known."""
+        about = [place for place in places if place.instrument_id == row.instrument_id]
+        units = texts.units_without_stop(row.sentence)
+        if units is None or len(about) != 1:
+            return None
+        held = units_held(self._context, about[0], row.since)
+        return None if held is None or not 0 < held < units else texts.without_stop(held)

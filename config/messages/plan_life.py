@@ -169,7 +169,12 @@ def close_refused(broker: str, why: str | None) -> str:
 
 def left_by_refusal(broker: str | None, units: int, why: str | None) -> str:
     """A close that was due later has ended because its broker, or a check, refused it (ours). `broker` None: it was refused before one was chosen."""
-    return f"a close of {units} units{_at(broker)} was refused, so they are open: {why or 'without a reason'}"
+    return f"a close of {units} units{_at(broker)} was refused, so they were not closed: {why or 'without a reason'}"
+
+
+def left_by_hand(broker: str, units: int) -> str:
+    """Another hand (a person, the broker itself) has cancelled the order of a close that was due later, or made it smaller (ours)."""
+    return f"the order of a close was cancelled at {broker} with {units} units unfilled, so it did not close them"
 
 
 def reversal_short(broker: str | None, units: int, why: str | None) -> str:
@@ -230,6 +235,12 @@ def is_without_stop(sentence: str | None) -> bool:
     return sentence is not None and sentence.endswith(_WITHOUT_STOP)
 
 
+def units_without_stop(sentence: str) -> int | None:
+    """Return the units of a sentence of `without_stop`; None of any other sentence."""
+    units = sentence.removesuffix(f" {_WITHOUT_STOP}")
+    return int(units) if units != sentence and units.isdecimal() else None
+
+
 def not_watched(broker: str, count: int) -> str:
     """Orders of a parent at a broker that the settings exclude."""
     return f"{broker} is not in service, so {count} orders there are not watched"
@@ -271,6 +282,10 @@ def over_filled(units: int) -> str:
 def exit_too_large(broker: str, units: int) -> str:
     """Ours: another hand made an exit larger at its broker (2.6)."""
     return f"its exit at {broker} is for {units} units more than this plan has open"
+
+
+POSITIONS_BEING_READ = "a close that is due waits until the positions it closes have been read"
+"""Ours."""
 
 
 def positions_unread(broker: str) -> str:

@@ -98,6 +98,19 @@ def is_closed(context: EngineContext, place: Place, since: float) -> bool:
     return _nothing_held(context, place, since) or _only_of_others(context, place, since)
 
 
+def units_held(context: EngineContext, place: Place, since: float) -> int | None:
+    """Return the units that the brokers of a place hold, by reads that began after `since` (epoch seconds): the parent's own, and perhaps units of others.
+    None where they are not known, or may be at further brokers."""
+    if not place.brokers or (place.elsewhere and _listing(context, place.instrument_id) - place.brokers):
+        return None
+    after = _monotonic(context, since)
+    held = [held_for(context, code, place.instrument_id, place.product, place.side) for code in place.brokers]
+    known = [units for units in held if units is not None]
+    return (
+        sum(known) if len(known) == len(held) and all(_read(context, code, after) for code in place.brokers) else None
+    )
+
+
 def _only_of_others(context: EngineContext, place: Place, since: float) -> bool:
     latest = context.catalogue.value.latest
     instrument = None if latest is None else latest.instrument(place.instrument_id)

@@ -52,8 +52,8 @@ class Looks:
         """Set when the plan has been looked at for the first time, or need not be."""
         self.under_way: list[NewLeg] = []
         """Orders on their way that have no leg yet."""
-        self.reading: set[str] = set()
-        """Parts for which positions are being read."""
+        self.reading: dict[str, float] = {}
+        """Part path -> since when positions are being read for the part (epoch seconds)."""
         self._blocked: frozenset[str] = frozenset()
         """Legs that could not be changed at the last look: their broker has not shown them yet, or a message is unanswered."""
         self._noted: tuple[LegRecord, ...] | None = None
@@ -83,6 +83,7 @@ class Looks:
             placing=(*self.under_way, *self._waiting.orders),
             held_up=self._waiting.reasons,
             held_since=self._waiting.since,
+            reading=self.reading,
             rules=Rules(
                 move_interval_seconds=settings.move_interval_seconds,
                 follow_seconds=settings.follow_seconds,

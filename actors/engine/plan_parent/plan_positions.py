@@ -98,7 +98,7 @@ class PlanPositions:
             self._is_read(path)
 
     def _is_read(self, path: str) -> None:
-        self._looks.reading.discard(path)
+        self._looks.reading.pop(path, None)
         self._plan.news.tell()
         self._parent.traffic.tell()
 

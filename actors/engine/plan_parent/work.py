@@ -185,7 +185,7 @@ class PlanWork:
                 self._steps.begin_cancel(action.leg_id)
                 start(self._steps.end, action, origin)
             case ReadRows():
-                self._looks.reading.add(action.part)
+                self._looks.reading[action.part] = self._clock.epoch()
                 start(self._positions.read, action)
 
     # --- what the actor hears ---------------------------------------------------------------------------------------

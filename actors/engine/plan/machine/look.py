@@ -54,6 +54,8 @@ class Inputs:
     """Part path -> why an exit of the part could not leave at the last attempt. It is tried again."""
     held_since: Mapping[str, float] = attrs.field(factory=dict)
     """The same parts -> since when their exits have not been able to leave, in epoch seconds."""
+    reading: Mapping[str, float] = attrs.field(factory=dict)
+    """Part path -> since when the positions that it closes are being read, in epoch seconds."""
     rules: Rules = Rules()
     draw: float = 0.5
     """A random number from 0 to 1, fresh for each look."""
@@ -70,6 +72,7 @@ class Look:
         self.draw = inputs.draw
         self.placing = inputs.placing
         self.held_since = inputs.held_since
+        self.reading = inputs.reading
         self.held_up: Mapping[str, str] = inputs.held_up
         """Part path -> why an exit waits: it could not leave at its last try; at the end of the look also what is overdue."""
         self.parts = {part.path: inputs.parts.get(part.path, PartRecord()) for part in walk(root)}

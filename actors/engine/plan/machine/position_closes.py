@@ -17,7 +17,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg, ReadRo
 from onebroker.actors.engine.plan.machine.leg_changes import move_legs, reduce
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
-from onebroker.actors.engine.plan.machine.overdue import block, is_overdue
+from onebroker.actors.engine.plan.machine.overdue import OVERDUE_SECONDS, block, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.refused_exits import again_at, is_refused
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped, taken_off
@@ -84,9 +84,19 @@ def _read(look: Look, part: OrderPart) -> None:
     again = came or (waits and (record.rows_at is None or look.now >= record.rows_at + seconds))
     if waits and record.rows_at is not None:
         look.wake(record.rows_at + seconds)
+    if part.path in look.reading:
+        _say_read(look, look.reading[part.path])
     if record.rows is None or record.rows_again or again:
         _watch(look, part)
         look.do(ReadRows(part=part.path, without_price=is_overdue(look, part)))
+
+
+def _say_read(look: Look, since: float) -> None:
+    """Say that a close waits for its positions, once that takes long: a broker is slow, or shows what its own fills do not explain."""
+    if look.now >= since + OVERDUE_SECONDS:
+        look.untold.add(texts.POSITIONS_BEING_READ)
+    else:
+        look.wake(since + OVERDUE_SECONDS)
 
 
 def _again_seconds(record: PartRecord) -> float:
@@ -138,12 +148,15 @@ def _not_closed(record: PartRecord) -> str | None:
 
 
 def left_unclosed(look: Look) -> tuple[str, ...]:
-    """Return a sentence for each close that has ended without some of its positions, and for each hedge that was refused. It stays true after the
-    plan's end. Not of a close whose caller is told so in the answer to the place."""
+    """Return a sentence for each close that has ended without some of its positions, or whose order another hand has cancelled, and for each hedge that
+    was refused. It stays true after the plan's end. Not of a close whose caller is told so in the answer to the place."""
     said: set[str] = set()
     for part in walk(look.root):
-        ended = isinstance(part, OrderPart) and look.record(part).own in (PartState.FAILED, PartState.REJECTED)
-        if not ended or not isinstance(part, OrderPart):
+        if not isinstance(part, OrderPart):
+            continue
+        if isinstance(part.quantity, FromPosition) and not is_due_at_once(look.root, part):
+            said.update(texts.left_by_hand(*left) for left in _left_by_hand(look, part))
+        if look.record(part).own not in (PartState.FAILED, PartState.REJECTED):
             continue
         if isinstance(part.quantity, FromExposure):
             said.update(texts.hedging_ended(*refused) for refused in _refusals(look, part))
@@ -164,6 +177,22 @@ def _refusals(look: Look, part: OrderPart) -> Iterator[tuple[str | None, int, st
         if left > 0 and not row.cleared and (row.refusal or refused):
             broker = refused[-1].broker if refused else row.broker
             yield broker, left, row.refusal or refused[-1].status_message
+
+
+def _left_by_hand(look: Look, part: OrderPart) -> Iterator[tuple[str, int]]:
+    """Yield (broker, units) of each row whose order another hand has cancelled, or made smaller, before the row was closed. (A row that was cleared is
+    told by its open units.)"""
+    for row in look.record(part).rows or ():
+        legs = [leg for leg in look.legs(part) if leg.instance == row.key]
+        by_hand = [leg for leg in legs if leg.taken_off > 0 or _is_cancelled_by_hand(leg)]
+        left = min(row.units, abs(row.quantity)) - sum(leg.filled for leg in legs)
+        ended = row.refusal is None and not row.cleared and not any(leg.live for leg in legs)
+        if by_hand and left > 0 and ended:
+            yield by_hand[-1].broker, left
+
+
+def _is_cancelled_by_hand(leg: Leg) -> bool:
+    return leg.state is LegState.CANCELLED and leg.cancel_reason is None and not leg.immediate
 
 
 def _short_reversals(look: Look, part: OrderPart) -> Iterator[tuple[str | None, int, str | None]]:

@@ -271,6 +271,17 @@ def test_a_later_close_that_its_broker_refuses_stays_told(filled, left):
     assert run.outcome.lasting == (texts.left_by_refusal("alpha", left, "order entry is blocked"),)
 
 
+@pytest.mark.parametrize(("filled", "left"), [(0, 10), (4, 6)])
+def test_a_later_close_whose_order_another_hand_cancels_stays_told(filled, left):
+    run = due_later()
+    run.found(("alpha", "I", 10, 10))
+    if filled:
+        run.book("A1", filled=filled)
+    run.book("A1", "cancelled", filled=filled)
+    assert run.over()
+    assert run.outcome.lasting == (texts.left_by_hand("alpha", left),)
+
+
 def test_a_reversal_of_which_an_order_was_refused_stays_told():
     run = due_later()
     run.world.freezes["I"] = 15

@@ -12,6 +12,7 @@ from onebroker.actors.engine.plan.price_kinds import Marketable
 from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing
 from onebroker.actors.engine.shown.stored_parents import stored_parent
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.config.messages.plan_life import POSITIONS_BEING_READ
 from onebroker.http.health_parts import order_problems
 from tests.actors.engine.plan.trees import order, together
 from tests.support.closing import AT, Closing, bracket
@@ -46,6 +47,25 @@ async def test_at_its_time_what_rests_is_cancelled_and_both_brokers_are_closed(c
     assert (closing.net("zerodha"), closing.net("upstox")) == (0, 0)
     assert [leg["order_type"] for leg in parent["legs"]] == ["LIMIT", "LIMIT"]
     assert parent["parameters"]["parts"]["root"]["filled_quantity"] == 150
+
+
+async def test_a_due_close_whose_broker_leaves_its_row_out_says_that_it_waits(closing, autojump_clock):
+    await closing.holds("zerodha", 30)
+    answer = await closing.place(closing.close(when=AT))
+    await trio.sleep(30)
+    share = closing.share.instrument_id
+    closing.day.simulator.faults.add("zerodha", FaultKind.PARTIAL_POSITIONS, count=None, instrument_id=share)
+
+    def said():
+        return [row["message"] for row in order_problems(closing.day.engine_context.troubles.rows)]
+
+    due = closing.day.clock.now().replace(hour=10, minute=1, second=0, microsecond=0).timestamp()
+    await trio.sleep(due - closing.day.clock.epoch() + 3)
+    assert closing.net("zerodha") == 30
+    assert [POSITIONS_BEING_READ in message for message in said()] == [True]
+    await closing.until(answer, "completed")
+    await closing.day.until(lambda: said() == [], 10)
+    assert closing.net("zerodha") == 0
 
 
 async def test_a_row_whose_resting_order_cannot_be_cancelled_is_closed_once_it_can_and_the_other_at_once(

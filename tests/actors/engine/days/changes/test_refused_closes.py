@@ -85,12 +85,13 @@ async def test_a_close_that_its_holder_cancels_leaves_units_without_a_stop_and_s
     await closing.day.until(lambda: told(closing.day) == [], 30)
 
 
-async def test_a_close_that_took_nothing_away_says_nothing_when_its_holder_cancels_it(closing, autojump_clock):
+async def test_a_close_that_took_nothing_away_says_that_its_holder_cancelled_it(closing, autojump_clock):
     await closing.holds("zerodha", 30)
     answer = await waiting_close(closing)
     await end_close_in_the_app(closing)
     parent = await closing.until(answer, "cancelled", 30)
-    assert (parent["open_units"], told(closing.day)) == ({}, [])
+    why = "the order of a close was cancelled at zerodha with 30 units unfilled, so it did not close them"
+    assert (parent["open_units"], told(closing.day)) == ({}, [why])
 
 
 async def test_the_caller_who_cancels_such_a_close_is_told_what_stays_open(closing, autojump_clock):
