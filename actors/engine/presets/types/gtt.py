@@ -64,16 +64,24 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
         return _one(body, path, settings, *first)
     direction = _opposite(settings.trigger_direction)
     second = (settings.second_trigger_price, direction, settings.second_limit_price)
-    children = tuple(_one(body, child(path, n), settings, *one) for n, one in enumerate((first, second)))
+    children = tuple(_one(body, child(path, n), settings, *one, closes=True) for n, one in enumerate((first, second)))
     return OneCancelsOthersPart(path=path, rule=Rule.TRIGGER, children=children)
 
 
 def _one(
-    body: Body, path: str, settings: Settings, level: Decimal, direction: Direction | None, limit: Decimal | None
+    body: Body,
+    path: str,
+    settings: Settings,
+    level: Decimal,
+    direction: Direction | None,
+    limit: Decimal | None,
+    *,
+    closes: bool = False,
 ) -> Part:
+    """`closes`: a pair is the stop and the target of what is held when it is armed; over nothing it is its caller's entry (order-engine 1.13)."""
     when = PriceAt(instrument_id=body.instrument.instrument_id, level=level, direction=direction)
     lifetime = Lifetime(after_days=_days(settings, body), applies_to=AppliesTo.WAITING)
-    return order(body, path, fixed(limit), when=when, lifetime=lifetime)
+    return order(body, path, fixed(limit), when=when, lifetime=lifetime, closes=closes, exit_by_type=closes)
 
 
 def _days(settings: Settings, body: Body) -> int:

@@ -447,6 +447,55 @@ async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(
         assert (net(trading), net(trading, "upstox")) == (0, 0)
 
 
+def gtt_pair(trading, sign=1):
+    """The stop and the target of a position; `sign` -1: of a short one."""
+    return {
+        "type": "gtt", "trigger_price": trading.at(-2 * sign), "limit_price": trading.at(-3 * sign),
+        "second_trigger_price": trading.at(3 * sign), "second_limit_price": trading.at(3 * sign),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("side", "sign"), [("BUY", 1), ("SELL", -1)])
+async def test_a_gtt_pair_sells_no_more_than_a_person_has_left_of_its_position(market, side, sign, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(transaction_type=side, quantity=50, broker="zerodha")
+        await market.until(lambda: net(trading) == 50 * sign, 20)
+        await trio.sleep(20)
+        other = "SELL" if side == "BUY" else "BUY"
+        pair = gtt_pair(trading, sign)
+        answer = await trading.send(transaction_type=other, quantity=50, broker="zerodha", synthetic=pair)
+        await trio.sleep(20)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 20)
+        await is_told(trading, "zerodha holds 30 of the 50 units that this order guards", seconds=10)
+        await trading.move(-2.3 * sign)
+        await trading.until(answer, "completed")
+        assert net(trading) == 0
+
+
+async def test_a_gtt_pair_without_a_broker_sells_at_each_holder(market, autojump_clock):
+    async with traded(market) as trading:
+        for code, units in (("zerodha", 20), ("upstox", 30)):
+            await trading.send(quantity=units, broker=code)
+        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
+        await trio.sleep(10)
+        answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=gtt_pair(trading))
+        await trio.sleep(5)
+        await trading.move(-2.3)
+        await trading.until(answer, "completed")
+        assert (net(trading), net(trading, "upstox")) == (0, 0)
+
+
+async def test_a_gtt_pair_over_nothing_is_its_caller_s_entry(market, autojump_clock):
+    async with traded(market) as trading:
+        answer = await trading.send(transaction_type="SELL", quantity=50, broker="zerodha", synthetic=gtt_pair(trading))
+        await trio.sleep(3)
+        await trading.move(-2.3)
+        await trading.until(answer, "completed")
+        assert net(trading) == -50
+        await trio.sleep(20)
+        assert problems(trading) == []
+
+
 @pytest.mark.parametrize("late", [0, 3])
 async def test_a_resting_exit_without_a_broker_grows_at_no_broker_beyond_what_is_held_there(
     market, late, autojump_clock
