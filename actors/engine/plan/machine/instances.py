@@ -26,8 +26,10 @@ def send_instances(sending: Sending) -> None:
     for order in own_orders_of(sending.context.base):
         for leg in look.legs(order):
             _make(look, part, leg)
+    # What the position has lost is taken off the newest orders, whichever instance they are of. Together the instances send no more than is missing.
+    most = sending.missing
     for made in look.record(part).made:
-        _send_one(sending, made)
+        most -= _send_one(sending, made, most)
 
 
 def _make(look: Look, part: OrderPart, leg: Leg) -> None:
@@ -63,17 +65,18 @@ def _basis(look: Look, part: OrderPart, leg: Leg, known: int) -> Decimal | None:
     return look.market.fill_price(leg.leg_id, known, leg.filled)
 
 
-def _send_one(sending: Sending, made: Instance) -> None:
+def _send_one(sending: Sending, made: Instance, most: int) -> int:
+    """Send the missing units of an instance, at most `most`. Return how many were asked for."""
     look, part = sending.look, sending.part
     legs = [leg for leg in look.legs(part) if leg.instance == made.key]
     if any(order.instance == made.key for order in look.on_the_way(part)):
-        return
+        return 0
     if any(leg.live and not leg.changeable for leg in legs):
-        return
-    missing = _units(look, part, made) - sum(leg.spoken_for for leg in legs)
+        return 0
+    missing = min(most, _units(look, part, made) - sum(leg.spoken_for for leg in legs))
     resting = next((leg for leg in legs if leg.live), None)
     if missing <= 0 or any(not leg.live and leg.unfilled and not goes_again(part, leg) for leg in legs):
-        return
+        return 0
     if resting is not None:
         quantity = resting.quantity + missing
         look.do(
@@ -83,6 +86,7 @@ def _send_one(sending: Sending, made: Instance) -> None:
         )
     else:
         sending.place(missing, asked=Asked(quantity=missing, instance=made))
+    return missing
 
 
 def _units(look: Look, part: OrderPart, made: Instance) -> int:

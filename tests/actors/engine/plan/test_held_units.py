@@ -9,7 +9,7 @@ from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import FromFill, Lifetime, OnEnd
-from onebroker.actors.engine.plan.price_kinds import Fixed, NativeStop
+from onebroker.actors.engine.plan.price_kinds import ExitOrder, FillBasis, Fixed, FromFillPrice, NativeStop
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
 
@@ -215,3 +215,28 @@ def test_a_closing_ladder_that_has_become_smaller_sends_nothing_more(left):
         run.at(second)
     assert sum(leg.unfilled for leg in run.resting) == left
     assert not any(sent.startswith("PLACE") for sent in run.sent())
+
+
+@pytest.mark.parametrize("left", [0, 5, 10, 15, 17])
+def test_exits_for_single_fills_send_nothing_more_once_they_have_become_smaller(left):
+    """Two fills of 10 have an exit each. What has gone is taken off the newest; its fill must not ask for it again."""
+    profit = FromFillPrice(distance=D(2), order=ExitOrder.LIMIT, basis=FillBasis.LIMIT)
+    link = order("root.each_fill", "SELL", FromFill(), profit, is_exit=True, known_exit=True)
+    ladder = Ladder(from_price=D(100), to_price=D(99), steps=2)
+    run = Runner(order(quantity=20, price=100, execution=ladder, each_fill=link))
+    run.quote(100.5, 100.45, 100.55)
+    for leg in run.resting:
+        run.book(leg.leg_id, "complete")
+    for leg in run.resting:
+        run.book(leg.leg_id, "open")
+    assert [leg.quantity for leg in run.resting] == [10, 10]
+    run.sent()
+    holds(run, left)
+    for leg in run.resting:
+        if any(f"CANCEL {leg.leg_id}" in sent for sent in run.log):
+            run.book(leg.leg_id, "cancelled")
+    since = len(run.log)
+    for second in range(1, 30):
+        run.at(second)
+    assert sum(leg.unfilled for leg in run.resting) == left
+    assert len(run.log) - since <= 1, run.log
