@@ -14,7 +14,7 @@ Only one flatten runs at a time. A second one waits for the first to end and the
 a step is not complete, the answer says why, and the next step follows all the same.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import attrs
@@ -22,14 +22,23 @@ import trio
 
 from onebroker.actors.engine.books.brokers_left_out import brokers_left_out
 from onebroker.actors.engine.books.fresh_reads import Read, began, is_ok, read_soon
-from onebroker.actors.engine.books.settled_positions import judged, named_doubts, read_settled
-from onebroker.actors.engine.books.shown_positions import shown_lately, shown_since
+from onebroker.actors.engine.books.settled_positions import judged, read_settled
+from onebroker.actors.engine.books.shown_positions import shown_lately
 from onebroker.actors.engine.books.unlisted_positions import unlisted_tokens
 from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.engine.context.messages import EndExits, EngineAnswer, HaltedParents, HaltParents, everything
-from onebroker.actors.engine.context.position_days import Judged, RowKey, key_of
+from onebroker.actors.engine.context.position_days import Judged, RowKey
 from onebroker.actors.engine.context.trading_gate import Passage
 from onebroker.actors.engine.desk.cancels import send_cancel
+from onebroker.actors.engine.desk.closed_positions import (
+    POLL_SECONDS,
+    doubted,
+    lacking_trades,
+    not_readable,
+    wait_for_trades,
+    wait_for_zero,
+    without_trades,
+)
 from onebroker.actors.engine.desk.desk_context import MARGIN_SECONDS, DeskContext, Held
 from onebroker.actors.engine.desk.flatten_closes import (
     Close,
@@ -37,9 +46,7 @@ from onebroker.actors.engine.desk.flatten_closes import (
     at_touch,
     close_all,
     closes_of,
-    lacking_trades,
     refused_for_price,
-    wait_for_trades,
 )
 from onebroker.actors.engine.desk.messages import Flatten
 from onebroker.actors.engine.desk.scope import Scope
@@ -69,7 +76,6 @@ from onebroker.config.vocabulary import Outcome, is_finished
 
 WAIT_SECONDS = 5.0
 """For the cancels to show, for fresh positions, and for closed positions to show zero; each wait separately."""
-POLL_SECONDS = 0.25
 ENGINE_SECONDS = 40.0
 """How long a flatten waits, from its start, for an engine that is not there: another engine's lock is free after 30 s."""
 
@@ -140,8 +146,8 @@ class Flattening:
         self._message = message
         self._scope = scope
         self._clock = desk.context.clock
-        self._lacking: list[tuple[str, str]] = []
-        """Broker and position key of the positions of which a close by tag lacked trades."""
+        self._lacking: list[str] = []
+        """`broker:position_key` of the positions of which a close by tag lacked trades."""
 
     async def dry_run(self) -> EngineAnswer:
         return self._dry_run(self._message, await self._left_out())
@@ -169,9 +175,9 @@ class Flattening:
             "would_cancel": orders,
             "would_close": closes,
             "brokers_not_read": sorted({*self._not_read(), *left_out}),
-            "positions_not_readable": self._not_readable(shown),
-            **self._doubted(shown),
-            **_without_trades(lacking_trades(self._desk.context, shown, self._scope)),
+            "positions_not_readable": not_readable(self._desk.context, shown),
+            **doubted(self._desk.context, shown, self._scope),
+            **without_trades(lacking_trades(self._desk.context, shown, self._scope)),
             "timing_ms": self._desk.timing(message.routed, None),
         }
         return EngineAnswer(status=200, body=body)
@@ -208,9 +214,9 @@ class Flattening:
             "closed": [close.shown() for close in closed],
             "positions_still_open_after_waiting": open_positions,
             "brokers_not_read": not_read,
-            "positions_not_readable": self._not_readable(shown),
-            **self._doubted(shown),
-            **_without_trades(self._lacking),
+            "positions_not_readable": not_readable(self._desk.context, shown),
+            **doubted(self._desk.context, shown, self._scope),
+            **without_trades(self._lacking),
             "flat": flat,
             "timing_ms": timing,
         }
@@ -442,17 +448,17 @@ class Flattening:
         self._lacking = await wait_for_trades(context, shown, self._scope, WAIT_SECONDS)
         closes = closes_of(context, shown, self._scope)
         closed = await close_all(self._desk, closes, engine_until)
-        doubted = {
+        in_doubt = {
             f"{code}:{found.row_of(key).position_key}"
             for code, found in shown.items()
             for key in found.doubts
             if self._asks(code, key)
         }
-        still_open = await self._wait_for_zero(closes)
+        still_open = await wait_for_zero(context, closes, WAIT_SECONDS)
         refused = refused_for_price(context, closed) if still_open else frozenset[tuple[str, str]]()
         if refused:
             closed, still_open = await self._close_at_touch(closed, still_open, refused, engine_until)
-        return closed, shown, read.keys(), sorted(doubted.union(still_open))
+        return closed, shown, read.keys(), sorted(in_doubt.union(still_open))
 
     async def _close_at_touch(
         self, closed: list[Closed], still_open: list[str], refused: Collection[tuple[str, str]], engine_until: float
@@ -469,7 +475,7 @@ class Flattening:
         names = {_name(close) for close in again}
         kept = [one for one in closed if _name(one.close) not in names]
         others = [name for name in still_open if name not in {f"{code}:{key}" for code, key in names}]
-        return [*kept, *results], sorted([*others, *await self._wait_for_zero(again)])
+        return [*kept, *results], sorted([*others, *await wait_for_zero(context, again, WAIT_SECONDS)])
 
     def _orders_since(self, closed: Collection[Closed], known: Collection[str]) -> list[str]:
         """Return the open orders that came after the cancels, without the closes themselves: a caller may have placed an order meanwhile."""
@@ -501,66 +507,6 @@ class Flattening:
         }
         return {code: positions for code, positions in shown.items() if positions is not None}
 
-    def _doubted(self, shown: Mapping[str, Judged]) -> dict[str, Any]:
-        """Return `positions_doubted`, where there are such positions."""
-        context = self._desk.context
-        entries = [
-            {
-                "broker": code,
-                "position_key": shown[code].row_of(named.doubt.key).position_key,
-                "instrument_id": named.instrument_id,
-                "tradingsymbol": named.doubt.tradingsymbol,
-                "product": named.doubt.key.product,
-                "shown": named.doubt.shown,
-                "by_fills": named.doubt.by_fills,
-                "since": named.since_text(context.clock),
-                "status_message": named.sentence(context.clock),
-            }
-            for code in sorted(shown)
-            for named in named_doubts(context, code, shown[code])
-            if self._asks(code, named.doubt.key)
-        ]
-        return {"positions_doubted": entries} if entries else {}
-
-    def _not_readable(self, shown: Mapping[str, Judged]) -> list[dict[str, str]]:
-        """Return the brokers with unreadable rows, and which rows these are."""
-        views = {code: self._desk.session(code).view.value for code, found in shown.items() if not found.read.whole}
-        return [
-            {"broker": code, "status_message": view.read_errors.get("positions", "")}
-            for code, view in sorted(views.items())
-        ]
-
-    async def _wait_for_zero(self, closes: list[Close]) -> list[str]:
-        """Read again until all closed positions show zero, or the wait ends; return `broker:position_key` of the others."""
-        rows = {(close.broker, close.row.position_key): close for close in closes}
-        after = self._clock.monotonic()
-        with trio.move_on_after(WAIT_SECONDS):
-            while any(not self._shows(close, after) for close in rows.values()):
-                for code in {code for code, _ in rows}:
-                    read_soon(self._desk.session(code), "positions")
-                    read_soon(self._desk.session(code), "orders")  # a close may be refused there
-                await trio.sleep(POLL_SECONDS)
-        return [f"{code}:{key}" for (code, key), close in sorted(rows.items()) if not self._shows(close, after)]
-
-    def _shows(self, close: Close, after: float) -> bool:
-        """Whether a read begun since `after` shows what the close leaves of its position (0 = no open position), and the fills say the same. In a
-        partly readable answer, a missing row may be an unreadable one."""
-        code, key = close.broker, close.row.position_key
-        shown = shown_since(self._desk.session(code).view.value, after)
-        found = judged(self._desk.context, code)
-        if shown is None or found is None or key_of(close.row) in found.doubts:
-            return False
-        units = [row.quantity for row in shown.rows if row.view != "day" and row.position_key == key]
-        if close.left:
-            return units == [close.left]
-        return (shown.whole or bool(units)) and not any(quantity != 0 for quantity in units)
-
 
 def _name(close: Close) -> tuple[str, str]:
     return close.broker, close.row.position_key
-
-
-def _without_trades(lacking: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return `trades_not_read` of a close by tag, where trades are missing."""
-    names = [f"{code}:{key}" for code, key in lacking]
-    return {"trades_not_read": names} if names else {}

@@ -4,7 +4,6 @@ Each close is a place intent like any other, pinned to the broker that holds the
 each with its own entry in the answer.
 """
 
-import logging
 import uuid
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -14,7 +13,6 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.books.fresh_reads import read_soon
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.messages import EngineAnswer, Place, PlaceBody
 from onebroker.actors.engine.context.position_days import Judged
@@ -42,10 +40,6 @@ from onebroker.config.vocabulary import (
     is_finished,
 )
 
-_log = logging.getLogger("onebroker.engine")
-
-TRADES_SECONDS = 0.25
-"""How often a close by tag looks whether the trades are there."""
 CLOSE_SECONDS = 25.0
 """How long the desk waits for the engine's answers to the closes."""
 
@@ -159,31 +153,6 @@ def closes_of(context: EngineContext, shown: Mapping[str, Judged], scope: Scope 
         if (units := _units(context, code, row, scope)) != 0
         for close in _closes_of_row(context, code, row, units, scope.tag)
     ]
-
-
-def lacking_trades(context: EngineContext, shown: Mapping[str, Judged], scope: Scope) -> list[tuple[str, str]]:
-    """Return (broker, position key) of the positions whose units of the scope's tag are not known for sure: trades are missing."""
-    return [
-        (code, row.position_key)
-        for code in sorted(shown)
-        for row in sorted(shown[code].rows, key=lambda row: row.position_key)
-        if row.view != "day" and row.quantity
-        if scope.lacks_trades(code, row, context.session(code).view.value, context.legs)
-    ]
-
-
-async def wait_for_trades(
-    context: EngineContext, shown: Mapping[str, Judged], scope: Scope, seconds: float
-) -> list[tuple[str, str]]:
-    """Read the trade books until no position lacks trades, for at most `seconds`; return the positions that lack some then."""
-    with trio.move_on_after(seconds):
-        while lacking := lacking_trades(context, shown, scope):
-            for code in {code for code, _ in lacking}:
-                read_soon(context.session(code), "trades")
-            await trio.sleep(TRADES_SECONDS)
-    for code, key in (lacking := lacking_trades(context, shown, scope)):
-        _log.warning("The trade book of %s lacks fills of %s: the units of the tag follow its order book.", code, key)
-    return lacking
 
 
 def _units(context: EngineContext, code: str, row: PositionRow, scope: Scope) -> int | None:
