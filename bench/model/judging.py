@@ -4,6 +4,7 @@ Rules: nothing is sent twice; each order has its leg, and both say the same; not
 person took off stays off; an exit sells no more than is held; a trail never loosens; no actor crashed.
 """
 
+import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,8 @@ from tests.support.plan_judge import histories, judge_book, judge_sends, judge_s
 JUMP_SECONDS = 1.0
 STORM, STORM_SECONDS = 14, 25.0
 """More orders than the rungs of a ladder, or than an exit's tries in such a time."""
+TURNS = 4
+"""How often an order may become larger after it became smaller, or smaller after larger, in such a time: a person and late positions do that too."""
 REACT_SECONDS = 20.0
 """In so long a time after an act of the person, resting exits are made smaller. The market may be faster."""
 WHOLE = (
@@ -71,6 +74,7 @@ def judge(day: Day, watch: Watch) -> list[str]:
         found += _shorts(day, watch)
     found += _loosened(day, watch, parents)
     found += _storms(told.values())
+    found += _flickers(day)
     found += _given_up(watch, parents)
     return found
 
@@ -112,6 +116,23 @@ def _storms(told: Iterable[Sequence[ParentRecord]]) -> Iterator[str]:
             times.sort()
             if any(later - first < STORM_SECONDS for first, later in zip(times, times[STORM:], strict=False)):
                 yield f"storm: {part} of {versions[-1].synthetic_type} has sent more than {STORM} orders in {STORM_SECONDS} s"
+
+
+def _flickers(day: Day) -> Iterator[str]:
+    """No order is made smaller and larger again and again."""
+    sizes: defaultdict[tuple[str, str | None], list[tuple[float, int]]] = defaultdict(list)
+    for message in day.exchange.ledger.messages(1):
+        if message.verb == "modify" and message.quantity is not None:
+            sizes[message.broker, message.order_id].append((_monotonic(day, message.at), message.quantity))
+    for name, told in sizes.items():
+        changed = [later for before, later in itertools.pairwise(told) if later[1] != before[1]]
+        turns = [
+            at
+            for (_, first), (_, second), (at, third) in zip(changed, changed[1:], changed[2:], strict=False)
+            if (second - first) * (third - second) < 0
+        ]
+        if any(later - first < STORM_SECONDS for first, later in zip(turns, turns[TURNS:], strict=False)):
+            yield f"flickers: order {name[1]} of {name[0]} was made smaller and larger more than {TURNS} times in {STORM_SECONDS} s"
 
 
 def _taken_off(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:

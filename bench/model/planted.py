@@ -127,6 +127,12 @@ PLANTED: Sequence[Planted] = (
              "    return Verdict(PartState.CANCELLED, leg.status_message)  # row 16\n", "    return None\n"),
     _planted("an exit is sent for what its entry may still fill", f"{MACHINE}/target_quantities.py",
              "        wanted = filled  # an odd", "        wanted = look.committed(context.base) if filled else 0  # an odd"),
+    _planted("an exit of a single fill asks for what was taken off it", f"{MACHINE}/instances.py",
+             "    missing = min(most, _units(look, part, made)", "    missing = min(10**9, _units(look, part, made)"),
+    _planted("exits that leave together are sized by the same holding", "engine/plan_parent/leg_placement.py",
+             "            standing.is_sized(sized)\n", "            pass\n"),
+    _planted("an exit without a broker grows where it rests", f"{MACHINE}/leg_changes.py",
+             "    return not lone or quantity <= look.market.held_at_most(", "    return True or quantity <= look.market.held_at_most("),
 )  # fmt: skip
 
 

@@ -115,6 +115,37 @@ def ladder_reduced(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat
     yield "move", {"percent": FAR_UP, "second": False, "walks": True}, 12.0
 
 
+def scale_reduced(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A person sells a part of a position whose fills have an exit each; then the market reaches these exits."""
+    broker = _for_mis(brokers)[0]
+    quantity = dice.choice((20, 60))
+    yield _order("scale_with_profit_taker", dice, quantity=quantity, broker=broker, holds=False)
+    yield "move", {"percent": -3.5, "second": False, "walks": True}, 8.0
+    yield (
+        "reduce",
+        {"broker": list(brokers).index(broker), "units": dice.choice((quantity // 4, quantity * 3 // 4))},
+        40.0,
+    )
+    yield "move", {"percent": FAR_UP, "second": False, "walks": True}, 12.0
+
+
+def held_by_two(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """Two brokers hold a position, and an exit that names none of them closes it."""
+    units = [20, 30, 80]
+    dice.shuffle(units)
+    holders = _for_mis(brokers)[:2]
+    for broker, quantity in zip(holders, units, strict=False):
+        bought = {"side": "BUY", "percent": None, "quantity": quantity, "product": "MIS", "broker": broker}
+        yield "simple", bought, dice.choice((0.3, 4.0))
+    yield "move", {"percent": 0, "second": False, "walks": False}, dice.choice((1.0, 12.0))
+    kind = dice.choice(("hidden_stop", "daily_stop", "limit_if_touched", "ladder", "market_if_touched"))
+    rises = kind in ("limit_if_touched", "ladder", "market_if_touched")
+    quantity = sum(units[: len(holders)])
+    yield _order(kind, dice, scale=0.5, quantity=quantity, mirrored=rises, closes=rises, holds=False)
+    yield "move", {"percent": 0, "second": False, "walks": False}, 25.0
+    yield "move", {"percent": FAR_UP if rises else FAR_DOWN, "second": False, "walks": True}, 12.0
+
+
 def halved(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A person makes a stop smaller in the app; the market falls through it."""
     yield from _held(dice, brokers)
@@ -324,7 +355,7 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, ladder_reduced, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
+    reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, ladder_reduced, scale_reduced, held_by_two, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
     closed_everywhere, partly_closed, partly_targeted, partly_entered, unanswered, unseen, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
     jumped_over,
 )  # fmt: skip
