@@ -38,6 +38,8 @@ INSTRUMENTS = 100
 TAKEN_BACK_SECONDS = 35
 """A lower fill is believed when two books half a minute apart show it."""
 WALK_PERCENT, WALK_SECONDS = 0.1, 0.3
+WAITING = ("hidden_stop", "daily_stop", "limit_if_touched", "market_if_touched")
+"""Types of an exit whose orders leave later, not while their caller waits."""
 SOON = {"minutes": 1, "over_minutes": 1, "every_seconds": 5, "step_seconds": 5}
 """Settings that would take longer than a story."""
 GIVEN_UP = (ActorNotRunning, AskTimedOut, LoginNeeded, Refusal, SimRefusal)
@@ -114,7 +116,7 @@ class Actor(Script):
         if mirrored:
             body["transaction_type"] = "BUY" if body.get("transaction_type") == "SELL" else "SELL"
         if body.get("transaction_type") == "SELL" and closes and kind not in GUARDED:  # the entry of these is no close
-            if (quantity or 0) > self._most_held(broker, product):
+            if (quantity or 0) > self._most_held(broker, product, waits=kind in WAITING):
                 return  # who says that he closes sells no more than is held
             settings["closes_position"] = True
         if own.instrument == "option":
@@ -122,9 +124,23 @@ class Actor(Script):
             body["product"] = "MIS"
         await self.send(synthetic=settings, **body)
 
-    def _most_held(self, broker: str | None, product: str) -> int:
+    def _most_held(self, broker: str | None, product: str, *, waits: bool) -> int:
+        """`waits`: whether the exit leaves later. Without a broker it then goes to each holder; at once it goes to one broker."""
         codes = self.day.codes if broker is None else [broker]
-        return max(self.day.exchange.account(code).net_quantity(self._share, Product(product)) for code in codes)
+        held = [self.day.exchange.account(code).net_quantity(self._share, Product(product)) for code in codes]
+        return sum(units for units in held if units > 0) if waits else max(held)
+
+    async def do_exit_plan(self, kind: str, quantity: int) -> None:
+        """A plan of one exit without a broker that waits for 1 %: `resting` above the market, or in two `rungs`."""
+        if quantity > self._most_held(None, Product.MIS.value, waits=True):
+            return
+        level, low, high = self.at(1), self.at(2), self.at(3)
+        when = {"price": {"level": level, "direction": "above"}}
+        root: dict[str, Any] = {"when": when, "price": {"kind": "fixed", "price": low}}
+        if kind == "rungs":
+            root["execution"] = {"kind": "ladder", "from_price": low, "to_price": high, "steps": 2}
+        settings = {"type": "plan", "root": root, "closes_position": True, "hold_limits": False}
+        await self.send(transaction_type="SELL", quantity=quantity, product=Product.MIS.value, synthetic=settings)
 
     async def do_simple(
         self, side: str, percent: float | None, quantity: int, product: str, broker: str | None

@@ -138,11 +138,14 @@ def held_by_two(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
         bought = {"side": "BUY", "percent": None, "quantity": quantity, "product": "MIS", "broker": broker}
         yield "simple", bought, dice.choice((0.3, 4.0))
     yield "move", {"percent": 0, "second": False, "walks": False}, dice.choice((1.0, 12.0))
-    kind = dice.choice(("hidden_stop", "daily_stop", "limit_if_touched", "ladder", "market_if_touched"))
-    rises = kind in ("limit_if_touched", "ladder", "market_if_touched")
+    kind = dice.choice(("hidden_stop", "daily_stop", "limit_if_touched", "market_if_touched", "rungs", "resting"))
+    rises = kind not in ("hidden_stop", "daily_stop")
     quantity = sum(units[: len(holders)])
-    yield _order(kind, dice, scale=0.5, quantity=quantity, mirrored=rises, closes=rises, holds=False)
-    yield "move", {"percent": 0, "second": False, "walks": False}, 25.0
+    if kind in ("rungs", "resting"):
+        yield "exit_plan", {"kind": kind, "quantity": quantity}, 1.0
+    else:
+        yield _order(kind, dice, scale=0.5, quantity=quantity, mirrored=rises, closes=rises, holds=False)
+    yield "move", {"percent": 1.2 if rises else 0, "second": False, "walks": False}, 25.0
     yield "move", {"percent": FAR_UP if rises else FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
