@@ -1,7 +1,6 @@
 """The whole choice: what refuses the order outright, the candidates in order, the skipped brokers, and the answer when no broker is left
 (order-engine 4, 4.1)."""
 
-import itertools
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -211,19 +210,25 @@ def _under_way(
     order: LegOrder, code: str, tokens: Collection[str], context: EngineContext, leg_id: str | None = None
 ) -> int:
     """Return the same for all of a broker's `tokens` of one share."""
-    shown = context.sessions[code].view.value
+    shown, side, units = context.sessions[code].view.value, order.transaction_type, 0
     alternatives = order.alternatives()
-    before = itertools.takewhile(lambda leg: leg.leg_id != leg_id, context.legs.unfinished)
-    return sum(
-        leg.quantity - leg.filled_quantity
-        for leg in before
-        if (leg.broker, leg.product, leg.transaction_type) == (code, order.product, order.transaction_type)
-        and leg.instrument_token in tokens
-        and not leg.given_up
-        and leg.leg_id not in alternatives
-        and leg.order_id not in shown.orders
-        and leg.order_id not in shown.unseen
-    )
+    for leg in (
+        context.legs.unfinished
+    ):  # all open orders, at each choice: the comparison that leaves out most of them comes first
+        if leg.leg_id == leg_id:
+            break
+        if (
+            leg.broker == code
+            and leg.instrument_token in tokens
+            and leg.transaction_type == side
+            and leg.product == order.product
+            and not leg.given_up
+            and leg.leg_id not in alternatives
+            and leg.order_id not in shown.orders
+            and leg.order_id not in shown.unseen
+        ):
+            units += leg.quantity - leg.filled_quantity
+    return units
 
 
 def _deliverable(order: LegOrder, code: str, context: EngineContext) -> Deliverable | None:

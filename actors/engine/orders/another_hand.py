@@ -58,7 +58,7 @@ def unexplained(leg: LegRecord, row: OrderRow) -> LegChange:
 
 
 def _price(own: Decimal | None, shown: float) -> Decimal | None:
-    if own is None or not shown:
+    if own is None or not shown or float(own) == shown:  # the usual case, for each resting order and each read
         return None
     price = exact(shown)
     return price if abs(price - own) > ROUNDING else None
