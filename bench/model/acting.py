@@ -13,7 +13,7 @@ import trio
 import trio.testing
 
 from bench.model.judging import judge
-from bench.model.story import BLINDING, GUARDED, Story, Theme
+from bench.model.story import BLINDING, GUARDED, GUARDS, Story, Theme
 from bench.model.telling import told
 from bench.model.watching import Watch
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
@@ -119,6 +119,10 @@ class Actor(Script):
             if (quantity or 0) > self._most_held(broker, product, waits=kind in WAITING):
                 return  # who says that he closes sells no more than is held
             settings["closes_position"] = True
+        # On a day of purchases and their exits, what a caller guards is held.
+        is_alone = kind in GUARDS and self.story.theme is Theme.LONG
+        if is_alone and (quantity or 0) > self._most_held(broker, product, waits=kind in WAITING):
+            return
         if own.instrument == "option":
             body["instrument_id"] = self.day.listed("nse_equity_options")[0].instrument_id
             body["product"] = "MIS"

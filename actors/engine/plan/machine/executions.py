@@ -310,9 +310,16 @@ def _send_rest(sending: Sending, session: Session | None) -> None:
         return
     day = from_epoch(session.opens).date()
     today = [leg for leg in look.legs(part) if from_epoch(leg.sent_at).date() >= day and not goes_again(part, leg)]
-    rest = sending.target - sum(leg.quantity + max(0, leg.taken_off) for leg in today)
+    rest = sending.target - sum(map(_asked, today))
     if today and rest > 0 and not look.filled(part) and look.record(part).armed_over:
         sending.place(rest, piece=len(look.legs(part)))
+
+
+def _asked(leg: Leg) -> int:
+    """Return the units that a leg was sent for, less those that the plan itself has taken off it."""
+    if leg.state is LegState.CANCELLED and leg.cancel_reason == Reason.SHRINK:
+        return leg.filled
+    return leg.quantity + max(0, leg.taken_off)
 
 
 def _arms_at(session: Session, execution: Daily) -> float:

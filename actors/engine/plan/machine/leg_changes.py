@@ -1,5 +1,6 @@
 """Changing resting legs: smaller, larger, to another price, or ended (order-engine 1.2, 1.4, 1.7)."""
 
+from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 
@@ -7,6 +8,7 @@ from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.machine.leg_actions import ChangeLeg, EndLeg, Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.new_legs import Sending
+from onebroker.actors.engine.plan.machine.over_fills import asked_of
 from onebroker.actors.engine.plan.machine.overdue import block, block_unpriced, cannot_leave, guards, last_resort
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, gives_up_after, moves, price_of, wanted
 from onebroker.actors.engine.plan.parts import OrderPart
@@ -23,15 +25,44 @@ TOLD_CANCELS = 2
 
 
 def shrink(sending: Sending) -> None:
-    """Take the excess units off the resting legs, the newest leg first: by a modify, or by a cancel when nothing is left (1.7)."""
-    too_much = -sending.missing
-    for leg in reversed(sending.look.live(sending.part)):
-        if too_much <= 0:
-            return
-        off = min(too_much, leg.unfilled)
-        too_much -= off
-        if leg.changeable and off:
-            reduce(sending.look, leg, leg.quantity - off)
+    """Take the excess units off the resting legs, the newest leg first: by a modify, or by a cancel when nothing is left (1.7).
+
+    Of an exit without an entry and without a broker each holder has its own leg: a leg gives what its broker does not hold any more, before the others
+    give."""
+    newest = list(reversed(sending.look.live(sending.part)))
+    off = _surplus(sending, newest)
+    too_much = -sending.missing - sum(off.values())
+    for leg in newest:
+        more = max(0, min(too_much, leg.unfilled - off[leg.leg_id]))
+        too_much -= more
+        less = off[leg.leg_id] + more
+        if leg.changeable and less:
+            reduce(sending.look, leg, leg.quantity - less)
+
+
+def _surplus(sending: Sending, legs: Iterable[Leg]) -> Counter[str]:
+    """Return leg id -> the units of each resting leg that its broker does not hold any more, as far as its positions are settled."""
+    found, look, part = Counter[str](), sending.look, sending.part
+    if not is_at_holders(look, part):
+        return found
+    held: dict[str, int | None] = {}
+    for leg in reversed(list(legs)):  # the oldest leg keeps its units
+        if leg.broker not in held:
+            held[leg.broker] = look.market.held(leg.broker, part.instrument_id, part.product, side_of(part))
+        left = held[leg.broker]
+        if left is not None:
+            found[leg.leg_id] = max(0, leg.unfilled - left)
+            held[leg.broker] = max(0, left - leg.unfilled)
+    return found
+
+
+def is_at_holders(look: Look, part: OrderPart) -> bool:
+    """Whether each broker that holds units gets its own order of an exit: one without an entry and without a broker, all of whose units were held when
+    it was armed (`leg_placement._at_a_holder`)."""
+    if not part.is_exit or part.broker is not None or part.known_exit or not look.legs(part):
+        return False
+    asked = asked_of(look, part)
+    return asked is not None and asked <= (look.record(part).armed_over or 0)
 
 
 def reduce(look: Look, leg: Leg, quantity: int) -> None:
@@ -104,11 +135,11 @@ def _one_broker(sending: Sending, leg: Leg) -> bool:
 
 
 def _is_held(sending: Sending, leg: Leg, quantity: int) -> bool:
-    """Whether the broker of a leg holds as much as the leg would sell. Of an exit without an entry and without a broker each holder sells what it has
-    itself (`leg_placement._at_a_holder`)."""
+    """Whether the broker of a leg holds as much as the leg would sell, where each holder has its own order."""
     look, part = sending.look, sending.part
-    lone = part.is_exit and part.broker is None and not part.known_exit and look.record(part).armed_over
-    return not lone or quantity <= look.market.held_at_most(leg.broker, part.instrument_id, part.product, side_of(part))
+    if not is_at_holders(look, part):
+        return True
+    return quantity <= look.market.held_at_most(leg.broker, part.instrument_id, part.product, side_of(part))
 
 
 def move(sending: Sending) -> None:

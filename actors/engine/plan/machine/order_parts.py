@@ -10,7 +10,7 @@ from onebroker.actors.engine.plan.machine.exposure import work_exposure
 from onebroker.actors.engine.plan.machine.held_units import arm, limit_of
 from onebroker.actors.engine.plan.machine.jumped_stops import note_jumped, note_passed
 from onebroker.actors.engine.plan.machine.leg_actions import Reason
-from onebroker.actors.engine.plan.machine.leg_changes import end, move, shrink
+from onebroker.actors.engine.plan.machine.leg_changes import end, is_at_holders, move, shrink
 from onebroker.actors.engine.plan.machine.lifetimes import (
     applies,
     day_is_over,
@@ -169,17 +169,24 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
     if context.lent:
         units = max(look.filled(part), units - context.lent)
     sending = Sending(look=look, part=part, context=context, target=units)
-    if sending.missing < 0:
-        look.excess[part.path] = -sending.missing
-        shrink(sending)
-    elif verdict is None and not _day_over(look, part, context):
-        send(sending)
+    _size(sending, sends=verdict is None and not _day_over(look, part, context))
     if verdict is None:
         move(sending)
         note_jumped(look, part)
         note_passed(look, part)
         _fill_in_time(look, part)
     _conclude(look, part, context, verdict, wanted_units)
+
+
+def _size(sending: Sending, *, sends: bool) -> None:
+    """Take off the part's orders what is too much, or send what is missing."""
+    look, part = sending.look, sending.part
+    if sending.missing < 0:
+        look.excess[part.path] = -sending.missing
+    if sending.missing < 0 or is_at_holders(look, part):
+        shrink(sending)
+    if sending.missing >= 0 and sends:
+        send(sending)
 
 
 def _wanted_units(look: Look, part: OrderPart, context: Context) -> int | None:

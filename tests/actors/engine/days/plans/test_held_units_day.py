@@ -551,6 +551,53 @@ async def test_a_daily_stop_without_a_broker_guards_the_units_of_each_holder(mar
         assert net(trading, "upstox") == 30
 
 
+@pytest.mark.parametrize("code", ["zerodha", "upstox"])
+async def test_an_exit_at_two_holders_becomes_smaller_where_units_have_gone(market, code, autojump_clock):
+    async with traded(market) as trading:
+        for holder, units in (("zerodha", 20), ("upstox", 30)):
+            await trading.send(quantity=units, broker=holder)
+        await market.until(lambda: net(trading, "upstox") == 30, 20)
+        await trio.sleep(10)
+        settings = {"type": "daily_stop", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
+        await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 20), ("SELL", "SL", 30)], 30)
+        await trio.sleep(10)
+        market.person.reduce(code, trading.share.instrument_id, Product.MIS, 15)
+        left = {"zerodha": 20, "upstox": 30}
+        left[code] -= 15
+
+        def rests():
+            orders = [row for row in market.ledger()["orders"] if row["status"] == "trigger_pending"]
+            return {row["broker"]: row["quantity"] for row in orders}
+
+        await market.until(lambda: rests() == left, 30)
+        await trio.sleep(30)
+        assert rests() == left
+        await trading.move(-2.5)
+        await market.until(lambda: (net(trading), net(trading, "upstox")) == (0, 0), 30)
+
+
+async def test_an_exit_at_two_holders_moves_with_the_units(market, autojump_clock):
+    """A person sells at one broker and buys as many at the other: an order that stayed would open a short there."""
+    async with traded(market) as trading:
+        for holder, units in (("zerodha", 20), ("upstox", 30)):
+            await trading.send(quantity=units, broker=holder)
+        await market.until(lambda: net(trading, "upstox") == 30, 20)
+        await trio.sleep(10)
+        settings = {"type": "daily_stop", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
+        await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 20), ("SELL", "SL", 30)], 30)
+        await trio.sleep(10)
+        market.person.reduce("upstox", trading.share.instrument_id, Product.MIS, 30)
+        await trading.send(quantity=30, broker="zerodha")
+        await market.until(lambda: sum(units for _, _, units in resting(trading)) == 50, 60)
+        await trio.sleep(10)
+        await trading.move(-2.5)
+        await market.until(lambda: (net(trading), net(trading, "upstox")) == (0, 0), 30)
+        await trio.sleep(20)
+        assert (net(trading), net(trading, "upstox"), resting(trading)) == (0, 0, [])
+
+
 async def test_orders_of_an_exit_that_leave_together_share_what_each_holder_has(market, autojump_clock):
     """Two of 25 over 30 and 20: while neither has a leg, each would find the 30 at the same broker."""
     async with traded(market) as trading:
