@@ -410,13 +410,11 @@ def _unfilled(look: Look, part: Part, context: Context, most: int) -> int:
 
 def _total(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
     base = context.base
-    if base is not None and part.path.startswith(f"{base.path}.each_fill"):
-        return look.filled(base)
     shares = sum(_shares(look, part.children, context).values())
     own = max([shares, *(_says(look, child, context) or 0 for child in part.children)])
     if base is None:
         return own
-    # In the `then` of a sequence the children may be for only part of the filled units. Together they never trade more than that part.
+    # The children may be for only a part of the filled units (two groups of half the entry each). Together they never trade more than that part.
     filled = look.filled(base)
     forms = [child.quantity if isinstance(child, OrderPart) else None for child in part.children]
     return min(filled, own) if all(isinstance(form, Units | Share | FromFill) for form in forms) else filled

@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from onebroker.actors.engine.orders.part_state import PartRecord
+from onebroker.actors.engine.plan.machine.exit_shares import limit_within
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import (
@@ -42,6 +43,7 @@ from onebroker.actors.engine.plan.parts import (
     FromPosition,
     OrderPart,
     Part,
+    links_of,
     own_orders_of,
     walk,
 )
@@ -211,7 +213,7 @@ def limit_of(look: Look, part: OrderPart) -> int | None:
         return None
     for base, exits in _known(look):
         if any(order is part for order in exits):
-            return still_open(look, base, exits)
+            return _left_to(look, base, exits, part)
     if not part.is_exit or not look.record(part).gone:
         return None
     return max(0, (asked_of(look, part) or 0) - look.filled(part) - sum(look.record(part).gone.values()))
@@ -224,8 +226,17 @@ def limit_of_group(look: Look, group: Part) -> int | None:
     own = {order.path for order in own_orders_of(group)}
     for base, exits in _known(look):
         if own <= {order.path for order in exits}:
-            return still_open(look, base, exits)
+            return _left_to(look, base, exits, group)
     return None
+
+
+def _left_to(look: Look, base: Part, exits: Sequence[OrderPart], part: Part) -> int:
+    """Return the units that a part of a base's exits may have unfilled."""
+    left = still_open(look, base, exits)
+    if left == sum(own_open(look, base, exits).values()):
+        return left  # nothing has gone
+    link = next(then for one, then in links_of(look.root) if one is base)
+    return limit_within(look, link, look.kept(base), within=part, left=left)
 
 
 def closing_sides(root: Part) -> Mapping[str, Side]:

@@ -8,7 +8,7 @@ import pytest
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.machine.look import Rules
-from onebroker.actors.engine.plan.parts import FromFill, Lifetime, OnEnd
+from onebroker.actors.engine.plan.parts import FromFill, Lifetime, OnEnd, Share
 from onebroker.actors.engine.plan.price_kinds import ExitOrder, FillBasis, Fixed, FromFillPrice, NativeStop
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
@@ -240,3 +240,66 @@ def test_exits_for_single_fills_send_nothing_more_once_they_have_become_smaller(
         run.at(second)
     assert sum(leg.unfilled for leg in run.resting) == left
     assert len(run.log) - since <= 1, run.log
+
+
+def half(path, target, size):
+    return oco(
+        path,
+        order(f"{path}.children.0", "SELL", size, NativeStop(trigger_price=D(95), limit_price=D(94)),
+              is_exit=True, known_exit=True),
+        order(f"{path}.children.1", "SELL", size, Fixed(D(target)), is_exit=True, known_exit=True),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("left", [0, 1, 20, 27, 33, 39, 40])
+@pytest.mark.parametrize(
+    ("size", "target_filled"),
+    [(FromFill(ratio=D("0.5")), False), (FromFill(ratio=D("0.5")), True), (Share(D("0.5")), False)],
+)
+def test_exits_side_by_side_share_what_is_left(left, size, target_filled):
+    """Two groups of half the entry each: neither may have all that is left."""
+    link = together("root.each_fill", *(half(f"root.each_fill.children.{n}", 110 + n, size) for n in (0, 1)))
+    run = Runner(order(quantity=40, price=100, each_fill=link))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    for leg in run.resting:
+        run.book(leg.leg_id, "open")
+    if target_filled:
+        target = next(leg for leg in run.resting if leg.trigger is None)
+        run.book(target.leg_id, "complete")
+        _book_cancels(run)
+        left = min(left, 20)
+    holds(run, left)
+    for _ in range(3):
+        _book_cancels(run)
+        run.look()
+    assert sum(leg.unfilled for leg in run.resting if leg.trigger is not None) == left
+    # In a group of shares their sum is kept, the last first: then the targets go.
+    targets = sum(leg.unfilled for leg in run.resting if leg.trigger is None)
+    assert targets == left or isinstance(size, Share)
+
+
+def _book_cancels(run):
+    for leg in run.resting:
+        if any(f"CANCEL {leg.leg_id}" in sent for sent in run.log):
+            run.book(leg.leg_id, "cancelled")
+
+
+def test_a_whole_stop_beside_half_targets_still_guards_all_that_is_left():
+    stop = order("root.each_fill.children.0", "SELL", FromFill(), NativeStop(trigger_price=D(95), limit_price=D(94)),
+                 is_exit=True, known_exit=True)  # fmt: skip
+    targets = [
+        order(f"root.each_fill.children.{n}", "SELL", Share(D("0.5")), 110 + n, is_exit=True, known_exit=True)
+        for n in (1, 2)
+    ]
+    run = Runner(order(quantity=40, price=100, each_fill=together("root.each_fill", stop, *targets)))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    for leg in run.resting:
+        run.book(leg.leg_id, "open")
+    holds(run, 20)
+    assert sorted((leg.trigger is not None, leg.unfilled) for leg in run.resting) == [
+        (False, 10),
+        (False, 10),
+        (True, 20),
+    ]
