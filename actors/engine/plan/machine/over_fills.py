@@ -43,10 +43,11 @@ def takers_of(look: Look) -> Sequence[tuple[Part, list[OrderPart]]]:
 
 
 def exits_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
-    """Yield each part on which exits hang, with these exits: orders in the same instrument on the other side, sized by its fills."""
+    """Yield each part on which exits hang, with these exits: orders in the same instrument on the other side that are sized by its fills, or that are known
+    to close them."""
     for base, exits in takers_by_base(root):
         link = f"{base.path}.each_fill"
-        sized = [order for order in exits if order.path.startswith(link) or order.quantity == FromFill()]
+        sized = [one for one in exits if one.path.startswith(link) or one.quantity == FromFill() or one.known_exit]
         if sized:
             yield base, sized
 

@@ -14,7 +14,9 @@ from onebroker.actors.engine.plan.parts import (
     SequencePart,
     Share,
     TogetherPart,
+    own_orders_of,
 )
+from onebroker.actors.engine.plan.price_kinds import is_stop
 from onebroker.config.vocabulary import Side
 
 
@@ -43,7 +45,12 @@ def marked(
             by_type = part.exit_by_type and not (closes_position or known or against)
             return attrs.evolve(part, is_exit=exits, known_exit=known, exit_by_type=by_type, each_fill=link)
         case SequencePart():
-            return attrs.evolve(part, first=below(part.first, above=above), then=below(part.then, above=above))
+            opened = (
+                _opened(part.first, above) if any(is_stop(order.price) for order in own_orders_of(part.then)) else ()
+            )
+            return attrs.evolve(
+                part, first=below(part.first, above=above), then=below(part.then, above=(*above, *opened))
+            )
         case TogetherPart() | OneCancelsOthersPart():
             return attrs.evolve(part, children=tuple(below(child, above=above) for child in part.children))
 
@@ -57,6 +64,13 @@ class _Above:
     side: Side
     units: Decimal
     """For each unit of the outermost order, as far as the tree says."""
+
+
+def _opened(first: Part, above: tuple[_Above, ...]) -> tuple[_Above, ...]:
+    """Return what a sequence's first part opens, where all its orders open the same. A stop that follows guards it, and so do the orders beside the
+    stop. (Without a stop, the second order of a sequence is an order of its own.)"""
+    opened = [attrs.evolve(_above(order, above), units=Decimal(1)) for order in own_orders_of(first)]
+    return (opened[0],) if opened and all(one == opened[0] for one in opened) else ()
 
 
 def _above(part: OrderPart, above: tuple[_Above, ...]) -> _Above:

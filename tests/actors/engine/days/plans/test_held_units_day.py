@@ -577,6 +577,31 @@ async def test_an_exit_at_two_holders_becomes_smaller_where_units_have_gone(mark
         await market.until(lambda: (net(trading), net(trading, "upstox")) == (0, 0), 30)
 
 
+@pytest.mark.parametrize(("side", "sign"), [("BUY", 1), ("SELL", -1)])
+async def test_a_stop_that_follows_an_entry_in_a_sequence_follows_its_position(market, side, sign, autojump_clock):
+    async with traded(market) as trading:
+        other = "SELL" if side == "BUY" else "BUY"
+        stop = {"kind": "native_stop", "trigger_price": trading.at(-3 * sign), "limit_price": trading.at(-5 * sign)}
+        exits = [
+            {"transaction_type": other, "price": stop},
+            {"transaction_type": other, "price": {"kind": "fixed", "price": trading.at(3 * sign)}, "hold": True},
+        ]
+        then = {"part": "one_cancels_others", "rule": "shrink", "children": exits}
+        root = {"part": "sequence", "first": {}, "then": then}
+        answer = await trading.send(
+            transaction_type=side, quantity=40, order_type="LIMIT", price=trading.at(sign), broker="zerodha",
+            synthetic={"type": "plan", "root": root},
+        )  # fmt: skip
+        await market.until(lambda: resting(trading) == [(other, "SL", 40)], 30)
+        await trio.sleep(10)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 30)
+        await is_told(trading, "zerodha holds 10 of the 40 units that this order guards", seconds=10)
+        await market.until(lambda: resting(trading) == [(other, "SL", 10)], 30)
+        await trading.move(-3.3 * sign)
+        await trading.until(answer, "completed")
+        assert net(trading) == 0
+
+
 async def test_an_exit_at_two_holders_moves_with_the_units(market, autojump_clock):
     """A person sells at one broker and buys as many at the other: an order that stayed would open a short there."""
     async with traded(market) as trading:
