@@ -290,7 +290,7 @@ def _daily(sending: Sending, execution: Daily) -> None:
     if sent_today or look.record(part).armed_day == day.isoformat():
         look.note(part, arms_at=_arms_next(look, part, session, execution))
         look.wake(session.closes)
-        _block_refused(sending, day, _arms_at(session, execution))
+        _block_refused(sending, day)
         return
     at = after_opening(look, part, _arms_at(session, execution))
     if look.now < at:
@@ -361,14 +361,11 @@ def _block_old(sending: Sending, session: Session | None, execution: Daily) -> N
         block(look, part, cannot_leave(look, (leg.broker for leg in old)) or texts.old_order(old[0].broker))
 
 
-def _block_refused(sending: Sending, day: date, arms_at: float) -> None:
-    """Say that the day's order was refused: until the next session nothing guards the units (1.11). Not of an order that left as soon as its caller
-    had placed it: he has the answer."""
+def _block_refused(sending: Sending, day: date) -> None:
+    """Say that the day's order was refused: until the next session nothing guards the units (1.11). Its caller does not know it either: he was told that
+    the part is armed."""
     look, part = sending.look, sending.part
     legs = [leg for leg in look.legs(part) if from_epoch(leg.sent_at).date() >= day]
-    due_at = look.record(part).due_at
-    if sending.context.base is None and due_at is not None and from_epoch(due_at).date() == day and arms_at <= due_at:
-        return
     refusal = look.record(part).status_message
     if not legs and refusal is not None:
         block(look, part, refusal)

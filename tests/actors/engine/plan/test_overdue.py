@@ -534,7 +534,8 @@ def test_a_daily_stop_that_goes_out_behind_the_market_says_so():
 
 
 @pytest.mark.parametrize("arms_later", [True, False])
-def test_a_daily_stop_that_is_refused_at_its_time_is_told_unless_its_caller_has_the_answer(arms_later):
+def test_a_daily_stop_that_is_refused_at_its_time_is_told(arms_later):
+    """Also at once after its placement: its caller was told that it is armed."""
     stop = NativeStop(trigger_price=D(95), limit_price=D(94))
     execution = Daily(arm_at=time(9, 21) if arms_later else time(9, 20), valid_days=30)
     run = Runner(order(side="SELL", price=stop, execution=execution, is_exit=True))
@@ -545,13 +546,10 @@ def test_a_daily_stop_that_is_refused_at_its_time_is_told_unless_its_caller_has_
     run.at(64)
     units, sentences = trouble(run)
     assert not run.over()
-    if arms_later:
-        assert (units, sentences) == (
-            {"I": 10},
-            ("what is due waits: alpha has refused the order: order entry is blocked",),
-        )
-    else:
-        assert (units, sentences) == ({}, ())
+    assert (units, sentences) == (
+        {"I": 10},
+        ("what is due waits: alpha has refused the order: order entry is blocked",),
+    )
 
 
 # --- the last resort -------------------------------------------------------------------------------------------------------
