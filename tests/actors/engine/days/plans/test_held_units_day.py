@@ -9,9 +9,6 @@ import pytest
 import trio
 
 from onebroker.actors.engine.books.settled_positions import held_for
-from onebroker.actors.engine.plan.execution_kinds import Ladder
-from onebroker.actors.engine.plan.parts import Direction, PriceAt
-from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.actors.engine.plan_parent.plan_market import PlanMarket
 from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.brokers.simulator.exchange.faults import FaultKind
@@ -20,7 +17,6 @@ from onebroker.config.events import ExposureProtected, ExposureUnprotected, Pare
 from onebroker.config.vocabulary import Product, Side
 from tests.actors.engine.days.plans.test_overdue_day import bought_with_bracket, is_told, net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
-from tests.actors.engine.plan.trees import order
 from tests.support.day import Day
 from tests.support.trading import Trading
 
@@ -429,24 +425,6 @@ async def test_the_orders_of_a_grid_follow_the_position_that_the_grid_has_opened
         assert net(trading) == 0, "the order that would sell the rung's units again has ended"
 
 
-@pytest.mark.parametrize("kind", ["hidden_stop", "market_if_touched"])
-async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(market, kind, autojump_clock):
-    """20 at one broker and 30 at the other: sold at one of them, 50 would be a short beside the units of the other."""
-    async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
-        await trio.sleep(10)
-        settings = {"type": kind, "trigger_price": trading.at(-2)}
-        if kind == "market_if_touched":
-            settings |= {"closes_position": True, "trigger_direction": "below"}
-        answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
-        await trio.sleep(5)
-        await trading.move(-2.5)
-        await trading.until(answer, "completed")
-        assert (net(trading), net(trading, "upstox")) == (0, 0)
-
-
 def gtt_pair(trading, sign=1):
     """The stop and the target of a position; `sign` -1: of a short one."""
     return {
@@ -472,19 +450,6 @@ async def test_a_gtt_pair_sells_no_more_than_a_person_has_left_of_its_position(m
         assert net(trading) == 0
 
 
-async def test_a_gtt_pair_without_a_broker_sells_at_each_holder(market, autojump_clock):
-    async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
-        await trio.sleep(10)
-        answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=gtt_pair(trading))
-        await trio.sleep(5)
-        await trading.move(-2.3)
-        await trading.until(answer, "completed")
-        assert (net(trading), net(trading, "upstox")) == (0, 0)
-
-
 async def test_a_gtt_pair_over_nothing_is_its_caller_s_entry(market, autojump_clock):
     async with traded(market) as trading:
         answer = await trading.send(transaction_type="SELL", quantity=50, broker="zerodha", synthetic=gtt_pair(trading))
@@ -494,87 +459,6 @@ async def test_a_gtt_pair_over_nothing_is_its_caller_s_entry(market, autojump_cl
         assert net(trading) == -50
         await trio.sleep(20)
         assert problems(trading) == []
-
-
-@pytest.mark.parametrize("late", [0, 3])
-async def test_a_resting_exit_without_a_broker_grows_at_no_broker_beyond_what_is_held_there(
-    market, late, autojump_clock
-):
-    """It rests at the first holder with what that holder has: the rest belongs to the other holder, not to the order that rests already."""
-    async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
-        await trio.sleep(10)
-        if late:
-            for code in ("zerodha", "upstox"):
-                market.simulator.fault(code, FaultKind.LATE_POSITIONS, seconds=600, delay_seconds=late)
-        settings = {
-            "type": "limit_if_touched", "trigger_price": trading.at(2), "limit_price": trading.at(3), "closes_position": True,
-            "trigger_direction": "above", "hold_limits": False,
-        }  # fmt: skip
-        answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
-        assert answer.status in (200, 202), answer
-        await trio.sleep(20)
-        await trading.move(2.1)
-
-        await market.until(lambda: sum(units for _, _, units in resting(trading)) == 50, 30)
-        await trio.sleep(10)
-        rests = [
-            row for row in market.ledger()["orders"] if row["status"] == "open" and row["quantity"] in (20, 30, 50)
-        ]
-        assert sorted((row["broker"], row["quantity"]) for row in rests) == [("upstox", 30), ("zerodha", 20)]
-        await trading.move(3.5)
-        await trading.until(answer, "completed")
-        assert (net(trading), net(trading, "upstox")) == (0, 0)
-
-
-@pytest.mark.parametrize("product", ["MIS", "CNC"])
-async def test_a_daily_stop_without_a_broker_guards_the_units_of_each_holder(market, product, autojump_clock):
-    async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code, product=product)
-        await market.until(lambda: net(trading, "upstox") == 30, 20)
-        await trio.sleep(10)
-        settings = {"type": "daily_stop", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
-        answer = await trading.send(transaction_type="SELL", quantity=50, product=product, synthetic=settings)
-        assert answer.status == 202, answer
-        await market.until(lambda: resting(trading) == [("SELL", "SL", 20), ("SELL", "SL", 30)], 30)
-        await trio.sleep(60)
-        assert resting(trading) == [("SELL", "SL", 20), ("SELL", "SL", 30)]
-        order_id = next(leg["order_id"] for leg in (await trading.parent(answer))["legs"] if leg["broker"] == "upstox")
-        market.person.cancel("upstox", order_id)
-        await trio.sleep(30)
-        assert resting(trading) == [("SELL", "SL", 20)], "what a person took off stays off"
-        await trading.move(-2.5)
-        await market.until(lambda: net(trading) == 0, 30)
-        assert net(trading, "upstox") == 30
-
-
-@pytest.mark.parametrize("code", ["zerodha", "upstox"])
-async def test_an_exit_at_two_holders_becomes_smaller_where_units_have_gone(market, code, autojump_clock):
-    async with traded(market) as trading:
-        for holder, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=holder)
-        await market.until(lambda: net(trading, "upstox") == 30, 20)
-        await trio.sleep(10)
-        settings = {"type": "daily_stop", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
-        await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
-        await market.until(lambda: resting(trading) == [("SELL", "SL", 20), ("SELL", "SL", 30)], 30)
-        await trio.sleep(10)
-        market.person.reduce(code, trading.share.instrument_id, Product.MIS, 15)
-        left = {"zerodha": 20, "upstox": 30}
-        left[code] -= 15
-
-        def rests():
-            orders = [row for row in market.ledger()["orders"] if row["status"] == "trigger_pending"]
-            return {row["broker"]: row["quantity"] for row in orders}
-
-        await market.until(lambda: rests() == left, 30)
-        await trio.sleep(30)
-        assert rests() == left
-        await trading.move(-2.5)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (0, 0), 30)
 
 
 @pytest.mark.parametrize(("side", "sign"), [("BUY", 1), ("SELL", -1)])
@@ -600,75 +484,6 @@ async def test_a_stop_that_follows_an_entry_in_a_sequence_follows_its_position(m
         await trading.move(-3.3 * sign)
         await trading.until(answer, "completed")
         assert net(trading) == 0
-
-
-async def test_an_exit_at_two_holders_moves_with_the_units(market, autojump_clock):
-    """A person sells at one broker and buys as many at the other: an order that stayed would open a short there."""
-    async with traded(market) as trading:
-        for holder, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=holder)
-        await market.until(lambda: net(trading, "upstox") == 30, 20)
-        await trio.sleep(10)
-        settings = {"type": "daily_stop", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
-        await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
-        await market.until(lambda: resting(trading) == [("SELL", "SL", 20), ("SELL", "SL", 30)], 30)
-        await trio.sleep(10)
-        market.person.reduce("upstox", trading.share.instrument_id, Product.MIS, 30)
-        await trading.send(quantity=30, broker="zerodha")
-        await market.until(lambda: sum(units for _, _, units in resting(trading)) == 50, 60)
-        await trio.sleep(10)
-        await trading.move(-2.5)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (0, 0), 30)
-        await trio.sleep(20)
-        assert (net(trading), net(trading, "upstox"), resting(trading)) == (0, 0, [])
-
-
-async def test_orders_of_an_exit_that_leave_together_share_what_each_holder_has(market, autojump_clock):
-    """Two of 25 over 30 and 20: while neither has a leg, each would find the 30 at the same broker."""
-    async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
-        await trio.sleep(10)
-        rungs = Ladder(from_price=trading.at(-5), to_price=trading.at(-4), steps=2)
-        fallen = PriceAt(instrument_id="I", level=trading.at(-2), direction=Direction.BELOW)
-        answer = await trading.place(
-            order("root", "SELL", 50, Fixed(trading.at(-5)), execution=rungs, when=fallen, is_exit=True)
-        )
-        await trio.sleep(5)
-        await trading.move(-2.5)
-        await trading.until(answer, "completed")
-        assert (net(trading), net(trading, "upstox")) == (0, 0)
-        legs = (await trading.parent(answer))["legs"]
-        assert sorted((leg["broker"], leg["quantity"]) for leg in legs) == [
-            ("upstox", 5),
-            ("upstox", 25),
-            ("zerodha", 20),
-        ]
-
-
-@pytest.mark.parametrize("away", ["no login", "no answer"])
-async def test_an_exit_without_a_broker_waits_for_its_holder_and_says_so(market, away, autojump_clock):
-    """At another broker, which holds nothing, it would open a short beside the units."""
-    async with traded(market) as trading:
-        await trading.send(quantity=30, broker="upstox")
-        await market.until(lambda: net(trading, "upstox") == 30, 20)
-        await trio.sleep(10)
-        settings = {"type": "hidden_stop", "trigger_price": trading.at(-2)}
-        stop = await trading.send(transaction_type="SELL", quantity=30, synthetic=settings)
-        await trio.sleep(5)
-        if away == "no login":
-            market.simulator.fault("upstox", FaultKind.EXPIRE_SESSION)
-        else:
-            market.simulator.fault("upstox", FaultKind.REFUSE_CONNECTIONS, seconds=30)
-        await trio.sleep(5)
-        await trading.move(-3)
-        await is_told(trading, "30 units are open without a stop", seconds=10)
-        assert net(trading) == 0
-        if away == "no login":
-            await market.log_in("upstox")
-        await trading.until(stop, "completed", seconds=60)
-        assert (net(trading), net(trading, "upstox")) == (0, 0)
 
 
 async def test_a_stop_that_sold_what_was_left_does_not_say_that_it_was_not_sent(market, autojump_clock):
