@@ -37,7 +37,7 @@ from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.refused_exits import is_refused
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, own_orders_of
-from onebroker.actors.engine.plan.price_kinds import Marketable, is_stop, uncapped
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, is_stop, uncapped
 from onebroker.actors.engine.plan.pricing.touch import on_touch
 from onebroker.config.vocabulary import Product, Side
 
@@ -143,7 +143,10 @@ def left_behind(look: Look, part: OneCancelsOthersPart) -> Iterator[Leg]:
         record, legs = look.record(order), look.live(order)
         if not swaps(look, order) or not (legs or record.swap_units):
             continue
-        if any(_is_touched(look, order, leg.price) for leg in legs if leg.price is not None):
+        prices = [leg.price for leg in legs] or [
+            _limit(look, order)
+        ]  # the stop may take a while to make room: its broker refuses the cancel
+        if any(_is_touched(look, order, price) for price in prices if price is not None):
             if record.swap_at is None or look.now - record.swap_at >= NOTED_SECONDS:
                 look.note(order, swap_at=look.now)
             continue
@@ -154,6 +157,12 @@ def left_behind(look: Look, part: OneCancelsOthersPart) -> Iterator[Leg]:
         if record.swap_units:
             look.note(order, swap_units=0)
         yield from legs
+
+
+def _limit(look: Look, order: OrderPart) -> Decimal | None:
+    """Return the price of a target that has no order yet, where it is a number."""
+    price, own = uncapped(order.price), look.record(order).price
+    return own if own is not None or not isinstance(price, Fixed) else price.price
 
 
 def _is_touched(look: Look, order: OrderPart, limit: Decimal) -> bool:

@@ -345,6 +345,28 @@ async def test_a_pair_over_delivery_shares_rests_as_a_stop_and_swaps_its_target_
         assert (net(trading), resting(trading)) == (before - 10, [])
 
 
+async def test_a_target_whose_stop_cannot_be_cancelled_says_so_as_long_as_the_market_is_there(market, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=10, product="CNC", broker="zerodha")
+        await trio.sleep(10)
+        before = net(trading)
+        prices = {"stop_price": trading.at(-4), "stop_limit_price": trading.at(-5), "target_price": trading.at(3)}
+        await trading.send(
+            transaction_type="SELL", quantity=10, product="CNC", broker="zerodha", synthetic={"type": "oco", **prices}
+        )
+        await trio.sleep(10)
+        market.simulator.fault("zerodha", FaultKind.REJECT_CANCELS, seconds=60)
+        await trading.move(3.5)
+        said = "zerodha refuses to cancel a live order of 10 units that is not wanted any more"
+        await is_told(trading, said, seconds=4)
+        for _ in range(40):
+            await trio.sleep(1)
+            assert problems(trading) == [said]
+        assert resting(trading) == [("SELL", "SL", 10)]
+        await market.until(lambda: net(trading) == before - 10, 60)
+        await is_quiet(trading)
+
+
 @asynccontextmanager
 async def blocked_pair(code):
     """A pair for 20 delivery shares that a person's resting sale has; the broker takes orders, and rejects them in its book a moment later. Yields
