@@ -132,7 +132,7 @@ PLANTED: Sequence[Planted] = (
     _planted("exits that leave together are sized by the same holding", "engine/plan_parent/leg_placement.py",
              "            standing.is_sized(sized)\n", "            pass\n"),
     _planted("an exit without a broker grows where it rests", f"{MACHINE}/leg_changes.py",
-             "    return not lone or quantity <= look.market.held_at_most(", "    return True or quantity <= look.market.held_at_most("),
+             "    if not is_at_holders(look, part):\n        return True\n    return quantity", "    if part:\n        return True\n    return quantity"),
 )  # fmt: skip
 
 

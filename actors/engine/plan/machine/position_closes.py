@@ -17,7 +17,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg, ReadRo
 from onebroker.actors.engine.plan.machine.leg_changes import move_legs, reduce
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.new_legs import Sending
-from onebroker.actors.engine.plan.machine.overdue import OVERDUE_SECONDS, block, is_overdue
+from onebroker.actors.engine.plan.machine.overdue import block, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.refused_exits import again_at, is_refused
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped, taken_off
@@ -32,6 +32,8 @@ AGAIN_SECONDS = 1.0
 """After so long, rows are read again whose close could not leave."""
 CLEAR_AGAIN_SECONDS = 10.0
 """The same for positions whose resting orders could not be cancelled."""
+READ_SECONDS = 5.0
+"""How long the first read may take before it is said. It also ends what rests there, so that two or three seconds are usual."""
 ROWS_SECONDS = 5.0
 """Rows older than this are read again before their first order leaves. A row that waited for a quote or a price could close a position
 that is no longer there."""
@@ -84,7 +86,9 @@ def _read(look: Look, part: OrderPart) -> None:
     again = came or (waits and (record.rows_at is None or look.now >= record.rows_at + seconds))
     if waits and record.rows_at is not None:
         look.wake(record.rows_at + seconds)
-    if part.path in look.reading:
+    if (
+        record.rows is None and part.path in look.reading
+    ):  # later reads belong to rows that say themselves why they wait
         _say_read(look, look.reading[part.path])
     if record.rows is None or record.rows_again or again:
         _watch(look, part)
@@ -93,10 +97,10 @@ def _read(look: Look, part: OrderPart) -> None:
 
 def _say_read(look: Look, since: float) -> None:
     """Say that a close waits for its positions, once that takes long: a broker is slow, or shows what its own fills do not explain."""
-    if look.now >= since + OVERDUE_SECONDS:
+    if look.now >= since + READ_SECONDS:
         look.untold.add(texts.POSITIONS_BEING_READ)
     else:
-        look.wake(since + OVERDUE_SECONDS)
+        look.wake(since + READ_SECONDS)
 
 
 def _again_seconds(record: PartRecord) -> float:

@@ -60,7 +60,7 @@ async def test_a_due_close_whose_broker_leaves_its_row_out_says_that_it_waits(cl
         return [row["message"] for row in order_problems(closing.day.engine_context.troubles.rows)]
 
     due = closing.day.clock.now().replace(hour=10, minute=1, second=0, microsecond=0).timestamp()
-    await trio.sleep(due - closing.day.clock.epoch() + 3)
+    await trio.sleep(due - closing.day.clock.epoch() + 6)
     assert closing.net("zerodha") == 30
     assert [POSITIONS_BEING_READ in message for message in said()] == [True]
     await closing.until(answer, "completed")

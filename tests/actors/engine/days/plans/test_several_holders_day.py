@@ -15,8 +15,9 @@ from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.plan.trees import order
 
 
+@pytest.mark.parametrize("late", [0, 3])
 @pytest.mark.parametrize("kind", ["hidden_stop", "market_if_touched"])
-async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(market, kind, autojump_clock):
+async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(market, kind, late, autojump_clock):
     """20 at one broker and 30 at the other: sold at one of them, 50 would be a short beside the units of the other."""
     async with traded(market) as trading:
         for code, units in (("zerodha", 20), ("upstox", 30)):
@@ -28,8 +29,12 @@ async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(
             settings |= {"closes_position": True, "trigger_direction": "below"}
         answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
         await trio.sleep(5)
+        if late:
+            for code in ("zerodha", "upstox"):
+                market.simulator.fault(code, FaultKind.LATE_POSITIONS, seconds=600, delay_seconds=late)
         await trading.move(-2.5)
         await trading.until(answer, "completed")
+        await trio.sleep(10)
         assert (net(trading), net(trading, "upstox")) == (0, 0)
 
 
