@@ -14,7 +14,7 @@ from onebroker.config.vocabulary import OrderStatus
 from tests.actors.engine.days.plans.test_overdue_day import is_quiet, is_told, net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.support.day import Day
-from tests.support.further import long_case
+from tests.support.further import long_case, spread
 
 ALL = "all"
 STOP, LIMIT, JUMP = -3, -4, -7
@@ -87,7 +87,7 @@ async def said(trading, answer, sentence):
     assert [event for event in trading.day.heard if isinstance(event, ExposureUnprotected)]
 
 
-@pytest.mark.parametrize("code", ["zerodha", "icicidirect"])
+@pytest.mark.parametrize("code", ["zerodha", pytest.param("icicidirect", marks=long_case())])
 @pytest.mark.parametrize("kind", FIRST)
 async def test_a_stop_that_a_stalled_instrument_has_jumped_over_is_told_and_is_over_with_the_quotes(
     kind, code, autojump_clock
@@ -145,7 +145,7 @@ async def test_a_stop_that_has_triggered_and_not_filled_is_told_without_any_pric
 
 
 @pytest.mark.parametrize("answers", [True, pytest.param(False, marks=long_case())])
-@pytest.mark.parametrize("code", ["zerodha", "icicidirect"])
+@pytest.mark.parametrize("code", ["icicidirect", pytest.param("zerodha", marks=long_case())])
 async def test_a_stalled_instrument_whose_market_does_not_move_is_no_trouble(code, answers, autojump_clock):
     async with guarded("bracket", code, answers=answers) as (trading, _):
         stall(trading)
@@ -154,7 +154,7 @@ async def test_a_stalled_instrument_whose_market_does_not_move_is_no_trouble(cod
             assert problems(trading) == []
 
 
-@pytest.mark.parametrize("code", sorted(build_registry()))
+@pytest.mark.parametrize("code", spread(sorted(build_registry()), 3))
 async def test_a_book_shows_no_waiting_stop_as_open_unless_its_broker_is_known_for_it(code, autojump_clock):
     day = Day(brokers=tuple(dict.fromkeys((code, "zerodha"))))
     async with day.market(), traded(day) as trading:

@@ -29,6 +29,7 @@ from tests.actors.engine.days.unknown.test_lost_store import (
 from tests.actors.engine.days.unknown.test_unknown_orders import bracket, rewritten, ticket_price
 from tests.actors.engine.orders.test_transitions import LEG, PARENT
 from tests.actors.engine.plan.trees import order, together
+from tests.support.further import spread
 
 ASKED = ("upstox", "dhan", "fyers", "groww", "fivepaisa")
 FOUND = "the store had lost an order of this that upstox has, so nothing more of it is sent until the book of upstox shows it"
@@ -61,7 +62,7 @@ def late(day, seconds=LATE_SECONDS + 100):
     day.simulator.faults.add("all", FaultKind.LATE_BOOK, seconds=seconds, count=None, delay_seconds=LATE_SECONDS)
 
 
-@pytest.mark.parametrize("code", ASKED)
+@pytest.mark.parametrize("code", spread(ASKED, 2))
 async def test_a_slice_that_no_book_shows_yet_is_found_by_its_token_and_not_sent_again(at, code, autojump_clock):
     day = await at(code)
     async with traded(day) as trading:
