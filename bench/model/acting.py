@@ -192,6 +192,8 @@ class Actor(Script):
         await self.stop(which, path)
 
     async def do_overtake(self, by: str, which: int) -> None:
+        if by == "stop" and self.story.theme is Theme.PLAIN:
+            return  # what fills before the cancel has no stop then, and that is rightly told
         order = self._one(which)
         if order is not None:
             self.watch.changed.add((order.broker, order.order_id))
