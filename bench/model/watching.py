@@ -529,7 +529,7 @@ class Watch:
 
     def _left_open(self, parents: Iterable[Mapping[str, Any]]) -> Iterable[tuple[object, str, float]]:
         """A close that says it is completed, and what is open of its position at any broker although nobody has bought since."""
-        for parent in parents:
+        for parent in () if self.annulled else parents:
             name, at = parent["parent_order_id"], (parent["body"].get("synthetic") or {}).get("at_time")
             if parent["routed_from"] != "square_off" or parent["state"] not in FINAL_STATES or name in self._judged:
                 continue
