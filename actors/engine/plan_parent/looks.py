@@ -91,6 +91,7 @@ class Looks:
                 late_entry_seconds=settings.late_entry_minutes * 60,
                 changes_per_order=self._context.modifies_per_order,
                 exits_follow=record.parameters.get("exits_follow_position") is not False,
+                closes=record.parameters.get("closes_position") is True,
             ),
             draw=random.random(),
         )

@@ -119,7 +119,7 @@ def note_gone(look: Look) -> None:
         if now != before:
             look.note(base, gone=now)
     for part in _alone(look):
-        units = max(0, min(asked_of(look, part) or 0, look.record(part).armed_over or 0) - look.filled(part))
+        units = max(0, _guarded_alone(look, part) - look.filled(part))
         held = held_for(look, part)
         before_alone = sum(look.record(part).gone.values())
         gone = min(before_alone, units) if held is None else max(0, units - held)
@@ -191,6 +191,13 @@ def _alone(look: Look) -> Iterator[OrderPart]:
             and (look.record(part).armed_over or 0) > 0
         ):
             yield part
+
+
+def _guarded_alone(look: Look, part: OrderPart) -> int:
+    """Return the units that an exit without an entry guards: what its caller asked for, as far as it was held when the exit was armed. Where the caller
+    says that it closes, all of it was: positions that could not be read then show less when a person has sold meanwhile."""
+    asked = asked_of(look, part) or 0
+    return asked if look.rules.closes else min(asked, look.record(part).armed_over or 0)
 
 
 def _guards_still(look: Look, base: Part, exits: Sequence[OrderPart]) -> bool:
@@ -289,9 +296,6 @@ def say_gone(look: Look) -> None:
             if own.get(broker, 0) and units > over:
                 look.untold.add(texts.holds_less(broker, own[broker] - units, own[broker] - over))
     for part in _alone(look):
-        armed = min(
-            asked_of(look, part) or 0, look.record(part).armed_over or 0
-        )  # what its caller asked for beyond it was never held
-        gone, units = sum(look.record(part).gone.values()), max(0, armed - look.filled(part))
+        gone, units = sum(look.record(part).gone.values()), max(0, _guarded_alone(look, part) - look.filled(part))
         if gone and look.record(part).own is None:
             look.untold.add(texts.holds_less(part.broker or "the account", units - gone, units))

@@ -28,6 +28,8 @@ class Rules:
     late_entry_seconds: float = 300.0
     exits_follow: bool = True
     """Whether exits become smaller, or end, when their position does (`exits_follow_position`)."""
+    closes: bool = False
+    """Whether the caller says that the plan's orders close what is held (`closes_position`)."""
 
     def most_changes(self, broker: str) -> int:
         return self.changes_per_order.get(broker, CHANGES_PER_ORDER)

@@ -103,6 +103,18 @@ def test_a_stop_follows_what_was_held_when_it_was_armed_and_over_nothing_it_is_a
     assert run.sent() == sent
 
 
+@pytest.mark.parametrize("armed", [100, 0, None])
+def test_what_its_caller_says_it_closes_was_held_although_the_positions_could_not_be_read_then(armed):
+    """A person has sold 60 before the first read."""
+    run = Runner(stop(), rules=Rules(closes=True))
+    if armed is not None:
+        run.world.holdings["alpha"] = armed
+    run.quote(100, 99.95, 100.05)
+    run.sent()
+    holds(run, 40)
+    assert run.sent() == ["MODIFY A1 quantity 40"]
+
+
 def test_a_stop_that_rested_over_a_position_that_has_gone_does_not_say_that_it_was_never_sent():
     run = Runner(stop())
     run.world.holdings["alpha"] = 100
