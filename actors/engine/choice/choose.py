@@ -212,9 +212,8 @@ def _under_way(
     """Return the same for all of a broker's `tokens` of one share."""
     shown, side, units = context.sessions[code].view.value, order.transaction_type, 0
     alternatives = order.alternatives()
-    for leg in (
-        context.legs.unfinished
-    ):  # all open orders, at each choice: the comparison that leaves out most of them comes first
+    # All open orders are looked at in each choice. The comparison that leaves out most of them comes first.
+    for leg in context.legs.unfinished:
         if leg.leg_id == leg_id:
             break
         if (

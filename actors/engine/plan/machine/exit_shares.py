@@ -14,6 +14,8 @@ stop still guards all that is left.
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+import attrs
+
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.over_fills import asked_of
 from onebroker.actors.engine.plan.parts import (
@@ -30,15 +32,16 @@ from onebroker.actors.engine.plan.parts import (
 from onebroker.actors.engine.plan.price_kinds import is_stop
 
 
-def limit_within(look: Look, link: Part, fills: int, *, within: Part, left: int) -> int:
-    """Return the units that a part below `link` may have unfilled, when `left` are left to all exits below it. `fills`: the filled units of the entry."""
-    node = link
+def limit_within(look: Look, link: Part, exits: Sequence[OrderPart], fills: int, *, within: Part, left: int) -> int:
+    """Return the units that a part below `link` may have unfilled, when `left` are left to all `exits`. What else hangs on the entry (a hedge in another
+    instrument) claims nothing. `fills`: the filled units of the entry."""
+    node, paths = link, frozenset(order.path for order in exits)
     while node is not within:
         below = next((one for one in _children(node) if f"{within.path}.".startswith(f"{one.path}.")), None)
         if below is None:
             break
         if isinstance(node, TogetherPart):
-            left = max(_limit(look, node.children, below, fills, left, stops=stops) for stops in _kinds(within))
+            left = max(_limit(look, node.children, below, fills, left, _Kind(stops, paths)) for stops in _kinds(within))
         node = below
     return left
 
@@ -60,9 +63,22 @@ def _guards(order: OrderPart) -> bool:
     return is_stop(order.price) or order.when is not None
 
 
-def _limit(look: Look, children: Sequence[Part], child: Part, fills: int, left: int, *, stops: bool) -> int:
+@attrs.frozen
+class _Kind:
+    """The exits whose claims are summed up."""
+
+    stops: bool
+    """Stops, or targets."""
+    paths: frozenset[str]
+    """All exits of the entry."""
+
+    def has(self, order: OrderPart) -> bool:
+        return order.path in self.paths and _guards(order) is self.stops
+
+
+def _limit(look: Look, children: Sequence[Part], child: Part, fills: int, left: int, kind: _Kind) -> int:
     """Return the limit of one of the parts of a `together`, for its stops or for its targets."""
-    claims = [int(_claim(look, one, fills, stops=stops)) for one in children]
+    claims = [int(_claim(look, one, fills, kind)) for one in children]
     number, total = children.index(child), sum(claims)
     if total <= left:
         return claims[number]
@@ -75,21 +91,21 @@ def _limit(look: Look, children: Sequence[Part], child: Part, fills: int, left: 
     return cut(before + claims[number]) - cut(before)
 
 
-def _claim(look: Look, part: Part, fills: int, *, stops: bool) -> Fraction:
+def _claim(look: Look, part: Part, fills: int, kind: _Kind) -> Fraction:
     """Return the units that the stops, or the targets, of a part may still close."""
     match part:
         case OrderPart():
-            return _rest(look, part, fills) if _guards(part) is stops else Fraction(0)
+            return _rest(look, part, fills) if kind.has(part) else Fraction(0)
         case TogetherPart():
-            return sum((_claim(look, one, fills, stops=stops) for one in part.children), Fraction(0))
+            return sum((_claim(look, one, fills, kind) for one in part.children), Fraction(0))
         case OneCancelsOthersPart(rule=Rule.SHRINK):
-            own = [(_is_share(one), _claim(look, one, fills, stops=stops)) for one in part.children]
+            own = [(_is_share(one), _claim(look, one, fills, kind)) for one in part.children]
             shares = sum((claim for is_share, claim in own if is_share), Fraction(0))
             return min(_rest(look, part, fills), max([shares, *(claim for is_share, claim in own if not is_share)]))
         case OneCancelsOthersPart():
-            return max(_claim(look, one, fills, stops=stops) for one in part.children)
+            return max(_claim(look, one, fills, kind) for one in part.children)
         case SequencePart():
-            return _claim(look, part.first, fills, stops=stops)
+            return _claim(look, part.first, fills, kind)
 
 
 def _rest(look: Look, part: Part, fills: int) -> Fraction:

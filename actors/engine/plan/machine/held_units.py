@@ -243,7 +243,7 @@ def _left_to(look: Look, base: Part, exits: Sequence[OrderPart], part: Part) -> 
     if left == sum(own_open(look, base, exits).values()):
         return left  # nothing has gone
     link = next(then for one, then in links_of(look.root) if one is base)
-    return limit_within(look, link, look.kept(base), within=part, left=left)
+    return limit_within(look, link, exits, look.kept(base), within=part, left=left)
 
 
 def closing_sides(root: Part) -> Mapping[str, Side]:

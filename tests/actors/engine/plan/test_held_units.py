@@ -8,7 +8,7 @@ import pytest
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.machine.look import Rules
-from onebroker.actors.engine.plan.parts import FromFill, Lifetime, OnEnd, Share
+from onebroker.actors.engine.plan.parts import Direction, FromFill, Lifetime, OnEnd, PriceAt, Share
 from onebroker.actors.engine.plan.price_kinds import ExitOrder, FillBasis, Fixed, FromFillPrice, NativeStop
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
@@ -315,3 +315,18 @@ def test_a_whole_stop_beside_half_targets_still_guards_all_that_is_left():
         (False, 10),
         (True, 20),
     ]
+
+
+def test_a_hedge_beside_a_stop_takes_no_share_of_what_is_left():
+    """It waits for a price as a hidden stop does, but it closes nothing of the entry."""
+    stop = order("root.each_fill.children.0", "SELL", FromFill(), NativeStop(trigger_price=D(95), limit_price=D(94)),
+                 is_exit=True, known_exit=True)  # fmt: skip
+    when = PriceAt(instrument_id="I", level=D(90), direction=Direction.BELOW)
+    hedge = order("root.each_fill.children.1", "SELL", FromFill(), 50, of="H", when=when)
+    run = Runner(order(quantity=40, price=100, each_fill=together("root.each_fill", stop, hedge)))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    for leg in run.resting:
+        run.book(leg.leg_id, "open")
+    holds(run, 20)
+    assert [leg.unfilled for leg in run.resting] == [20]
