@@ -4,15 +4,24 @@ exchange's ledger."""
 import pytest
 import trio
 
+from onebroker.actors.engine.books.settled_positions import held_for
 from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.parts import Direction, PriceAt
 from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from onebroker.config.vocabulary import Product
+from onebroker.config.vocabulary import Product, Side
 from tests.actors.engine.days.plans.test_held_units_day import gtt_pair
 from tests.actors.engine.days.plans.test_overdue_day import is_told, net, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.plan.trees import order
+
+
+async def bought_at_two(trading, product="MIS"):
+    """20 units at one broker and 30 at the other, which both show them."""
+    for code, units in (("zerodha", 20), ("upstox", 30)):
+        await trading.send(quantity=units, broker=code, product=product)
+    share, context = trading.share.instrument_id, trading.day.engine_context
+    await trading.day.until(lambda: (held_for(context, None, share, product, Side.SELL) or 0) >= 50, 60)
 
 
 @pytest.mark.parametrize("late", [0, 3])
@@ -20,10 +29,7 @@ from tests.actors.engine.plan.trees import order
 async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(market, kind, late, autojump_clock):
     """20 at one broker and 30 at the other: sold at one of them, 50 would be a short beside the units of the other."""
     async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
-        await trio.sleep(10)
+        await bought_at_two(trading)
         settings = {"type": kind, "trigger_price": trading.at(-2)}
         if kind == "market_if_touched":
             settings |= {"closes_position": True, "trigger_direction": "below"}
@@ -40,10 +46,7 @@ async def test_an_exit_without_a_broker_sells_at_each_holder_what_is_held_there(
 
 async def test_a_gtt_pair_without_a_broker_sells_at_each_holder(market, autojump_clock):
     async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
-        await trio.sleep(10)
+        await bought_at_two(trading)
         answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=gtt_pair(trading))
         await trio.sleep(5)
         await trading.move(-2.3)
@@ -57,10 +60,7 @@ async def test_a_resting_exit_without_a_broker_grows_at_no_broker_beyond_what_is
 ):
     """It rests at the first holder with what that holder has: the rest belongs to the other holder, not to the order that rests already."""
     async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
-        await trio.sleep(10)
+        await bought_at_two(trading)
         if late:
             for code in ("zerodha", "upstox"):
                 market.simulator.fault(code, FaultKind.LATE_POSITIONS, seconds=600, delay_seconds=late)
@@ -87,10 +87,7 @@ async def test_a_resting_exit_without_a_broker_grows_at_no_broker_beyond_what_is
 @pytest.mark.parametrize("product", ["MIS", "CNC"])
 async def test_a_daily_stop_without_a_broker_guards_the_units_of_each_holder(market, product, autojump_clock):
     async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code, product=product)
-        await market.until(lambda: net(trading, "upstox") == 30, 20)
-        await trio.sleep(10)
+        await bought_at_two(trading, product)
         settings = {"type": "daily_stop", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
         answer = await trading.send(transaction_type="SELL", quantity=50, product=product, synthetic=settings)
         assert answer.status == 202, answer
@@ -109,10 +106,7 @@ async def test_a_daily_stop_without_a_broker_guards_the_units_of_each_holder(mar
 @pytest.mark.parametrize("code", ["zerodha", "upstox"])
 async def test_an_exit_at_two_holders_becomes_smaller_where_units_have_gone(market, code, autojump_clock):
     async with traded(market) as trading:
-        for holder, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=holder)
-        await market.until(lambda: net(trading, "upstox") == 30, 20)
-        await trio.sleep(10)
+        await bought_at_two(trading)
         settings = {"type": "daily_stop", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
         await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
         await market.until(lambda: resting(trading) == [("SELL", "SL", 20), ("SELL", "SL", 30)], 30)
@@ -135,10 +129,7 @@ async def test_an_exit_at_two_holders_becomes_smaller_where_units_have_gone(mark
 async def test_an_exit_at_two_holders_moves_with_the_units(market, autojump_clock):
     """A person sells at one broker and buys as many at the other: an order that stayed would open a short there."""
     async with traded(market) as trading:
-        for holder, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=holder)
-        await market.until(lambda: net(trading, "upstox") == 30, 20)
-        await trio.sleep(10)
+        await bought_at_two(trading)
         settings = {"type": "daily_stop", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
         await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
         await market.until(lambda: resting(trading) == [("SELL", "SL", 20), ("SELL", "SL", 30)], 30)
@@ -156,10 +147,7 @@ async def test_an_exit_at_two_holders_moves_with_the_units(market, autojump_cloc
 async def test_orders_of_an_exit_that_leave_together_share_what_each_holder_has(market, autojump_clock):
     """Two of 25 over 30 and 20: while neither has a leg, each would find the 30 at the same broker."""
     async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
-        await trio.sleep(10)
+        await bought_at_two(trading)
         rungs = Ladder(from_price=trading.at(-5), to_price=trading.at(-4), steps=2)
         fallen = PriceAt(instrument_id="I", level=trading.at(-2), direction=Direction.BELOW)
         answer = await trading.place(
@@ -208,10 +196,7 @@ async def test_an_exit_that_leaves_while_its_caller_waits_rests_at_each_holder_a
 ):
     """Its first order goes to one holder, as the answer says; what that broker does not hold goes to the other."""
     async with traded(market) as trading:
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code)
-        await market.until(lambda: (net(trading), net(trading, "upstox")) == (20, 30), 20)
-        await trio.sleep(10)
+        await bought_at_two(trading)
         prices = {"stop_price": trading.at(-2), "stop_limit_price": trading.at(-4), "target_price": trading.at(3)}
         settings = {
             "trailing_stop": {"trail_percent": 2, "stop_limit_offset": 5},
