@@ -130,15 +130,17 @@ class EndedOrders:
                 break
         for event in changes(before, left):
             self._context.events.tell(event)
-        opened = open_units(left)
-        units = {plan_texts.without_stop(count): of for of, count in opened.items()}
-        known = next(iter(opened)) if len(opened) == 1 else left.instrument_id
-        found = [
-            Found(units.get(sentence, known), sentence, plan_texts.units_without_stop(sentence))
-            for sentence in left.troubles
-        ]
+        found = [_found(left, sentence) for sentence in left.troubles]
         self._context.troubles.note(parent_id, found, self._context.clock.epoch(), is_ended=True)
         self._context.parents.note(parent_id, left)
+
+
+def _found(record: ParentRecord, sentence: str) -> Found:
+    """Return a trouble with its instrument: of open units the instrument that has so many, or the only instrument with open units, fewer of which are held
+    by now; of anything else the parent's."""
+    units, opened = plan_texts.units_without_stop(sentence), open_units(record)
+    of = [instrument_id for instrument_id, count in opened.items() if count == units] or list(opened)
+    return Found(of[0] if units is not None and len(of) == 1 else record.instrument_id, sentence, units)
 
 
 def _left_open(record: ParentRecord) -> list[str]:
