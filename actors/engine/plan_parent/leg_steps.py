@@ -22,6 +22,7 @@ from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.parent.parent_end import why_not_sent
 from onebroker.actors.engine.placing.retry_delays import change_seconds
 from onebroker.actors.engine.placing.write_ahead import session_day
+from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, Daily, FreezeLimit
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, ChangeLeg, EndLeg, Leg
 from onebroker.actors.engine.plan.parts import FromPosition
 from onebroker.actors.engine.plan_parent import own_units
@@ -128,9 +129,11 @@ class LegSteps:
 
     def _grows_back(self, leg: LegRecord) -> bool:
         """Whether a leg is an exit that covers the fills of its plan, or a position of its caller. A close of a position row is as large as
-        its holder wants it."""
+        its holder wants it, and so are a rung and a piece: they do not guard, they sell bit by bit."""
         part = self._plan.part_at(leg.part)
-        return part.is_exit and leg.instance != CLOSING and not isinstance(part.quantity, FromPosition)
+        if leg.instance == CLOSING or isinstance(part.quantity, FromPosition):
+            return False
+        return part.is_exit and isinstance(part.execution, AllAtOnce | FreezeLimit | Daily)
 
     def _busy(self, leg: LegRecord) -> bool:
         return not leg.state.final and (self._parent.changing.blocked(leg.leg_id) or self._row(leg) is None)

@@ -92,6 +92,22 @@ async def test_a_rung_that_the_holder_makes_smaller_stays_so(trading, autojump_c
     assert [message[:3] for message in trading.messages()] == [("place", "BUY", 20)] * 2
 
 
+async def test_a_rung_of_an_exit_that_the_holder_makes_smaller_stays_so(trading, autojump_clock):
+    """A rung takes a profit, it guards nothing: what its holder does not want to sell at its price is not sold there."""
+    entry = await trading.send(quantity=30, broker="zerodha")
+    await trading.until(entry, "completed")
+    rungs = {"from_price": trading.at(3), "to_price": trading.at(4), "steps": 2}
+    settings = {"type": "ladder", **rungs, "hold_limits": False, "closes_position": True}
+    sale = {"transaction_type": "SELL", "quantity": 30, "order_type": "LIMIT", "price": None, "broker": "zerodha"}
+    answer = await trading.send(**sale, synthetic=settings)
+    assert answer.status == 200, answer
+    leg = answer.body["legs"][-1]
+    in_the_app(trading, leg["broker"], leg["order_id"], quantity=7)
+    await trio.sleep(SECONDS)
+    assert stands(trading, leg["order_id"], leg["broker"])[0] == 7
+    assert [message[:3] for message in trading.messages()[1:]] == [("place", "SELL", 15)] * 2
+
+
 async def trail(trading):
     entry = await trading.send()
     await trading.until(entry, "completed")
