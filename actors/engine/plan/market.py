@@ -265,6 +265,8 @@ class JointUntold:
 
     brokers: frozenset[str]
     """The brokers whose part of it cannot be read, or is not believed."""
+    filled_at: float | None = None
+    """Epoch seconds of the latest fill at these brokers. Their positions may not show it yet."""
 
 
 class Market(Protocol):

@@ -1,7 +1,7 @@
 """The world as a plan sees it at one moment: quotes, terms, sessions, the account, positions (`plan.market.Market`). It reads what
 other actors publish, and awaits nothing."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -234,7 +234,12 @@ class PlanMarket:
             scope = (None if own is None else tuple(own), product, today)
             read_began = shown_began(handle.view.value)
             figures[code] = None if told is None else self._figures.result(code, scope, told, read_began, net)
-        return _joined(figures)
+        return _joined(figures, self._filled_at)
+
+    def _filled_at(self, code: str) -> float | None:
+        """Return the moment of a broker's latest fill, in epoch seconds."""
+        moved, clock = self._context.sessions[code].view.value.fills_moved_at, self._context.clock
+        return None if moved is None else clock.epoch() - (clock.monotonic() - moved)
 
     def _counting(self, code: str, instrument_ids: Sequence[str] | None, product: str | None) -> Counts:
         """Return a function: whether a broker's row is of these instruments (None = any) and of this product (None = any)."""
@@ -368,11 +373,15 @@ def _has_traded(view: SessionView, counts: Counts) -> bool:
     return shown or any(row.filled_quantity and counts(row) for row in view.orders.values())
 
 
-def _joined(figures: Mapping[str, Believed | None]) -> JointFigure | JointUntold:
+def _joined(
+    figures: Mapping[str, Believed | None], filled_at: Callable[[str], float | None]
+) -> JointFigure | JointUntold:
     """Return the sum of the brokers' figures, in rupees; None among them: not known."""
     known = {code: one for code, one in figures.items() if one is not None}
     if len(known) < len(figures):
-        return JointUntold(frozenset(figures) - frozenset(known))
+        missing = frozenset(figures) - frozenset(known)
+        fills = [at for at in map(filled_at, missing) if at is not None]
+        return JointUntold(missing, max(fills, default=None))
     total = sum(one.paise for one in known.values())
     first = sum(one.first for one in known.values())
     return JointFigure(Decimal(total).scaleb(-2), frozenset(known), first=Decimal(first).scaleb(-2))

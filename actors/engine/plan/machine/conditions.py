@@ -8,7 +8,7 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import Bars, Joint, PartRecord
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.machine.overdue import block
+from onebroker.actors.engine.plan.machine.overdue import OVERDUE_SECONDS, block
 from onebroker.actors.engine.plan.market import AccountFigures, Calm, JointUntold, Seen
 from onebroker.actors.engine.plan.parts import (
     ONLY_RISING,
@@ -342,6 +342,8 @@ def _joint(look: Look, part: Part, condition: JointPnl, place: str) -> bool:
     look.wake(look.now + LOOK_SECONDS)
     if isinstance(figure, JointUntold):
         block(look, part, texts.joint_untold(figure.brokers))
+        if figure.filled_at is not None and look.now < figure.filled_at + OVERDUE_SECONDS:
+            look.patient.add(part.path)
         return False
     if before is None:
         first = figure.rupees if figure.first is None else figure.first

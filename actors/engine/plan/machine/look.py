@@ -100,6 +100,8 @@ class Look:
         """Part path -> why a part that is due and guards something cannot act now (`overdue.py`)."""
         self.still_waits: set[str] = set()
         """Paths of parts that are not blocked now, but wait for the end of an order for the same reason as before."""
+        self.patient: set[str] = set()
+        """Paths of blocked parts that wait for positions of which a fill of this moment is missing."""
         self.blind: set[str] = set()
         """Instruments without which a blocked part cannot act: a quote is asked for over REST."""
         self.guarded: set[str] = set()

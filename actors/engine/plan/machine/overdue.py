@@ -44,6 +44,8 @@ AGAIN_SECONDS = 1.0
 """How often an overdue part looks again: a gate that opens, or a login that comes back, is no news to a plan."""
 OVERDUE_SECONDS = 2.0
 """How long a due thing may be impossible before it is said, and before a close goes without a price."""
+PATIENT_SECONDS = 5.0
+"""The same while fills keep coming, and each needs a read of the positions: every one of the reads is as fast as usual."""
 UNANSWERED_SECONDS = 5.0
 """How long a broker may leave it open whether it has an order that closes before it is said."""
 
@@ -67,11 +69,13 @@ def note_waiting(look: Look) -> Mapping[str, str]:
             look.note(part, waits_since=since)
         if since is None or reason is None:
             continue
-        if look.now >= since + OVERDUE_SECONDS:
+        is_patient = part.path in look.patient and record.held_up is None
+        told_at = since + (PATIENT_SECONDS if is_patient else OVERDUE_SECONDS)
+        if look.now >= told_at:
             overdue[part.path] = reason
             look.wake(look.now + AGAIN_SECONDS)
         else:
-            look.wake(since + OVERDUE_SECONDS)
+            look.wake(told_at)
     return overdue
 
 

@@ -190,8 +190,8 @@ def test_units_that_filled_without_their_hedge_are_said_while_the_hedge_has_no_p
     assert trouble(run) == ({}, ())
 
 
-def test_a_joint_figure_that_cannot_be_read_is_said():
-    when = JointPnl(
+def joint_loss():
+    return JointPnl(
         instrument_ids=("I",),
         every_instrument=False,
         product=None,
@@ -200,7 +200,10 @@ def test_a_joint_figure_that_cannot_be_read_is_said():
         profit=None,
         give_back=None,
     )
-    run = PositionRunner(closes(when=when))
+
+
+def test_a_joint_figure_that_cannot_be_read_is_said():
+    run = PositionRunner(closes(when=joint_loss()))
     run.world.unread = ("zerodha", "dhan")
     run.quote(100, 99.95, 100.05)
     run.at(2)
@@ -210,6 +213,38 @@ def test_a_joint_figure_that_cannot_be_read_is_said():
     run.world.joint = 0
     run.at(3)
     assert run.outcome.untold == ()
+
+
+def test_fills_one_after_the_other_are_read_for_five_seconds_before_a_joint_figure_counts_as_not_known():
+    """Each fill needs a new read of the positions. That is no trouble until the reads never come to an end."""
+    run = PositionRunner(closes(when=joint_loss()))
+    run.world.filled_at = run.started
+    run.quote(100, 99.95, 100.05)
+    run.at(1.5)
+    run.world.filled_at = run.started + 1.5
+    for seconds in (2, 3.4):
+        run.at(seconds)
+        assert run.outcome.untold == ()
+    run.world.filled_at = run.started + 3.4
+    run.at(4.9)
+    assert run.outcome.untold == ()
+    run.world.filled_at = run.started + 4.9
+    for seconds in (5, 6):
+        run.at(seconds)
+        assert len(run.outcome.untold) == 1
+
+
+def test_a_joint_figure_that_is_not_known_two_seconds_after_the_last_fill_is_said_and_stays_said():
+    run = PositionRunner(closes(when=joint_loss()))
+    run.world.filled_at = run.started
+    run.quote(100, 99.95, 100.05)
+    run.at(1.9)
+    assert run.outcome.untold == ()
+    run.at(2)
+    assert len(run.outcome.untold) == 1
+    run.world.filled_at = run.started + 2.1
+    run.at(2.2)
+    assert len(run.outcome.untold) == 1
 
 
 def held_up(run, path, *, since=0.0, reason=HALTED, **held):
