@@ -134,9 +134,11 @@ class Day:
         start: datetime = MONDAY_TEN,
         calendar: Calendar | None = None,
         number: int = 300,
+        holdings: int = 3,
         further: Mapping[str, tuple[Broker, DialectFactory, BrokerTraits]] | None = None,
     ) -> None:
-        """`further` maps the code of a broker from outside the package to its (broker, dialect builder, traits)."""
+        """`further` maps the code of a broker from outside the package to its (broker, dialect builder, traits). A day's time goes with the number of
+        instruments whose quotes it follows, so an account has few `holdings` here: those that every broker has."""
         further = further or {}
         self.registry: Registry = {**build_registry(), **{code: broker for code, (broker, _, _) in further.items()}}
         self.clock = Clock.following_trio(start)
@@ -153,6 +155,7 @@ class Day:
             clock=self.clock,
             journal=MemoryJournal(),
             instruments=number,
+            holdings=holdings,
         )
         self.simulator = Simulator(recipe)
         self.exchange = self.simulator.exchange

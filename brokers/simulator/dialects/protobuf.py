@@ -8,10 +8,14 @@ import struct
 from collections.abc import Iterable, Mapping
 
 _VARINT, _FIXED64, _LENGTH = 0, 1, 2
+_SHORT = tuple(bytes((value,)) for value in range(0x80))
+"""The numbers of one byte: most keys and lengths."""
 
 
 def varint(value: int) -> bytes:
     """Return a number in base 128, low digits first. A negative number is written as 64 bits in two's complement."""
+    if 0 <= value < 0x80:
+        return _SHORT[value]
     rest, out = value & 0xFFFF_FFFF_FFFF_FFFF, bytearray()
     while rest > 0x7F:
         out.append(rest & 0x7F | 0x80)

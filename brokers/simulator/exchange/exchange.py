@@ -32,7 +32,7 @@ from onebroker.brokers.simulator.exchange.listing_changes import (
 from onebroker.brokers.simulator.exchange.market_board import MarketBoard
 from onebroker.brokers.simulator.exchange.other_hands import OtherHands
 from onebroker.brokers.simulator.exchange.person import Person
-from onebroker.brokers.simulator.exchange.seeding import seed_account
+from onebroker.brokers.simulator.exchange.seeding import HOLDINGS, seed_account
 from onebroker.brokers.simulator.exchange.settlement import ACCOUNT_FILL, ORDER, STATE
 from onebroker.brokers.simulator.exchange.trading import Trading, World
 from onebroker.brokers.simulator.world.broker_traits import BROKERS, BrokerTraits
@@ -103,9 +103,12 @@ class Exchange:
         faults: Faults,
         traits: Mapping[str, BrokerTraits] = BROKERS,
         past_calendar: Calendar | None = None,
+        holdings: int = HOLDINGS,
     ) -> None:
-        """`past_calendar` knows the days before the first day. If None, `calendar` is used for them too."""
+        """`past_calendar` knows the days before the first day. If None, `calendar` is used for them too. A new account begins with so many
+        `holdings`."""
         self._clock, self._journal, self._faults = clock, journal, faults
+        self._holdings = holdings
         self._meta = self._load_meta(number, seed)
         self._calendar = JoinedCalendar(past_calendar or calendar, self._meta.first_day, calendar)
         self._changes = Changes(journal)
@@ -323,8 +326,10 @@ class Exchange:
     def market(self, instrument_id: str) -> Market:
         contract = self._world.universe.by_id[instrument_id]
         epoch = self._clock.epoch()
-        with self._changes.transaction():
-            book = self._trading.refresh(contract, epoch)
+        is_fresh, book = self._trading.fresh(contract, epoch)
+        if not is_fresh:
+            with self._changes.transaction():
+                book = self._trading.refresh(contract, epoch)
         return self._world.board.market(contract, epoch, book, 0)
 
     def last_price(self, contract: Contract) -> Decimal:
@@ -464,7 +469,7 @@ class Exchange:
 
     def _seed(self, account: Account) -> None:
         account.state.day = self._day_turn.account_day()
-        seeded = seed_account(account, account.state, self._meta.seed)
+        seeded = seed_account(account, account.state, self._meta.seed, self._holdings)
         account.begin_day(seeded.state)
         price = self.last_price(seeded.traded)
         self._trading.trade_at(account, seeded.traded, seeded.side, seeded.product, seeded.quantity, price, None)

@@ -33,13 +33,13 @@ class Seeded:
     quantity: int
 
 
-def seed_account(account: Account, state: AccountState, seed: int) -> Seeded:
-    """Fill `state` with the account's first day; its own day is kept. Return it with the day's trade."""
+def seed_account(account: Account, state: AccountState, seed: int, holdings: int = HOLDINGS) -> Seeded:
+    """Fill `state` with the account's first day, with only the first `holdings`; its own day is kept. Return it with the day's trade."""
     dice = random.Random(f"account|{seed}|{account.code}")
     shares = [share for share in account.contracts() if share.bare == "equities" and share.identity.exchange == "nse"]
     shared = shares[:SHARED_HOLDINGS]
     own = dice.sample(shares[SHARED_HOLDINGS:], HOLDINGS - SHARED_HOLDINGS)
-    state.holdings = [_holding(n, share, dice) for n, share in enumerate((*shared, *own))]
+    state.holdings = [_holding(n, share, dice) for n, share in enumerate((*shared, *own))][:holdings]
     state.positions = _carried(account.contracts(), dice)
     traded = dice.choice([share for share in shares if share not in own and share not in shared])
     quantity = max(1, int(Decimal(40_000) / traded.base_price))

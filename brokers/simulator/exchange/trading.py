@@ -173,6 +173,14 @@ class Trading:
         self._emptied.setdefault(instrument_id, {})[side] = until
         self._refreshed.pop(instrument_id, None)
 
+    def fresh(self, contract: Contract, epoch: float) -> tuple[bool, Book | None]:
+        """Return whether a contract's book needs no `refresh` now, and the book; None while the contract does not trade continuously."""
+        if contract.is_index or not self._world.board.is_open(contract, epoch):
+            return True, None
+        if self._refreshed.get(contract.instrument_id) != step_of(epoch):
+            return False, None
+        return True, self._books[contract.instrument_id]
+
     def refresh(self, contract: Contract, epoch: float) -> Book | None:
         """Bring a contract's book to the present step and return it. Return None while the contract does not trade continuously."""
         board = self._world.board

@@ -11,6 +11,7 @@ from onebroker.brokers.simulator.exchange.call_limits import CallLimits
 from onebroker.brokers.simulator.exchange.exchange import DEFAULT_HOLD_SECONDS, Exchange
 from onebroker.brokers.simulator.exchange.faults import ALL_BROKERS, FaultKind, Faults
 from onebroker.brokers.simulator.exchange.journal import Journal
+from onebroker.brokers.simulator.exchange.seeding import HOLDINGS
 from onebroker.brokers.simulator.host.gateway import Gateway
 from onebroker.brokers.simulator.world.broker_traits import BROKERS, BrokerTraits
 from onebroker.config.calendars import Calendar
@@ -36,6 +37,8 @@ class Recipe:
     clock: Clock
     journal: Journal
     instruments: int = DEFAULT_INSTRUMENTS
+    holdings: int = HOLDINGS
+    """How many holdings a new account begins with, at most."""
     seed: int = DEFAULT_SEED
     day_limits: bool = False
 
@@ -56,6 +59,7 @@ class Simulator:
             faults=self.faults,
             traits=recipe.traits,
             past_calendar=recipe.past_calendar,
+            holdings=recipe.holdings,
         )
         limits = {
             code: CallLimits(recipe.traits[code].limits, recipe.clock, day_limits=recipe.day_limits)
