@@ -8,7 +8,7 @@ each other: two groups of half an entry each. When a person takes units off the 
     limit    claim x left / all claims, where the claims are more than what is left; rounded so that the limits sum up to what is left
 
 Stops and targets are reckoned apart, since the market cannot be at both. So where a caller puts a whole stop beside two half targets without a group, the
-stop still guards all that is left.
+stop still guards all that is left. In a group, too, a stop for half and a target for half are for the same half.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from fractions import Fraction
 import attrs
 
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.machine.over_fills import asked_of
+from onebroker.actors.engine.plan.machine.over_fills import asked_of, is_stop_like
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     OneCancelsOthersPart,
@@ -29,7 +29,6 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
     own_orders_of,
 )
-from onebroker.actors.engine.plan.price_kinds import is_stop
 
 
 def limit_within(look: Look, link: Part, exits: Sequence[OrderPart], fills: int, *, within: Part, left: int) -> int:
@@ -55,12 +54,7 @@ def _children(part: Part) -> Iterator[Part]:
 
 
 def _kinds(part: Part) -> set[bool]:
-    return {_guards(order) for order in own_orders_of(part)}
-
-
-def _guards(order: OrderPart) -> bool:
-    """Whether an exit is a stop, or waits for a price as a hidden stop does."""
-    return is_stop(order.price) or order.when is not None
+    return {is_stop_like(order) for order in own_orders_of(part)}
 
 
 @attrs.frozen
@@ -73,7 +67,7 @@ class _Kind:
     """All exits of the entry."""
 
     def has(self, order: OrderPart) -> bool:
-        return order.path in self.paths and _guards(order) is self.stops
+        return order.path in self.paths and is_stop_like(order) is self.stops
 
 
 def _limit(look: Look, children: Sequence[Part], child: Part, fills: int, left: int, kind: _Kind) -> int:
@@ -122,8 +116,11 @@ def _units(look: Look, part: Part, fills: int) -> Fraction:
         case OrderPart():
             return Fraction(asked_of(look, part) or 0)
         case OneCancelsOthersPart(rule=Rule.SHRINK):
-            shares = sum((_units(look, one, fills) for one in part.children if _is_share(one)), Fraction(0))
-            return max([shares, *(_units(look, one, fills) for one in part.children if not _is_share(one))])
+            apart = {True: Fraction(0), False: Fraction(0)}
+            for one in part.children:
+                if isinstance(one, OrderPart) and _is_share(one):
+                    apart[is_stop_like(one)] += _units(look, one, fills)
+            return max([*apart.values(), *(_units(look, one, fills) for one in part.children if not _is_share(one))])
         case SequencePart():
             return _units(look, part.first, fills)
         case TogetherPart():

@@ -1,6 +1,6 @@
 """The parts above order parts in one look: whose turn it is, how siblings affect each other, how they end (order-engine 1.2, 1.7)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import assert_never
 
@@ -15,6 +15,7 @@ from onebroker.actors.engine.plan.machine.leg_changes import end
 from onebroker.actors.engine.plan.machine.lifetimes import applies, counts_days, ending_of, over, waits_days
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.order_parts import fires, is_to_close, state_now, waits_to_close, work_order
+from onebroker.actors.engine.plan.machine.over_fills import is_stop_like
 from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, has_no_price, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.share_actions import judge_action, outlives_day, waits_for_action
@@ -324,12 +325,14 @@ def _is_broken(look: Look, part: TogetherPart) -> bool:
     return bool(broken)
 
 
-def _shares(look: Look, children: tuple[Part, ...], context: Context) -> dict[int, int]:
-    """Return the units of the siblings that have a share, by child number (1.3)."""
+def _shares(
+    look: Look, children: tuple[Part, ...], context: Context, counts: Callable[[OrderPart], bool] = lambda _: True
+) -> dict[int, int]:
+    """Return the units of the siblings that have a share and that `counts` says count together, by child number (1.3)."""
     sharing = [
         (number, child.quantity, child)
         for number, child in enumerate(children)
-        if isinstance(child, OrderPart) and isinstance(child.quantity, Share)
+        if isinstance(child, OrderPart) and isinstance(child.quantity, Share) and counts(child)
     ]
     if not sharing:
         return {}
@@ -408,10 +411,16 @@ def _unfilled(look: Look, part: Part, context: Context, most: int) -> int:
     return most if says is None else min(most, max(0, says - _done(look, part)))
 
 
+def _shares_apart(look: Look, part: OneCancelsOthersPart, context: Context) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the units of a group's stops that have a share, and of its targets. A stop for half and a target for half are for the same half."""
+    stops = _shares(look, part.children, context, is_stop_like)
+    return stops, _shares(look, part.children, context, lambda child: not is_stop_like(child))
+
+
 def _total(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
     base = context.base
-    shares = sum(_shares(look, part.children, context).values())
-    own = max([shares, *(_says(look, child, context) or 0 for child in part.children)])
+    shares = [sum(units.values()) for units in _shares_apart(look, part, context)]
+    own = max([*shares, *(_says(look, child, context) or 0 for child in part.children)])
     if base is None:
         return own
     # The children may be for only a part of the filled units (two groups of half the entry each). Together they never trade more than that part.
@@ -441,19 +450,21 @@ def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> No
     guard = guarded(look, part, context)
     for limit in (context.guard, limit_of_group(look, part)):
         guard = guard if limit is None else min(guard, limit)
-    shares = _shares(look, part.children, context)
+    apart = _shares_apart(look, part, context)
     pair = is_pair(part)
     if pair:
         for leg in (*reorder(look, part), *left_behind(look, part)):
             end(look, leg, Reason.SHRINK)
-    room = guard
+    rooms = [guard, guard]
     for number, child in enumerate(part.children):
-        own = guard
-        if number in shares:  # trimmed from the last child backwards
-            own = min(room, max(0, shares[number] - look.filled(child)))
-            room -= own
+        own, share = guard, None
+        for kind, shares in enumerate(apart):
+            if number in shares:  # trimmed from the last child backwards
+                share = shares[number]
+                own = min(rooms[kind], max(0, share - look.filled(child)))
+                rooms[kind] -= own
         ending = DROPPED if not guard and _nothing_more(look, part, child, context) else context.ending
-        below = attrs.evolve(context, guard=own, share=shares.get(number), ending=ending)
+        below = attrs.evolve(context, guard=own, share=share, ending=ending)
         if pair and isinstance(child, OrderPart):
             below = _of_pair(look, part, child, below, guard)
         work(look, child, below)

@@ -240,8 +240,6 @@ def limit_of_group(look: Look, group: Part) -> int | None:
 def _left_to(look: Look, base: Part, exits: Sequence[OrderPart], part: Part) -> int:
     """Return the units that a part of a base's exits may have unfilled."""
     left = still_open(look, base, exits)
-    if left == sum(own_open(look, base, exits).values()):
-        return left  # nothing has gone
     link = next(then for one, then in links_of(look.root) if one is base)
     return limit_within(look, link, exits, look.kept(base), within=part, left=left)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from onebroker.actors.engine.plan.machine.held_units import own_open
 from onebroker.actors.engine.plan.machine.leg_actions import Leg
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.machine.over_fills import bases_of
+from onebroker.actors.engine.plan.machine.over_fills import bases_of, is_stop_like
 from onebroker.actors.engine.plan.parts import OrderPart, Part, Share, own_orders_of, walk
 from onebroker.config.messages import plan_life as texts
 
@@ -43,14 +43,15 @@ def _enters(base: Part) -> bool:
 
 
 def _together(exits: Iterable[OrderPart]) -> Iterator[list[OrderPart]]:
-    """Yield the exits that may all fill: the shares of the units together, every other exit alone, as it stands for the same units as the others."""
-    shares = []
+    """Yield the exits that may all fill: the shares of the units together, stops and targets apart, every other exit alone, as it stands for the same
+    units as the others."""
+    shares: dict[bool, list[OrderPart]] = {True: [], False: []}
     for order in exits:
         if isinstance(order.quantity, Share):
-            shares.append(order)
+            shares[is_stop_like(order)].append(order)
         else:
             yield [order]
-    yield shares
+    yield from shares.values()
 
 
 def _said(legs: Iterable[Leg], own: Mapping[str, int]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from onebroker.actors.engine.plan.parts import (
     own_orders_of,
     walk,
 )
+from onebroker.actors.engine.plan.price_kinds import is_stop
 
 
 def over_filled(look: Look) -> int:
@@ -116,10 +117,18 @@ def _beyond_units(look: Look, group: OneCancelsOthersPart) -> int:
     sides = [(child, asked_of(look, child)) for child in group.children]
     if any(units is None for _, units in sides):
         return 0
-    shares = sum(units or 0 for child, units in sides if _is_share(child))
-    total = max(shares, *(units or 0 for child, units in sides if not _is_share(child)), 0)
+    shares = {True: 0, False: 0}
+    for child, units in sides:
+        if isinstance(child, OrderPart) and _is_share(child):
+            shares[is_stop_like(child)] += units or 0
+    total = max(*shares.values(), *(units or 0 for child, units in sides if not _is_share(child)))
     limit = look.record(group).quantity
     return max(0, look.filled(group) - (total if limit is None else min(total, limit)))
+
+
+def is_stop_like(order: OrderPart) -> bool:
+    """Whether an exit is a stop, or waits for a price as a hidden stop does."""
+    return is_stop(order.price) or order.when is not None
 
 
 def _is_share(part: Part) -> bool:

@@ -291,6 +291,35 @@ def test_exits_side_by_side_share_what_is_left(left, size, target_filled):
     assert targets == left or isinstance(size, Share)
 
 
+@pytest.mark.parametrize("size", [FromFill(ratio=D("0.5")), Share(D("0.5"))])
+def test_stops_side_by_side_are_together_no_more_than_a_target_leaves(size):
+    """The nearer target of one group closes its half. Nothing has gone, and yet the stops of both groups may not be for all that was bought."""
+    link = together("root.each_fill", *(half(f"root.each_fill.children.{n}", 110 + n, size) for n in (0, 1)))
+    run = Runner(order(quantity=40, price=100, each_fill=link))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    for leg in run.resting:
+        run.book(leg.leg_id, "open")
+    run.book(next(leg.leg_id for leg in run.resting if leg.trigger is None), "complete")
+    for _ in range(3):
+        _book_cancels(run)
+        run.look()
+    assert sum(leg.unfilled for leg in run.resting if leg.trigger is not None) == 20
+
+
+def test_two_whole_stops_side_by_side_guard_the_entry_once():
+    """A market that jumps over both would else sell twice what was bought."""
+    stops = [
+        order(f"root.each_fill.children.{n}", "SELL", FromFill(), NativeStop(trigger_price=D(95 - n), limit_price=D(90)),
+              is_exit=True, known_exit=True)
+        for n in (0, 1)
+    ]  # fmt: skip
+    run = Runner(order(quantity=40, price=100, each_fill=together("root.each_fill", *stops)))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    assert [leg.unfilled for leg in run.resting] == [20, 20]
+
+
 def _book_cancels(run):
     for leg in run.resting:
         if any(f"CANCEL {leg.leg_id}" in sent for sent in run.log):
