@@ -111,8 +111,11 @@ def note_gone(look: Look) -> None:
         own = _opened(look, base, own_open(look, base, exits))
         order = next(own_orders_of(base))
         before, now = look.record(base).gone, dict[str, int]()
+        unknown = _of_unknown_outcome(look, exits)
         for broker, units in own.items():
             held = _left_for(look, broker, order)
+            if held is not None:
+                held += unknown[broker]
             gone = min(before.get(broker, 0), units) if held is None else max(0, units - held)
             if gone:
                 now[broker] = gone
@@ -121,10 +124,23 @@ def note_gone(look: Look) -> None:
     for part in _alone(look):
         units = max(0, _guarded_alone(look, part) - look.filled(part))
         held = held_for(look, part)
+        if held is not None:
+            held += _of_unknown_outcome(look, [part]).total()
         before_alone = sum(look.record(part).gone.values())
         gone = min(before_alone, units) if held is None else max(0, units - held)
         if gone != before_alone:
             look.note(part, gone={ANYWHERE: gone} if gone else {})
+
+
+def _of_unknown_outcome(look: Look, exits: Iterable[OrderPart]) -> Counter[str]:
+    """Return broker -> units of exits that may have filled there without our knowing it: their brokers have not told whether they have them. What such
+    units take from the position is no news: a restart often finds the position first, and the order later."""
+    found: Counter[str] = Counter()
+    for order in exits:
+        for leg in look.legs(order):
+            if leg.state.unsettled and not leg.given_up:
+                found[leg.broker] += leg.unfilled
+    return found
 
 
 def _opened(look: Look, base: Part, own: Mapping[str, int]) -> Mapping[str, int]:

@@ -3,6 +3,7 @@
 from datetime import time
 from decimal import Decimal as D
 
+import attrs
 import pytest
 
 from onebroker.actors.engine.orders.parent_records import LegState
@@ -46,6 +47,18 @@ def test_exits_become_as_small_as_the_position_and_say_so():
     holds(run, 40)
     assert sorted(run.sent()) == ["MODIFY A2 quantity 40", "MODIFY A3 quantity 40"]
     assert (run.outcome.untold, run.outcome.unprotected) == ((LESS,), {})
+
+
+def test_what_an_exit_of_unknown_outcome_may_have_sold_has_not_gone():
+    """Its broker took the target and did not answer; the position shows the fill before anybody knows the order."""
+    run = filled()
+    run.book("A2", "open")
+    run.put(attrs.evolve(run.leg("A3"), state=LegState.UNKNOWN))
+    holds(run, 0)
+    assert (run.sent(), run.outcome.untold) == ([], ())
+    run.put(attrs.evolve(run.leg("A3"), state=LegState.OPEN))
+    run.look()
+    assert sorted(run.sent()) == ["CANCEL A2", "CANCEL A3"]
 
 
 def test_exits_of_a_position_that_has_gone_end_and_nothing_is_without_a_stop():
