@@ -61,6 +61,7 @@ class Placed:
     """A leg whose message was sent, with the result."""
 
     leg_id: str
+    broker: str
     sent: Sent
 
 
@@ -75,6 +76,12 @@ class NotPlaced:
     """Whether the leg's part sends nothing more, also not on a later day."""
     turned_away: tuple[str, Sent] | None = None
     """The broker that turned the leg away before looking at the order, and its answer; None where no broker did."""
+    order: NewLeg | None = None
+    """An exit without a broker as it was meant for the holder of some of its units; None where no holder was chosen."""
+    others_hold: bool = False
+    """Whether another broker holds units of it too, and may be tried at once."""
+    is_aside: bool = False
+    """Whether it was not tried, because its holder could not take it a moment ago."""
 
 
 class Dropped:
@@ -112,14 +119,22 @@ class Placing:
         """
         standing = _Standing(self._under_way, self._sized_orders, new, self._clock.monotonic())
         try:
+            goes_again = (new.is_exit or new.replaces) and deadline is None
             planned = await self._plan(new, deadline, origin, standing)
-            if isinstance(planned, NotPlaced | Dropped):
-                return planned
-            return await self._send(
-                planned, new, standing, goes_again=(new.is_exit or new.replaces) and deadline is None
-            )
+            if isinstance(planned, Planned):
+                done: Placed | NotPlaced | Dropped = await self._send(planned, new, standing, goes_again=goes_again)
+            else:
+                done = planned
+            return self._for_its_holder(done, new, standing) if isinstance(done, NotPlaced) else done
         finally:
             standing.end()
+
+    def _for_its_holder(self, done: NotPlaced, new: NewLeg, standing: "_Standing") -> NotPlaced:
+        """Return the result of an exit without a broker that was meant for one of its holders."""
+        meant = standing.sized
+        if new.broker is not None or meant is None:
+            return done
+        return attrs.evolve(done, order=meant, others_hold=self._others_hold(meant))
 
     async def _plan(
         self, new: NewLeg, deadline: float | None, origin: Origin | None, standing: "_Standing"
@@ -249,6 +264,8 @@ class Placing:
             return new
         if new.broker is None and not new.known_exit:
             new = self._at_a_holder(new)
+            if new.broker is not None and self._waiting.aside_seconds(new) > 0:
+                return NotPlaced(_refused(texts.NO_BROKER), passes=True, order=new, is_aside=True)
         held = held_for(self._context, new.broker, new.instrument_id, new.product, new.side)
         if held is None or held >= new.quantity:
             return new
@@ -261,7 +278,27 @@ class Placing:
     def _at_a_holder(self, new: NewLeg) -> NewLeg:
         """Return an exit without a broker as it is where several brokers hold all its units, since the choice prefers holders. Else it goes to the broker
         that holds most, with no more than is held there, and the next look sends the rest. At any other broker it would open a short beside the units of
-        the holder; so it waits, and says so, while its holder has no login or cannot be read: what the holder showed last counts then."""
+        the holder; so it waits, and says so, while its holder has no login or cannot be read: what the holder showed last counts then. A holder that
+        could not take its order a moment ago comes after the others."""
+        left = self._left(new)
+        most = max(left, key=lambda code: (left[code] > 0 and self._may_take(new, code), left[code]), default=None)
+        if most is None or left[most] <= 0 or sum(units >= new.quantity for units in left.values()) > 1:
+            return new
+        return attrs.evolve(new, broker=most, quantity=min(new.quantity, left[most]))
+
+    def _others_hold(self, meant: NewLeg) -> bool:
+        """Whether a broker other than an exit's own holds units of it, and may be tried at once."""
+        left = self._left(meant)
+        return any(units > 0 and code != meant.broker and self._may_take(meant, code) for code, units in left.items())
+
+    def _may_take(self, new: NewLeg, code: str) -> bool:
+        """Whether a holder has not just refused the part's order, and has not just been out of reach."""
+        legs = [leg for leg in self._recorder.record.legs if (leg.broker, leg.part) == (code, new.part)]
+        refused = bool(legs) and legs[-1].state is LegState.REJECTED
+        return not refused and self._waiting.aside_seconds(attrs.evolve(new, broker=code)) <= 0
+
+    def _left(self, new: NewLeg) -> dict[str, int]:
+        """Return the units that each broker holds of what an exit closes, less what its part has out there."""
         latest = self._context.catalogue.value.latest
         instrument = None if latest is None else latest.instrument(new.instrument_id)
         listings = {} if instrument is None else instrument.listings
@@ -271,19 +308,15 @@ class Placing:
             if held is None:
                 held = shown_for(self._context, code, listings[code].broker_token, new.product, new.side)
             left[code] = held - self._out(code, new)
-        most = max(left, key=lambda code: left[code], default=None)
-        if most is None or left[most] <= 0 or sum(units >= new.quantity for units in left.values()) > 1:
-            return new
-        return attrs.evolve(new, broker=most, quantity=min(new.quantity, left[most]))
+        return left
 
     def _out(self, code: str, new: NewLeg) -> int:
         """Return the units of the part's orders at a broker that may still fill, also of those that have no leg yet: the orders of one look are sized at
-        the same moment."""
+        the same moment, and some wait."""
         legs = (leg for leg in self._recorder.record.legs if (leg.broker, leg.part) == (code, new.part))
         sent = sum(leg.quantity - leg.filled_quantity for leg in legs if not leg.state.final and not leg.given_up)
-        return sent + sum(
-            order.quantity for order in self._sized_orders if (order.broker, order.part) == (code, new.part)
-        )
+        others = (*self._sized_orders, *self._waiting.orders)
+        return sent + sum(order.quantity for order in others if (order.broker, order.part) == (code, new.part))
 
     def _closes_for_sure(self, new: NewLeg) -> bool:
         """Whether an order of a running plan closes: what its own plan opened, or what was held when it was armed."""
@@ -352,14 +385,15 @@ class Placing:
             assert leg is not None
             self._parent.reconciling.is_sent(leg_id)
             unsent = goes_again and sent.goes_again and leg.state.unsettled
-            if unsent:
-                self._waiting.hold(new)  # before the next look, which would hand it out at once
+            meant = new if new.broker is not None or standing.sized is None else standing.sized
+            if unsent and (meant is new or not self._others_hold(meant)):
+                self._waiting.hold(meant)  # before the next look, which would hand it out at once
             self._parent.work.leg_changed(attrs.evolve(leg_sent(leg, sent.answer, self._clock.epoch()), unsent=unsent))
             await self._recorder.write()  # the result is recorded before the caller hears it
         if unsent:
             away = (broker, sent) if sent.answer.turned_away else None
             return NotPlaced(_refused(sent.answer.status_message or ""), passes=True, turned_away=away)
-        return Placed(leg_id, sent)
+        return Placed(leg_id, broker, sent)
 
     async def _write_ahead(self, new: NewLeg, planned: LegRecord, counts: Op, wanted: Callable[[], bool]) -> None:
         """Write the leg as `sending` with the rate counts; without this write nothing is sent. Raises StoreError; raises Ended when meanwhile
@@ -405,13 +439,15 @@ class _Standing:
         self._under_way = under_way
         self._sized_orders = sized_orders
         self._new: NewLeg | None = new
-        self._sized: NewLeg | None = None
+        self._listed = False
+        self.sized: NewLeg | None = None
+        """The order with its broker and quantity, once these are decided."""
         self.began = began
         """Monotonic seconds."""
 
     def is_sized(self, order: NewLeg) -> None:
         """Note the broker and the quantity that were decided for the order."""
-        self._sized = order
+        self.sized, self._listed = order, True
         self._sized_orders.append(order)
 
     def end(self) -> None:
@@ -419,9 +455,9 @@ class _Standing:
         if self._new is not None:
             self._under_way.remove(self._new)
             self._new = None
-        if self._sized is not None:
-            self._sized_orders.remove(self._sized)
-            self._sized = None
+        if self.sized is not None and self._listed:
+            self._sized_orders.remove(self.sized)
+            self._listed = False
 
 
 def _is_replaced(before: LegRecord, leg: LegRecord) -> bool:

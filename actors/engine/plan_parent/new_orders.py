@@ -50,11 +50,11 @@ class NewOrders:
         try:
             done = await self._placing.place(new, deadline, origin)
             if isinstance(done, NotPlaced) and _goes_again(new, done):
-                await self._wait(new, done)
+                await self._wait(new if done.order is None else done.order, done)
             elif isinstance(done, NotPlaced):
                 self._refuse_part(new, done)
             elif isinstance(done, Placed):
-                self._waiting.has_left(new)
+                self._waiting.has_left(new, done.broker)
                 self.results[done.leg_id] = done.sent
             else:
                 await self._handed_out_anew()
@@ -63,6 +63,14 @@ class NewOrders:
             self._parent.traffic.tell()
 
     async def _wait(self, new: NewLeg, done: NotPlaced) -> None:
+        if done.others_hold:
+            is_slow = done.turned_away is not None and done.turned_away[1].is_slow
+            self._waiting.set_aside(new, str(done.answer.body.get("error", "")), is_slow=is_slow)
+            await self._handed_out_anew()
+            return
+        if done.is_aside:
+            await self._waiting.wait_aside(new)
+            return
         tries = self._waiting.note(new, str(done.answer.body.get("error", "")))
         self._plan.news.tell()  # units that are open meanwhile are reported at once
         if done.turned_away is None:

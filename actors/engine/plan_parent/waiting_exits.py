@@ -5,6 +5,7 @@ Only exits come here that certainly never reached a broker, or that a broker tur
 sends nothing twice.
 """
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -43,6 +44,8 @@ class WaitingExits:
     def __init__(self, context: EngineContext) -> None:
         self._context = context
         self._held_up: dict[_Place, _HeldUp] = {}
+        self._aside: dict[_Place, float] = {}
+        """Where an exit is not tried again until when, in monotonic seconds: another broker holds units of it too."""
         self.orders: list[NewLeg] = []
         """Exits that count as on their way until a look hands them out again."""
 
@@ -59,6 +62,16 @@ class WaitingExits:
             found[place.part] = min(held.since, found.get(place.part, held.since))
         return found
 
+    def set_aside(self, new: NewLeg, reason: str, *, is_slow: bool) -> None:
+        """Note that an exit could not leave for the broker that holds a part of its units. It is not on its way: what other brokers hold of them goes
+        there meanwhile."""
+        tries = self._count(new, reason)
+        self._aside[_place_of(new)] = self._context.clock.monotonic() + wait_seconds(tries, is_slow=is_slow)
+
+    def aside_seconds(self, new: NewLeg) -> float:
+        """Return how long an exit is not to be tried at its broker."""
+        return self._aside.get(_place_of(new), -math.inf) - self._context.clock.monotonic()
+
     def hold(self, new: NewLeg) -> None:
         """Keep an exit among the waiting orders: the next look then does not hand out another in its place."""
         if not any(order is new for order in self.orders):
@@ -67,6 +80,9 @@ class WaitingExits:
     def note(self, new: NewLeg, reason: str) -> int:
         """Hold an exit, and return how often it was tried before."""
         self.hold(new)
+        return self._count(new, reason)
+
+    def _count(self, new: NewLeg, reason: str) -> int:
         before = self._held_up.get(_place_of(new))
         tries = 0 if before is None else before.tries + 1
         since = self._context.clock.epoch() if before is None else before.since
@@ -80,6 +96,16 @@ class WaitingExits:
             with trio.move_on_after(wait_seconds(tries, is_slow=False)):
                 await self._logged_in_anew(new.broker)
         finally:
+            self._let_go(new)
+
+    async def wait_aside(self, new: NewLeg) -> None:
+        """Hold an exit until its holder may be tried again."""
+        self.hold(new)
+        try:
+            with trio.move_on_after(max(0.0, self.aside_seconds(new))):
+                await self._logged_in_anew(new.broker)
+        finally:
+            self._aside.pop(_place_of(new), None)
             self._let_go(new)
 
     async def wait_after(self, new: NewLeg, tries: int, broker: str, sent: Sent) -> None:
@@ -110,8 +136,11 @@ class WaitingExits:
             while not handle.view.value.live:
                 await handle.view.wait_newer(handle.view.version)
 
-    def has_left(self, new: NewLeg) -> None:
-        self._held_up.pop(_place_of(new), None)
+    def has_left(self, new: NewLeg, broker: str) -> None:
+        """An exit has left for a broker; it may have been meant for any broker, or for its holder."""
+        for place in (_place_of(new), _place_of(attrs.evolve(new, broker=broker))):
+            self._held_up.pop(place, None)
+            self._aside.pop(place, None)
 
     def keep_wanted(self, parts: Mapping[str, PartRecord]) -> None:
         """Forget exits that are not wanted any more: their part has ended, or is ending without closing anything."""
@@ -120,6 +149,7 @@ class WaitingExits:
             closes = record.ending is not None and record.ending.close
             if record.own is not None or (record.ending is not None and not closes):
                 del self._held_up[place]
+                self._aside.pop(place, None)
 
 
 def _place_of(new: NewLeg) -> _Place:

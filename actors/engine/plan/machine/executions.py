@@ -311,7 +311,7 @@ def _send_rest(sending: Sending, session: Session | None) -> None:
     day = from_epoch(session.opens).date()
     today = [leg for leg in look.legs(part) if from_epoch(leg.sent_at).date() >= day and not goes_again(part, leg)]
     rest = sending.target - sum(map(_asked, today))
-    if today and rest > 0 and not look.filled(part) and look.record(part).armed_over:
+    if today and rest > 0 and look.record(part).armed_over:
         sending.place(rest, piece=len(look.legs(part)))
 
 

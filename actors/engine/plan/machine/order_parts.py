@@ -7,7 +7,7 @@ from onebroker.actors.engine.plan.machine.close_filled import close_filled, take
 from onebroker.actors.engine.plan.machine.conditions import fired, judged_by, too_late
 from onebroker.actors.engine.plan.machine.executions import send
 from onebroker.actors.engine.plan.machine.exposure import work_exposure
-from onebroker.actors.engine.plan.machine.held_units import arm, limit_of
+from onebroker.actors.engine.plan.machine.held_units import arm, held_for, limit_of
 from onebroker.actors.engine.plan.machine.jumped_stops import note_jumped, note_passed
 from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end, is_at_holders, move, shrink
@@ -20,7 +20,7 @@ from onebroker.actors.engine.plan.machine.lifetimes import (
     over,
     session_closed,
 )
-from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.overdue import guards
 from onebroker.actors.engine.plan.machine.part_context import Context
@@ -168,6 +168,9 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
     units = wanted_units - forgone(part, look.legs(part))
     if context.lent:
         units = max(look.filled(part), units - context.lent)
+    refused = 0 if verdict is None else _refused_by_a_holder(look, part)
+    if refused and units - refused > look.committed(part):
+        units, verdict = units - refused, None  # the other holders sell theirs first
     sending = Sending(look=look, part=part, context=context, target=units)
     _size(sending, sends=verdict is None and not _day_over(look, part, context))
     if verdict is None:
@@ -176,6 +179,25 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
         note_passed(look, part)
         _fill_in_time(look, part)
     _conclude(look, part, context, verdict, wanted_units)
+
+
+def _refused_by_a_holder(look: Look, part: OrderPart) -> int:
+    """Return the units of an exit without a broker that one of their holders has refused for good, while another holds units of it too. 0 for an exit
+    whose caller heard of the refusal in his answer, before anything of it was sent elsewhere."""
+    if not part.is_exit or part.known_exit or part.broker is not None or not look.record(part).armed_over:
+        return 0
+    refused = [
+        leg
+        for leg in look.legs(part)
+        if leg.state is LegState.REJECTED and leg.unfilled > 0 and not tries_again(look, part, leg)
+    ]
+    is_heard = part.when is None and not any(leg.accepted for leg in look.legs(part))
+    brokers = {leg.broker for leg in refused}
+    held = held_for(look, part)
+    theirs = [look.market.held(code, part.instrument_id, part.product, side_of(part)) for code in brokers]
+    if is_heard or held is None or held <= sum(units or 0 for units in theirs):
+        return 0
+    return sum(leg.unfilled for leg in refused)
 
 
 def _size(sending: Sending, *, sends: bool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.plan.execution_kinds import Daily
 from onebroker.actors.engine.plan.machine.held_units import held_for, still_open
 from onebroker.actors.engine.plan.machine.jumped_stops import is_jumped
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
@@ -151,7 +152,7 @@ def is_lost(look: Look, order: OrderPart) -> bool:
     record = look.record(order)
     if not (order.is_exit or is_stop(order.price)) or record.own is None:
         return False
-    if record.own in (PartState.REJECTED, PartState.FAILED):
+    if record.own in (PartState.REJECTED, PartState.FAILED) or _traded_in_part(look, order):
         return True
     if record.ending is not None or record.own not in (PartState.CANCELLED, PartState.EXPIRED):
         return record.ending is not None and record.ending.lost
@@ -159,6 +160,14 @@ def is_lost(look: Look, order: OrderPart) -> bool:
         leg for leg in look.legs(order) if leg.unfilled > 0 and leg.state in (LegState.CANCELLED, LegState.EXPIRED)
     ]
     return any(leg.cancel_reason is None for leg in ended)
+
+
+def _traded_in_part(look: Look, order: OrderPart) -> bool:
+    """Whether a daily stop is over because it has traded, and some of its units have not: a limit that the market passed, a holder that refused its
+    order. No further day sends them (3.13)."""
+    if not isinstance(order.execution, Daily) or look.record(order).own is not PartState.COMPLETED:
+        return False
+    return any(leg.unfilled > 0 and leg.cancel_reason is None and not leg.never_reached for leg in look.legs(order))
 
 
 def is_held_up(look: Look, order: OrderPart) -> bool:

@@ -11,9 +11,10 @@ from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.vocabulary import Product, Side
 from tests.actors.engine.days.plans.test_held_units_day import gtt_pair
-from tests.actors.engine.days.plans.test_overdue_day import is_told, net, resting
+from tests.actors.engine.days.plans.test_overdue_day import is_told, net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.plan.trees import order
+from tests.support.day import Day
 
 
 async def bought_at_two(trading, product="MIS"):
@@ -211,3 +212,64 @@ async def test_an_exit_that_leaves_while_its_caller_waits_rests_at_each_holder_a
         await market.until(lambda: (net(trading), net(trading, "upstox")) == (0, 0), 30)
         await trio.sleep(20)
         assert (net(trading), net(trading, "upstox"), resting(trading)) == (0, 0, [])
+
+
+THREE = {"zerodha": 30, "upstox": 20, "kotakneo": 10}
+
+
+async def bought_at_three(trading):
+    for code, units in THREE.items():
+        await trading.send(quantity=units, broker=code)
+    share, context = trading.share.instrument_id, trading.day.engine_context
+    await trading.day.until(lambda: held_for(context, None, share, Product.MIS, Side.SELL) == 60, 60)
+
+
+def nets(trading):
+    return {code: net(trading, code) for code in THREE if net(trading, code)}
+
+
+@pytest.mark.parametrize("fault", [FaultKind.REFUSE_CONNECTIONS, FaultKind.REJECT_ORDERS])
+@pytest.mark.parametrize("kind", ["hidden_stop", "market_if_touched"])
+async def test_a_holder_that_takes_no_order_keeps_the_other_holders_from_nothing(kind, fault, autojump_clock):
+    """The second of three holders cannot be reached, or refuses: the third has its order within seconds, the second as soon as it can."""
+    async with Day(brokers=tuple(THREE)).market() as day, traded(day) as trading:
+        await bought_at_three(trading)
+        settings = {"type": kind, "trigger_price": trading.at(-2)}
+        if kind == "market_if_touched":
+            settings |= {"closes_position": True, "trigger_direction": "below"}
+        answer = await trading.send(transaction_type="SELL", quantity=60, synthetic=settings)
+        await trio.sleep(5)
+        day.simulator.fault("upstox", fault, seconds=20)
+        trading.moved(-2.5)
+        await day.until(lambda: nets(trading) == {"upstox": 20}, 6)
+        await day.until(lambda: "20 units are open without a stop" in problems(trading), 5)
+        if fault is FaultKind.REFUSE_CONNECTIONS:
+            await day.until(lambda: nets(trading) == {}, 40)
+            await trading.until(answer, "completed")
+        else:
+            await trading.until(answer, "failed")
+            await trio.sleep(30)
+            sales = [one["broker"] for one in day.ledger()["messages"] if one["side"] == "SELL"]
+            assert sorted(sales) == sorted(THREE)
+
+
+@pytest.mark.parametrize("fault", [FaultKind.REJECT_ORDERS, FaultKind.HTTP_500])
+async def test_units_of_a_holder_that_refused_a_daily_stop_stay_told_when_the_others_have_sold(fault, autojump_clock):
+    """A stop that has traded is not sent on a further day, so nothing guards the units of that holder any more."""
+    async with Day(brokers=tuple(THREE)).market() as day, traded(day) as trading:
+        await bought_at_three(trading)
+        how = {"count": 1} if fault is FaultKind.REJECT_ORDERS else {"seconds": 40}
+        day.simulator.fault("upstox", fault, **how)
+        stop = {"type": "daily_stop", "stop_price": trading.at(-4), "stop_limit_price": trading.at(-5)}
+        answer = await trading.send(transaction_type="SELL", quantity=60, synthetic=stop)
+        await trio.sleep(60)
+        await trading.move(-4.5)
+        await trio.sleep(150)
+        if fault is FaultKind.REJECT_ORDERS:
+            assert (await trading.parent(answer))["state"] == "completed"
+            assert nets(trading) == {"upstox": 20}
+            assert "20 units are open without a stop" in problems(trading)
+            day.person.reduce("upstox", trading.share.instrument_id, Product.MIS, 20)
+            await day.until(lambda: problems(trading) == [], 30)
+        else:
+            assert nets(trading) == {}
