@@ -25,6 +25,8 @@ ones leave (`context/guarded_units.py`): two plans of 100 over 150 held units gu
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import attrs
+
 from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.plan.machine.exit_shares import limit_within
 from onebroker.actors.engine.plan.machine.look import Look, side_of
@@ -34,6 +36,7 @@ from onebroker.actors.engine.plan.machine.over_fills import (
     bases_of,
     closed_at_end,
     exits_by_base,
+    is_stop_like,
     takers_by_base,
     takers_of,
 )
@@ -41,6 +44,7 @@ from onebroker.actors.engine.plan.parts import (
     FromExposure,
     FromFill,
     FromPosition,
+    OneCancelsOthersPart,
     OrderPart,
     Part,
     links_of,
@@ -106,30 +110,84 @@ def held_for(look: Look, part: OrderPart) -> int | None:
 
 def note_gone(look: Look) -> None:
     """Note how many of the plan's open units have gone at each broker, as far as that is settled now. What was gone stays gone while nothing is
-    settled: after an exit's own fill the positions run late, and an exit that forgot it then would sell the missing units."""
+    settled: after an exit's own fill the positions run late, and an exit that forgot it then would sell the missing units.
+
+    Several entries of a plan, or several exits without an entry, may guard one position. Nobody can tell whose units have gone, so the first one in the
+    tree keeps its exits, as the older of two plans does."""
+    claims = list[_Claim]()
     for base, exits in _guarded(look):
         own = _opened(look, base, own_open(look, base, exits))
-        order = next(own_orders_of(base))
+        entries = list(own_orders_of(base))
         before, now = look.record(base).gone, dict[str, int]()
         unknown = _of_unknown_outcome(look, exits)
         for broker, units in own.items():
-            held = _left_for(look, broker, order)
+            claim = _Claim(
+                _place(entries[0], broker, side_of(entries[0]).opposite),
+                units,
+                names=frozenset(order.path for order in entries),
+            )
+            held = _left_for(look, broker, entries[0])
             if held is not None:
-                held += unknown[broker]
+                held = max(0, held - _claimed(claims, claim)) + unknown[broker]
             gone = min(before.get(broker, 0), units) if held is None else max(0, units - held)
             if gone:
                 now[broker] = gone
+            if _guards_still(look, base, exits):
+                claims.append(attrs.evolve(claim, units=units - gone))
         if now != before:
             look.note(base, gone=now)
     for part in _alone(look):
         units = max(0, _guarded_alone(look, part) - look.filled(part))
+        names = frozenset({_group_of(look.root, part)})
+        claim = _Claim(_place(part, part.broker, side_of(part)), units, names=names, stops=is_stop_like(part))
         held = held_for(look, part)
         if held is not None:
-            held += _of_unknown_outcome(look, [part]).total()
+            held = max(0, held - _claimed(claims, claim)) + _of_unknown_outcome(look, [part]).total()
         before_alone = sum(look.record(part).gone.values())
         gone = min(before_alone, units) if held is None else max(0, units - held)
+        if look.record(part).own is None:
+            claims.append(attrs.evolve(claim, units=units - gone))
         if gone != before_alone:
             look.note(part, gone={ANYWHERE: gone} if gone else {})
+
+
+@attrs.frozen(kw_only=True)
+class _Claim:
+    """Units of a position that exits of a plan guard."""
+
+    place: tuple[str | None, str, str, Side] = attrs.field(kw_only=False)
+    """(broker, instrument, product, side of the exits)."""
+    units: int = attrs.field(kw_only=False)
+    names: frozenset[str]
+    """The entries, or the group of exits, whose units they are. Claims with a name in common are for the same units."""
+    stops: bool | None = None
+    """Whether stops or targets claim them, of which the market can be at one only; None = both do."""
+
+
+def _place(order: OrderPart, broker: str | None, side: Side) -> tuple[str | None, str, str, Side]:
+    return broker, order.instrument_id, order.product, side
+
+
+def _claimed(claims: Iterable[_Claim], claim: _Claim) -> int:
+    """Return the units of a position that earlier claims have. An exit that names no broker may take from every broker."""
+    (broker, *about), found = claim.place, dict[frozenset[str], int]()
+    for one in claims:
+        same_place = list(one.place[1:]) == about and broker in (None, one.place[0])
+        if (
+            same_place
+            and not one.names & claim.names
+            and (None in (claim.stops, one.stops) or claim.stops is one.stops)
+        ):
+            found[one.names] = max(one.units, found.get(one.names, 0))
+    return sum(found.values())
+
+
+def _group_of(root: Part, order: OrderPart) -> str:
+    """Return the path of the outermost group of which one order cancels the others, and that has the order; of the order itself if there is none."""
+    for part in walk(root):
+        if isinstance(part, OneCancelsOthersPart) and any(one is order for one in own_orders_of(part)):
+            return part.path
+    return order.path
 
 
 def _of_unknown_outcome(look: Look, exits: Iterable[OrderPart]) -> Counter[str]:

@@ -9,7 +9,7 @@ import pytest
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.machine.look import Rules
-from onebroker.actors.engine.plan.parts import Direction, FromFill, Lifetime, OnEnd, PriceAt, Share
+from onebroker.actors.engine.plan.parts import Direction, FromFill, Lifetime, OnEnd, PriceAt, SequencePart, Share
 from onebroker.actors.engine.plan.price_kinds import ExitOrder, FillBasis, Fixed, FromFillPrice, NativeStop
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
@@ -331,6 +331,56 @@ def test_two_whole_stops_side_by_side_guard_the_entry_once():
     run.quote(100, 99.95, 100.00)
     run.book("A1", "complete")
     assert [leg.unfilled for leg in run.resting] == [20, 20]
+
+
+def guarded_entry(path, units):
+    return order(path, quantity=units, price=100, each_fill=half(f"{path}.each_fill", 110, FromFill()))
+
+
+@pytest.mark.parametrize("left", [0, 12, 20, 27, 32, 40])
+@pytest.mark.parametrize("kind", ["entries", "sequence"])
+def test_exits_of_several_entries_are_together_no_more_than_is_held(kind, left):
+    """Each entry alone would still be covered by what is left. Nobody can tell whose units have gone: the first one keeps its exits."""
+    if kind == "entries":
+        root = together("root", *(guarded_entry(f"root.children.{n}", 20) for n in (0, 1)))
+    else:
+        root = SequencePart(path="root", first=guarded_entry("root.first", 20), then=entry("root.then", 20))
+    run = Runner(root)
+    run.quote(100, 99.95, 100.00)
+    for _ in range(6):
+        for leg in run.resting:
+            run.book(leg.leg_id, "complete" if leg.side == "BUY" else "open")
+    holds(run, left)
+    for _ in range(4):
+        _book_cancels(run)
+        run.look()
+    for stops in (True, False):
+        rests = [leg.unfilled for leg in run.resting if (leg.trigger is not None) is stops]
+        assert sum(rests) == left
+        assert max(rests, default=0) == min(left, 20)
+
+
+@pytest.mark.parametrize("left", [0, 12, 20, 27, 32, 40])
+def test_exits_without_an_entry_side_by_side_are_together_no_more_than_is_held(left):
+    pairs = [
+        oco(
+            f"root.children.{n}",
+            order(f"root.children.{n}.children.0", "SELL", 20, NativeStop(trigger_price=D(95), limit_price=D(94)), is_exit=True),
+            order(f"root.children.{n}.children.1", "SELL", 20, 110 + n, is_exit=True),
+        )
+        for n in (0, 1)
+    ]  # fmt: skip
+    run = Runner(together("root", *pairs))
+    run.world.holdings["alpha"] = 40
+    run.quote(100, 99.95, 100.00)
+    for leg in run.resting:
+        run.book(leg.leg_id, "open")
+    holds(run, left)
+    for _ in range(4):
+        _book_cancels(run)
+        run.look()
+    for stops in (True, False):
+        assert sum(leg.unfilled for leg in run.resting if (leg.trigger is not None) is stops) == left
 
 
 def _book_cancels(run):
