@@ -344,7 +344,7 @@ def test_exits_of_several_entries_are_together_no_more_than_is_held(kind, left):
     if kind == "entries":
         root = together("root", *(guarded_entry(f"root.children.{n}", 20) for n in (0, 1)))
     else:
-        root = SequencePart(path="root", first=guarded_entry("root.first", 20), then=entry("root.then", 20))
+        root = SequencePart(path="root", first=guarded_entry("root.first", 20), then=guarded_entry("root.then", 20))
     run = Runner(root)
     run.quote(100, 99.95, 100.00)
     for _ in range(6):
