@@ -49,7 +49,7 @@ PLANTED: Sequence[Planted] = (
              "+= _kept(look, part)\n    return {instrument_id: units for instrument_id, units in found.items() if units > 0}\n",
              "+= _kept(look, part)\n    return {}\n"),
     _planted("what is due is overdue after ten minutes", f"{MACHINE}/overdue.py",
-             "        if look.now >= since + OVERDUE_SECONDS:", "        if look.now >= since + 600:"),
+             "        told_at = since + (PATIENT_SECONDS if is_patient else OVERDUE_SECONDS)", "        told_at = since + 600"),
     _planted("exits do not follow the position", f"{MACHINE}/held_units.py",
              "return sum(max(0, units - gone.get(broker, 0)) for", "return sum(max(0, units) for"),
     _planted("a stop that was jumped over guards", f"{MACHINE}/jumped_stops.py",

@@ -152,7 +152,9 @@ def is_lost(look: Look, order: OrderPart) -> bool:
     record = look.record(order)
     if not (order.is_exit or is_stop(order.price)) or record.own is None:
         return False
-    if record.own in (PartState.REJECTED, PartState.FAILED) or _traded_in_part(look, order):
+    if record.own in (PartState.REJECTED, PartState.FAILED):
+        return True
+    if _traded_in_part(look, order):
         return True
     if record.ending is not None or record.own not in (PartState.CANCELLED, PartState.EXPIRED):
         return record.ending is not None and record.ending.lost

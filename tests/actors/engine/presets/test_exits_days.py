@@ -290,7 +290,7 @@ async def test_after_the_session_it_is_refused(day_kind, autojump_clock):
 
 async def test_a_daily_stop_rests_each_trading_day_and_never_on_a_weekend(day_kind, autojump_clock):
     """The service is away over the weekend: what it finds on Monday is a stop that its exchange has ended."""
-    day = day_kind(start=datetime(2026, 11, 20, 15, 29, tzinfo=IST), calendar=NSE, number=60)  # a Friday
+    day = day_kind(start=datetime(2026, 11, 20, 15, 29, tzinfo=IST), calendar=NSE, number=60, holdings=8)  # a Friday
     with trio.fail_after(10 * 86_400):
         async with day.market(), day.service(quotes=True):
             trading = Trading(day)

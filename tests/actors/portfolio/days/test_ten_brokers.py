@@ -170,7 +170,7 @@ class Traders:
 
 
 async def test_after_a_day_of_random_orders_the_documents_say_what_the_ledger_says(day, autojump_clock):
-    day.__init__(brokers=TEN)
+    day.__init__(brokers=TEN, holdings=8)
     traders = Traders(day, seed=1)
     async with trio.open_nursery() as nursery:
         market = await nursery.start(run_market, day)

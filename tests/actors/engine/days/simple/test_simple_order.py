@@ -211,8 +211,9 @@ async def test_without_a_store_nothing_is_sent_and_the_answer_says_so(day, autoj
         assert day.messages("place") == []
 
 
-async def test_a_sell_goes_to_the_broker_that_holds_the_shares_and_waits_for_its_room(day, autojump_clock):
+async def test_a_sell_goes_to_the_broker_that_holds_the_shares_and_waits_for_its_room(day_kind, autojump_clock):
     """The calls of the start are still in the brokers' windows when it is asked for."""
+    day = day_kind(holdings=8)
     async with day.market(), day.service():
         await day.until(lambda: all(day.sessions[code].view.value.holdings for code in day.codes))
         held = {

@@ -31,7 +31,7 @@ SETTINGS = {
 
 @pytest.fixture
 async def day(day_kind):
-    made = day_kind(start=WEDNESDAY, calendar=NSE, number=60)
+    made = day_kind(start=WEDNESDAY, calendar=NSE, number=60, holdings=8)
     made.history = MemoryHistory()
     return made
 
