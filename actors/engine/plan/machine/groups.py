@@ -20,6 +20,8 @@ from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, ha
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.share_actions import judge_action, outlives_day, waits_for_action
 from onebroker.actors.engine.plan.machine.swaps import (
+    Group,
+    is_group,
     is_pair,
     left_behind,
     lent,
@@ -310,10 +312,17 @@ def _together(look: Look, part: TogetherPart, context: Context) -> None:
     shares = _shares(look, part.children, context)
     ending = context.ending or (DROPPED if part.inseparable and _is_broken(look, part) else None)
     room = context.guard
+    pair = is_group(part) and is_pair(part)
+    if pair:
+        _make_room(look, part)
     for number, child in enumerate(part.children):
         guard = room if room is None else min(room, _unfilled(look, child, context, room))
         room = room if room is None or guard is None else room - guard
-        work(look, child, attrs.evolve(context, guard=guard, share=shares.get(number), ending=ending))
+        below = attrs.evolve(context, guard=guard, share=shares.get(number), ending=ending)
+        left = limit_of_group(look, part) if pair else None
+        if left is not None and isinstance(child, OrderPart):
+            below = _of_pair(look, part, child, below, left)
+        work(look, child, below)
 
 
 def _is_broken(look: Look, part: TogetherPart) -> bool:
@@ -382,9 +391,16 @@ def _one_cancels_others(look: Look, part: OneCancelsOthersPart, context: Context
 def _cancel_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
     """The first fill of any size ends all others."""
     taken = [child for child in part.children if look.filled(child)]
+    guard = guarded(look, part, context)
+    pair = is_pair(part)
+    if pair:
+        _make_room(look, part)
     for child in part.children:
         ending = DROPPED if taken and child not in taken else context.ending
-        work(look, child, attrs.evolve(context, ending=ending))
+        below = attrs.evolve(context, ending=ending)
+        if pair and isinstance(child, OrderPart):
+            below = _of_pair(look, part, child, below, guard)
+        work(look, child, below)
 
 
 def guarded(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
@@ -453,8 +469,7 @@ def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> No
     apart = _shares_apart(look, part, context)
     pair = is_pair(part)
     if pair:
-        for leg in (*reorder(look, part), *left_behind(look, part)):
-            end(look, leg, Reason.SHRINK)
+        _make_room(look, part)
     rooms = [guard, guard]
     for number, child in enumerate(part.children):
         own, share = guard, None
@@ -472,7 +487,13 @@ def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> No
         _break_even(look, part, part.breakeven_after, context)
 
 
-def _of_pair(look: Look, part: OneCancelsOthersPart, child: OrderPart, context: Context, guard: int) -> Context:
+def _make_room(look: Look, part: Group) -> None:
+    """End the targets' orders that rest in the way of a refused stop, and those that the market has left."""
+    for leg in (*reorder(look, part), *left_behind(look, part)):
+        end(look, leg, Reason.SHRINK)
+
+
+def _of_pair(look: Look, part: Group, child: OrderPart, context: Context, guard: int) -> Context:
     """Return the context of a stop or target of a group whose sales may take units from each other (1.12)."""
     if is_stop(child.price):
         return attrs.evolve(context, lent=min(guard, lent(look, part)))
@@ -533,21 +554,24 @@ def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> N
     complete = [child for child in part.children if look.record(child).own is PartState.COMPLETED]
     winner = next((child for child in part.children if child.when is not None and look.record(child).fired), None)
     stays = _why_others_stay(look, part, winner) if winner is not None and not complete else None
+    guard = guarded(look, part, context)
+    pair = is_pair(part) and all(child.when is None for child in part.children)
+    if pair:
+        _make_room(look, part)
     for child in part.children:
         others = [other for other in part.children if other is not child]
         beaten = winner is not None and child is not winner and (stays is None or child.when is not None)
         beaten = beaten or any(other in complete for other in others)
         waits = child.when is not None and not all(look.record(other).state.final for other in others)
-        work(
-            look,
-            child,
-            attrs.evolve(
-                context,
-                ending=DROPPED if beaten else context.ending,
-                held_back=waits,
-                less=sum(look.filled(other) for other in others),
-            ),
+        below = attrs.evolve(
+            context,
+            ending=DROPPED if beaten else context.ending,
+            held_back=waits,
+            less=sum(look.filled(other) for other in others),
         )
+        if pair and isinstance(child, OrderPart):
+            below = _of_pair(look, part, child, below, guard)
+        work(look, child, below)
         if winner is None and child.when is not None and look.record(child).fired:
             winner = child
             stays = _why_others_stay(look, part, winner) if not complete else None

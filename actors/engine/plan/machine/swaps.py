@@ -4,7 +4,7 @@ A resting sale of shares from a delivery account blocks these shares. A stop and
 the first and refuses the second, "for want of shares". Where a broker asks margin for the second of two option sales, it refuses it for want
 of funds. Whatever the broker refuses then is one half of the protection, and too often it is the stop.
 
-So in a group of exits that share units (rule shrink), one order guards, and it is the stop:
+So in a group of exits that share units (one cancels the others, or a stop and targets side by side), one order guards, and it is the stop:
 
     rest        the stop rests with all units of the group; the targets are kept in the engine
     swap in     the market reaches a target: the stop becomes smaller by the target's units (or is cancelled), and once the broker has
@@ -30,13 +30,14 @@ round that where the broker allows one sale; the touch of the target is the mome
 
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import TypeAlias
 
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.refused_exits import is_refused
-from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, own_orders_of
+from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, Part, TogetherPart, own_orders_of
 from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, is_stop, uncapped
 from onebroker.actors.engine.plan.pricing.touch import on_touch
 from onebroker.config.vocabulary import Product, Side
@@ -49,11 +50,14 @@ NOTED_SECONDS = 0.5
 """How exactly the time of the last touch is kept."""
 
 
-def stops_of(part: OneCancelsOthersPart) -> list[OrderPart]:
+Group: TypeAlias = OneCancelsOthersPart | TogetherPart
+
+
+def stops_of(part: Group) -> list[OrderPart]:
     return [order for order in own_orders_of(part) if order.is_exit and is_stop(order.price)]
 
 
-def targets_of(part: OneCancelsOthersPart) -> list[OrderPart]:
+def targets_of(part: Group) -> list[OrderPart]:
     return [order for order in own_orders_of(part) if order.is_exit and not is_stop(order.price)]
 
 
@@ -67,7 +71,7 @@ def swaps(look: Look, order: OrderPart) -> bool:
     return look.record(order).swaps or (order.hold and blocks(order))
 
 
-def waits_for_stop(look: Look, part: OneCancelsOthersPart, order: OrderPart) -> bool:
+def waits_for_stop(look: Look, part: Group, order: OrderPart) -> bool:
     """Whether a target must wait until a broker has accepted the stop: the stop goes first where both may not rest."""
     if not blocks(order) or is_stop(order.price) or look.legs(order):
         return False
@@ -80,7 +84,7 @@ def out(look: Look, order: OrderPart) -> int:
     return sum(leg.unfilled for leg in look.live(order)) + sum(new.quantity for new in look.on_the_way(order))
 
 
-def lent(look: Look, part: OneCancelsOthersPart) -> int:
+def lent(look: Look, part: Group) -> int:
     """Return the units by which the group's stops are smaller, for the sake of its targets.
 
     A target that was sent beside a whole stop, before the group began to swap, has taken nothing from it as long as no broker has accepted it: it
@@ -96,7 +100,7 @@ def _out_for_sure(look: Look, order: OrderPart) -> int:
     return out(look, order) - sum(leg.unfilled for leg in beside)
 
 
-def room(look: Look, part: OneCancelsOthersPart, guard: int, order: OrderPart) -> int:
+def room(look: Look, part: Group, guard: int, order: OrderPart) -> int:
     """Return the units that a target may have out: those of the group that neither its stops nor its other targets have out."""
     others = (other for other in (*stops_of(part), *targets_of(part)) if other is not order)
     return max(0, guard - sum(out(look, other) for other in others))
@@ -109,7 +113,7 @@ def note_wish(look: Look, order: OrderPart, units: int) -> None:
         look.note(order, swap_units=units, swap_at=look.now)
 
 
-def settle_wishes(look: Look, part: OneCancelsOthersPart) -> None:
+def settle_wishes(look: Look, part: Group) -> None:
     """Take back the wishes that came true, or that their broker has refused."""
     for order in targets_of(part):
         record = look.record(order)
@@ -137,7 +141,7 @@ def swaps_again_at(look: Look, order: OrderPart) -> float:
     return record.swap_at + AGAIN_SECONDS
 
 
-def left_behind(look: Look, part: OneCancelsOthersPart) -> Iterator[Leg]:
+def left_behind(look: Look, part: Group) -> Iterator[Leg]:
     """Yield the targets' orders that the market has left for BACK_SECONDS. Take back the wish of a target that has none."""
     for order in targets_of(part):
         record, legs = look.record(order), look.live(order)
@@ -241,7 +245,7 @@ def _is_beyond_limits(look: Look, order: OrderPart, leg: Leg) -> bool:
 
 def _siblings(look: Look, order: OrderPart) -> Iterator[OrderPart]:
     for part in look.by_path.values():
-        if isinstance(part, OneCancelsOthersPart):
+        if is_group(part):
             own = list(own_orders_of(part))
             if any(one is order for one in own):
                 yield from (one for one in own if one.is_exit)
@@ -262,7 +266,7 @@ def brokers_of_group(look: Look, order: OrderPart) -> frozenset[str]:
     return frozenset(leg.broker for sibling in _siblings(look, order) for leg in look.live(sibling))
 
 
-def reorder(look: Look, part: OneCancelsOthersPart) -> Iterator[Leg]:
+def reorder(look: Look, part: Group) -> Iterator[Leg]:
     """Put the stop first where a broker has refused one of the group's orders for want of shares or margin: from then on the targets are
     swapped in. Yield their orders that rest while a stop was refused: they are ended, so that the stop finds its units."""
     targets, stops = targets_of(part), stops_of(part)
@@ -288,7 +292,14 @@ def _newest_lacks(look: Look, order: OrderPart) -> bool:
     return bool(legs) and lacks(look, order, max(legs, key=lambda leg: leg.sent_at))
 
 
-def is_pair(part: OneCancelsOthersPart) -> bool:
+def is_group(part: Part) -> bool:
+    """Whether a part's exits may be for the same units: one cancels the others, or they stand side by side without groups of their own."""
+    if isinstance(part, TogetherPart):
+        return all(isinstance(child, OrderPart) for child in part.children)
+    return isinstance(part, OneCancelsOthersPart)
+
+
+def is_pair(part: Group) -> bool:
     """Whether a group has a stop and a target over the same instrument, so that sales of it can take units from each other."""
     stops, targets = stops_of(part), targets_of(part)
     return bool(stops and targets) and len({order.instrument_id for order in (*stops, *targets)}) == 1

@@ -52,7 +52,8 @@ def marked(
                 part, first=below(part.first, above=above), then=below(part.then, above=(*above, *opened))
             )
         case TogetherPart() | OneCancelsOthersPart():
-            return attrs.evolve(part, children=tuple(below(child, above=above) for child in part.children))
+            children = _as_exits(part) if not above and _is_stop_and_target(part) else part.children
+            return attrs.evolve(part, children=tuple(below(child, above=above) for child in children))
 
 
 @attrs.frozen
@@ -64,6 +65,21 @@ class _Above:
     side: Side
     units: Decimal
     """For each unit of the outermost order, as far as the tree says."""
+
+
+def _is_stop_and_target(part: Part) -> bool:
+    """Whether a caller has put a stop and a target of the same units into a group by hand, as an `oco` and a `gtt` pair do. They are exits of what is held
+    when they are armed; over nothing they are his entry (1.13)."""
+    if not isinstance(part, OneCancelsOthersPart) or part.preset is not None:
+        return False
+    orders = [child for child in part.children if isinstance(child, OrderPart)]
+    about = {(order.instrument_id, order.product, order.transaction_type) for order in orders}
+    return len(orders) == len(part.children) and len(about) == 1 and len({is_stop(one.price) for one in orders}) == 2
+
+
+def _as_exits(part: TogetherPart | OneCancelsOthersPart) -> tuple[Part, ...]:
+    orders = (child for child in part.children if isinstance(child, OrderPart))
+    return tuple(attrs.evolve(order, is_exit=True, exit_by_type=not order.is_exit) for order in orders)
 
 
 def _opened(first: Part, above: tuple[_Above, ...]) -> tuple[_Above, ...]:

@@ -1,0 +1,70 @@
+"""Days of stops and targets that a caller has put together by hand, over delivery shares: one sale reserves them (order-engine 1.12). Judged on the
+exchange's ledger."""
+
+import pytest
+import trio
+
+from onebroker.actors.engine.books.settled_positions import held_for
+from onebroker.config.vocabulary import Side
+from tests.actors.engine.days.plans.test_overdue_day import net, problems, resting
+from tests.actors.engine.days.plans.test_plan_orders import traded
+
+SHARED = ["shrink", "cancel", "trigger"]
+
+
+def pair(trading, shape, *, first="target", **more):
+    stop = {"price": {"kind": "native_stop", "trigger_price": trading.at(-4), "limit_price": trading.at(-5)}}
+    target = {"price": {"kind": "fixed", "price": trading.at(4)}}
+    children = [{"transaction_type": "SELL", **one, **more} for one in (stop, target)]
+    children = children if first == "stop" else children[::-1]
+    if shape == "together":
+        return {"part": "together", "children": children}
+    return {"part": "one_cancels_others", "rule": shape, "children": children}
+
+
+async def sold_at_the_target(trading):
+    """The stop rests alone; at the target all is sold, and never more than that."""
+    await trio.sleep(15)
+    assert resting(trading) == [("SELL", "SL", 50)], problems(trading)
+    await trading.move("4.2")
+    await trading.day.until(lambda: net(trading) == 0, 30)
+    await trio.sleep(15)
+    assert (net(trading), resting(trading), problems(trading)) == (0, [], [])
+
+
+@pytest.mark.parametrize("first", ["stop", "target"])
+@pytest.mark.parametrize("shape", SHARED)
+async def test_a_pair_over_held_shares_is_the_stop_and_the_target_is_swapped_in(market, shape, first, autojump_clock):
+    """Its caller does not say that it closes: the shares that are held do."""
+    async with traded(market) as trading:
+        await trading.send(quantity=50, product="CNC", broker="zerodha")
+        share, context = trading.share.instrument_id, trading.day.engine_context
+        await market.until(lambda: (held_for(context, "zerodha", share, "CNC", Side.SELL) or 0) >= 50, 30)
+        body = {"transaction_type": "SELL", "product": "CNC", "quantity": 50, "broker": "zerodha"}
+        root = pair(trading, shape, first=first, product="CNC", quantity=50)
+        answer = await trading.send(**body, synthetic={"type": "plan", "root": root})
+        assert answer.status in (200, 202, 207), answer  # the broker may refuse the target, which is kept
+        await sold_at_the_target(trading)
+
+
+@pytest.mark.parametrize("shape", ["cancel", "together"])
+async def test_a_pair_below_an_entry_is_the_stop_and_the_target_is_swapped_in(market, shape, autojump_clock):
+    async with traded(market) as trading:
+        body = {"product": "CNC", "quantity": 50, "broker": "zerodha", "order_type": "LIMIT", "price": trading.at(1)}
+        await trading.send(**body, synthetic={"type": "plan", "root": {"each_fill": pair(trading, shape)}})
+        await sold_at_the_target(trading)
+
+
+@pytest.mark.parametrize("shape", SHARED)
+async def test_a_pair_over_nothing_is_its_callers_entry(market, shape, autojump_clock):
+    async with traded(market) as trading:
+        root = pair(trading, shape, quantity=50)
+        body = {"transaction_type": "SELL", "product": "MIS", "quantity": 50, "broker": "zerodha"}
+        answer = await trading.send(**body, synthetic={"type": "plan", "hold_limits": False, "root": root})
+        assert answer.status in (200, 202), answer
+        await trio.sleep(30)
+        assert sorted(resting(trading)) == [("SELL", "LIMIT", 50), ("SELL", "SL", 50)]
+        await trading.move(-4.2)
+        await market.until(lambda: net(trading) == -50, 20)
+        await trio.sleep(10)
+        assert (resting(trading), problems(trading)) == ([], [])
