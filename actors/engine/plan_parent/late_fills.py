@@ -10,7 +10,13 @@ from onebroker.actors.engine.orders.parent_records import Flattened, LegRecord, 
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import LATE
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING
-from onebroker.actors.engine.plan.machine.open_units import left_by_caller, left_by_halt, left_unguarded, open_units
+from onebroker.actors.engine.plan.machine.open_units import (
+    left_by_caller,
+    left_by_halt,
+    left_unguarded,
+    open_units,
+    still_guarded,
+)
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base
 from onebroker.actors.engine.plan.parts import Part, own_orders_of
 
@@ -67,9 +73,10 @@ def late_units(record: ParentRecord) -> Mapping[str, int]:
 
 
 def ended_by_caller(record: ParentRecord) -> Mapping[str, int]:
-    """Return the units that a caller left open when he ended the parent, whose stop has ended with it. As long as a cancel is under way the stop
-    may still guard, and a flatten closes what it leaves. Not the units whose stop had ended before (`left_unprotected`)."""
-    if record.state is not ParentState.CANCELLED:
+    """Return the units that a caller left open when he ended the parent, whose stop has ended with it. While the cancel of another order is under way,
+    the stops that still rest guard their units; a flatten closes what it leaves. Not the units whose stop had ended before (`left_unprotected`)."""
+    if record.state not in (ParentState.CANCELLING, ParentState.CANCELLED):
         return {}
-    unguarded = left_unguarded(record)
-    return {one: units for one, units in left_by_caller(record).items() if one not in unguarded}
+    unguarded, guarded = left_unguarded(record), still_guarded(record)
+    left = {one: units - guarded.get(one, 0) for one, units in left_by_caller(record).items() if one not in unguarded}
+    return {one: units for one, units in left.items() if units > 0}

@@ -12,10 +12,11 @@ from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecor
 from onebroker.actors.engine.orders.part_state import PartRecord, RowToClose
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Reason
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base, exits_by_base
-from onebroker.actors.engine.plan.parts import OrderPart, Part, TimeOfDay, own_orders_of, walk
+from onebroker.actors.engine.plan.parts import Direction, OrderPart, Part, PriceAt, TimeOfDay, own_orders_of, walk
 from onebroker.actors.engine.plan.price_kinds import is_stop
 from onebroker.actors.engine.plan.stored_tree import decode_plan
 from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import Side
 
 NO_OPEN_UNITS: Mapping[str, int] = {}
 
@@ -58,9 +59,13 @@ def _takes(leg: LegRecord, entries: set[str], closers: set[str]) -> bool:
 
 
 def is_guard(order: OrderPart) -> bool:
-    """Whether an exit limits a loss: a stop, or an exit that waits for a price or a figure. A target limits none, nor does a time."""
-    waits = order.when is not None and not isinstance(order.when, TimeOfDay)
-    return order.is_exit and (is_stop(order.price) or (waits and not order.hold))
+    """Whether an exit limits a loss: a stop, or an exit that waits for a figure, or for a price on the side of the loss. A target limits none, nor does a
+    time."""
+    if not order.is_exit or is_stop(order.price) or order.when is None:
+        return order.is_exit and is_stop(order.price)
+    if isinstance(order.when, PriceAt) and order.when.instrument_id == order.instrument_id and order.when.direction:
+        return order.when.direction is (Direction.BELOW if order.transaction_type == Side.SELL else Direction.ABOVE)
+    return not isinstance(order.when, TimeOfDay) and not order.hold
 
 
 def warnings_of(record: ParentRecord, *, path: str | None = None, leg_id: str | None = None) -> tuple[str, ...]:
@@ -68,8 +73,8 @@ def warnings_of(record: ParentRecord, *, path: str | None = None, leg_id: str | 
     their stop. Nothing for a stop that has nothing to guard yet."""
     if record.plan is None:
         return ()
-    name = record.routed_from or record.synthetic_type
-    units = sum(_guarded(record, order, leg_id) for order in _guards_at(decode_plan(record.plan), path))
+    name, root = record.routed_from or record.synthetic_type, decode_plan(record.plan)
+    units = sum(_guarded(record, root, order, leg_id) for order in _guards_at(root, path))
     return (texts.stop_taken_away(name, record.parent_order_id, units),) if units > 0 else ()
 
 
@@ -80,7 +85,7 @@ def _guards_at(root: Part, path: str | None) -> Iterator[OrderPart]:
             yield part
 
 
-def _guarded(record: ParentRecord, order: OrderPart, leg_id: str | None) -> int:
+def _guarded(record: ParentRecord, root: Part, order: OrderPart, leg_id: str | None) -> int:
     """Return the units of a guard's live orders; of a guard that waits unsent, the units that it would send."""
     legs = [leg for leg in record.legs if leg.part == order.path]
     if leg_id is not None:
@@ -88,8 +93,22 @@ def _guarded(record: ParentRecord, order: OrderPart, leg_id: str | None) -> int:
     live = sum(leg.quantity - leg.filled_quantity for leg in legs if not leg.state.final)
     now = record.parts.get(order.path, PartRecord())
     waits = leg_id is None and not legs and order.when is not None and now.due_at is not None and now.own is None
+    if not waits or now.ending is not None:
+        return live
     size = getattr(order.quantity, "quantity", None)
-    return size if waits and isinstance(size, int) and now.ending is None else live
+    return size if isinstance(size, int) else _open_above(record, root, order)
+
+
+def _open_above(record: ParentRecord, root: Part, order: OrderPart) -> int:
+    """Return the units that the entry above an exit has open, as far as the exit is for them."""
+    for base, exits in closed_by_base(root):
+        if any(one.path == order.path for one in exits):
+            own, closers = {one.path for one in own_orders_of(base)}, {one.path for one in exits}
+            opened = sum(leg.filled_quantity for leg in record.legs if leg.part in own and leg.instance != CLOSING)
+            units = opened - sum(leg.filled_quantity for leg in record.legs if _takes(leg, own, closers))
+            share = getattr(order.quantity, "ratio", getattr(order.quantity, "share", 1))
+            return max(0, min(units, int(opened * share)))
+    return 0
 
 
 def left_by_caller(record: ParentRecord) -> Mapping[str, int]:
@@ -114,6 +133,17 @@ def left_unguarded(record: ParentRecord) -> Mapping[str, int]:
     guarded = {order.instrument_id for order in guards if not _had_ended(record, order)}
     ended = {order.instrument_id for order in guards} - guarded
     return {one: units for one, units in left_by_caller(record).items() if one in ended} if ended else NO_OPEN_UNITS
+
+
+def still_guarded(record: ParentRecord) -> Mapping[str, int]:
+    """Return instrument -> units of guards that may still be at a broker: their cancel is not confirmed."""
+    if record.plan is None:
+        return NO_OPEN_UNITS
+    found: Counter[str] = Counter()
+    for order in _guards_at(decode_plan(record.plan), None):
+        legs = (leg for leg in record.legs if leg.part == order.path and not leg.state.final)
+        found[order.instrument_id] += sum(leg.quantity - leg.filled_quantity for leg in legs)
+    return found
 
 
 def _had_ended(record: ParentRecord, order: OrderPart) -> bool:

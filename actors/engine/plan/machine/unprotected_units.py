@@ -5,6 +5,7 @@ refused it, when it expired, or when someone else cancelled it. It is not lost w
 caller was told directly how it ended.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -33,7 +34,7 @@ from onebroker.actors.engine.plan.parts import (
     own_orders_of,
     walk,
 )
-from onebroker.actors.engine.plan.price_kinds import is_stop
+from onebroker.actors.engine.plan.price_kinds import Marketable, is_stop, uncapped
 from onebroker.config.messages import plan_life as texts
 
 
@@ -41,13 +42,24 @@ def ended_by_hand(look: Look) -> Mapping[str, int]:
     """Return instrument -> units that are open and whose stop a caller has ended: its order, its part, or a part above."""
     found: Counter[str] = Counter()
     for base, exits in bases_of(look):
-        if any(is_ended_by_hand(look, order) for order in exits):
-            found[exits[0].instrument_id] += _unguarded(look, base, exits)
+        units = _ended_units(look, exits)
+        if units:
+            found[exits[0].instrument_id] += int(min(units, _unguarded(look, base, exits)))
     for part in _standing_alone(look.root):
         exits = list(own_orders_of(part))
-        if any(is_ended_by_hand(look, order) for order in exits):
-            found[exits[0].instrument_id] += _unclosed(look, exits)
+        units = _ended_units(look, exits)
+        if units:
+            found[exits[0].instrument_id] += int(min(units, _unclosed(look, exits)))
     return {instrument_id: units for instrument_id, units in found.items() if units > 0}
+
+
+def _ended_units(look: Look, exits: list[OrderPart]) -> float:
+    """Return the units whose guard a caller has ended: infinity for a whole guard; of a guard that goes on with its other orders (one for each holder),
+    the units of the orders that he cancelled."""
+    if any(is_ended_by_hand(look, order) for order in exits):
+        return math.inf
+    goes_on = (order for order in exits if is_guard(order) and look.record(order).own is None and look.live(order))
+    return sum(leg.unfilled for order in goes_on for leg in look.legs(order) if leg.cancel_reason == Reason.CALLER)
 
 
 def is_ended_by_hand(look: Look, order: OrderPart) -> bool:
@@ -154,7 +166,7 @@ def is_lost(look: Look, order: OrderPart) -> bool:
         return False
     if record.own in (PartState.REJECTED, PartState.FAILED):
         return True
-    if _traded_in_part(look, order):
+    if _traded_in_part(look, order) or _ran_out_of_time(look, order):
         return True
     if record.ending is not None or record.own not in (PartState.CANCELLED, PartState.EXPIRED):
         return record.ending is not None and record.ending.lost
@@ -172,6 +184,15 @@ def _traded_in_part(look: Look, order: OrderPart) -> bool:
     return any(leg.unfilled > 0 and leg.cancel_reason is None and not leg.never_reached for leg in look.legs(order))
 
 
+def _ran_out_of_time(look: Look, order: OrderPart) -> bool:
+    """Whether an exit fired, nobody waited for its answer, and its time to fill is over (`fill_within_seconds`, 3.29)."""
+    record = look.record(order)
+    ending, fired = record.ending, order.when is not None and record.fired
+    over = record.own is PartState.EXPIRED and ending is not None and not (ending.by_caller or ending.close)
+    price = uncapped(order.price)
+    return over and fired and isinstance(price, Marketable) and price.fill_within_seconds is not None
+
+
 def is_held_up(look: Look, order: OrderPart) -> bool:
     """Whether an exit that is wanted now cannot leave, or has no live order after an order that certainly never reached its broker, or that filled at the
     smaller size that its holder gave it."""
@@ -181,8 +202,9 @@ def is_held_up(look: Look, order: OrderPart) -> bool:
         return True
     live = look.live(order)
     if not live:
+        fired = order.when is not None and look.record(order).fired
         return any(
-            goes_again(order, leg) or (is_guard(order) and (leg.may_grow or tries_again(look, order, leg)))
+            goes_again(order, leg) or ((is_guard(order) or fired) and (leg.may_grow or tries_again(look, order, leg)))
             for leg in look.legs(order)
         )
     # A target that is swapped in follows the confirmed end of its stop, which had the shares: why it was refused is gone.
