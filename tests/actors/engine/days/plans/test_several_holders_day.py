@@ -9,7 +9,8 @@ from onebroker.actors.engine.plan.execution_kinds import Ladder
 from onebroker.actors.engine.plan.parts import Direction, PriceAt
 from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from onebroker.config.vocabulary import Product, Side
+from onebroker.brokers.simulator.world.model import NewOrder
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from tests.actors.engine.days.plans.test_held_units_day import gtt_pair
 from tests.actors.engine.days.plans.test_overdue_day import is_told, net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
@@ -273,3 +274,36 @@ async def test_units_of_a_holder_that_refused_a_daily_stop_stay_told_when_the_ot
             await day.until(lambda: problems(trading) == [], 30)
         else:
             assert nets(trading) == {}
+
+
+@pytest.mark.parametrize(("kind", "percent"), [("gtt", -4.5), ("gtt", 5), ("market_if_touched", -4.5)])
+async def test_what_one_holder_refuses_again_and_again_stays_told(kind, percent, autojump_clock):
+    """A person's own sale at one of the holders blocks its shares. The other holders sell; an order that is tried again later is no end of the trouble."""
+    async with Day(brokers=tuple(THREE)).market() as day, traded(day) as trading:
+        for code, units in THREE.items():
+            await trading.send(quantity=units, broker=code, product="CNC")
+        share, context = trading.share.instrument_id, day.engine_context
+        await day.until(lambda: (held_for(context, None, share, "CNC", Side.SELL) or 0) >= 60, 60)
+        block = NewOrder(
+            instrument_id=share, side=Side.SELL, product=Product.CNC, order_type=OrderType.LIMIT, validity=Validity.DAY,
+            quantity=held_for(context, "upstox", share, "CNC", Side.SELL), price=trading.at(8),
+        )  # fmt: skip
+        day.person.place("upstox", block)
+        await trio.sleep(3)
+        settings = gtt_pair(trading) | {"trigger_price": trading.at(-4), "limit_price": trading.at(-5)}
+        settings |= {"second_trigger_price": trading.at(4), "second_limit_price": trading.at(4)}
+        if kind == "market_if_touched":
+            settings = {
+                "type": kind,
+                "trigger_price": trading.at(-4),
+                "trigger_direction": "below",
+                "closes_position": True,
+            }
+        await trading.send(transaction_type="SELL", quantity=60, product="CNC", synthetic=settings)
+        await trio.sleep(12)
+        trading.moved(percent)
+        await day.until(lambda: net(trading, "zerodha") == net(trading, "kotakneo") == 0, 15)
+        await day.until(lambda: "20 units are open without a stop" in problems(trading), 10)
+        for _ in range(60):
+            await trio.sleep(1)
+            assert "20 units are open without a stop" in problems(trading)
