@@ -260,7 +260,8 @@ def _top_up(sending: Sending, execution: TopUp) -> None:
     # One piece in each beat, however it ends. An order that replaces one which can no longer be moved is the same piece.
     if look.on_the_way(part) or not all(_replaced(leg) for leg in this_beat):
         return
-    due = sending.target if execution.standing else min(sending.target, (beats + 1) * execution.piece_quantity)
+    by_now = (beats + 1) * execution.piece_quantity - forgone(part, look.legs(part))
+    due = sending.target if execution.standing else min(sending.target, by_now)
     missing = due - sending.committed
     limit = room(look, part)
     if limit is not None:

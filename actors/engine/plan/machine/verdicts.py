@@ -63,7 +63,7 @@ def _cancelled(part: OrderPart, leg: Leg, legs: Sequence[Leg]) -> Verdict | None
     if leg.cancel_reason == Reason.PLAN:
         return None  # the part is being ended anyway
     if is_independent(part) or isinstance(part.execution, TopUp):
-        return None  # the other orders go on; a top_up piece gives its unfilled units back (3.2, 3.24)
+        return None  # the other orders go on (3.2, 3.24)
     # It ends the part (row 28). Only of several all_at_once legs the others go on, and its units are not sent again.
     if leg.cancel_reason in Reason.BY_OTHERS:
         return Verdict(PartState.CANCELLED) if len(legs) == 1 or not isinstance(part.execution, AllAtOnce) else None
@@ -79,24 +79,25 @@ def is_independent(part: OrderPart) -> bool:
 
 
 def forgone(part: OrderPart, legs: Sequence[Leg]) -> int:
-    """Return the units that are not sent again: of pieces that a caller cancelled, or of rungs, or standing quotes, that anyone outside the engine cancelled.
-    What is cancelled of another top_up piece goes with the next piece (row 16)."""
+    """Return the units that are not sent again: of pieces that a caller cancelled, or of rungs, top_up pieces and standing quotes that anyone outside the
+    engine cancelled (row 16)."""
     if is_independent(part):
         ours = (*Reason.GIVES_BACK, Reason.LATE, Reason.PLAN)
         cancelled = [leg for leg in legs if leg.state is LegState.CANCELLED and leg.cancel_reason not in ours]
-        return sum(leg.quantity - leg.filled for leg in cancelled)
+        return sum(map(_own_unfilled, cancelled))
     if isinstance(part.execution, TopUp):
-        if not part.execution.standing:
-            return 0
         by_hand = [leg for leg in legs if leg.state is LegState.CANCELLED and leg.cancel_reason is None]
-        return sum(leg.quantity - leg.filled for leg in by_hand if not leg.immediate)
+        return sum(_own_unfilled(leg) for leg in by_hand if not leg.immediate)
     if len(legs) == 1:
         return 0
     return sum(
-        leg.quantity - leg.filled
-        for leg in legs
-        if leg.state is LegState.CANCELLED and leg.cancel_reason in Reason.BY_OTHERS
+        _own_unfilled(leg) for leg in legs if leg.state is LegState.CANCELLED and leg.cancel_reason in Reason.BY_OTHERS
     )
+
+
+def _own_unfilled(leg: Leg) -> int:
+    """Return the units of the part's sum that an order left unfilled: without those that another hand had added."""
+    return leg.unfilled - (max(0, -leg.taken_off) - leg.added)
 
 
 def taken_off(legs: Iterable[Leg]) -> int:

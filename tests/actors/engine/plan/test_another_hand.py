@@ -89,7 +89,7 @@ def test_units_added_to_an_order_that_ended_without_them_are_nobodys():
     run.quote(100, 99.95, 100.05)
     by_hand(run, "A1", quantity=70)
     run.book("A1", "cancelled", filled=20)
-    assert fill_all(run) == 100
+    assert fill_all(run) == 70, "the 30 of its own units that the order left unfilled are not sent again"
 
 
 def test_what_hangs_on_an_entry_is_for_what_the_entry_fills():

@@ -497,14 +497,10 @@ def test_without_waiting_for_fills_pieces_rest_beside_each_other():
     assert run.state() == "completed"
 
 
-@pytest.mark.parametrize("by_caller", [True, False])
-def test_a_piece_that_ends_unfilled_gives_its_quantity_back_at_the_next_beat(by_caller):
+def test_a_piece_that_its_caller_cancels_gives_its_quantity_back_at_the_next_beat():
     run = beats()
     run.sent()
-    if by_caller:
-        run.cancel_leg("A1", filled=3)
-    else:
-        run.book("A1", "cancelled", filled=3)
+    run.cancel_leg("A1", filled=3)
     assert run.sent() == []
     run.at(60)
     assert run.sent() == ["PLACE alpha BUY 10 LIMIT 100 -> A2"]
@@ -514,6 +510,21 @@ def test_a_piece_that_ends_unfilled_gives_its_quantity_back_at_the_next_beat(by_
     assert run.sent()[-1] == "PLACE alpha BUY 7 LIMIT 100 -> A5"
     run.book("A5", "complete")
     assert run.state() == "completed"
+
+
+@pytest.mark.parametrize("catch_up", [True, False])
+def test_a_piece_that_another_hand_cancels_is_not_sent_again(catch_up):
+    """Its holder does not want these units: neither at the next beat, nor later."""
+    run = beats(catch_up=catch_up)
+    run.sent()
+    run.book("A1", "cancelled", filled=3)
+    run.at(60)
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 100 -> A2"]
+    for leg, seconds in (("A2", 120), ("A3", 180), ("A4", 240)):
+        run.book(leg, "complete")
+        run.at(seconds)
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 100 -> A3", "PLACE alpha BUY 10 LIMIT 100 -> A4"]
+    assert run.state() == "cancelled"
 
 
 def test_a_rejected_piece_stops_an_accumulation():
