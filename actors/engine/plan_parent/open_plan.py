@@ -16,7 +16,7 @@ from onebroker.actors.engine.parent.clock_corrections import ClockPut, parts_put
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
 from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
-from onebroker.actors.engine.plan.machine.over_fills import takers_by_base
+from onebroker.actors.engine.plan.machine.over_fills import closed_at_end, takers_by_base
 from onebroker.actors.engine.plan.machine.position_closes import not_fresh
 from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
 from onebroker.actors.engine.plan.stored_tree import decode_plan, encode_plan
@@ -109,10 +109,10 @@ class OpenPlan:
 
     @property
     def closes(self) -> frozenset[str]:
-        """The instruments that a part closes, or in which an order takes away what another has filled."""
+        """The instruments that a part closes, in which an order takes away what another has filled, or whose fills the end of a lifetime closes."""
         hanging = [order for _, takers in takers_by_base(self.root) for order in takers]
         exits = [part for part in walk(self.root) if isinstance(part, OrderPart) and (part.is_exit or part.known_exit)]
-        return frozenset(order.instrument_id for order in (*exits, *hanging))
+        return frozenset(order.instrument_id for order in (*exits, *hanging, *closed_at_end(self.root)))
 
     def is_exit(self, path: str) -> bool:
         """Whether a part is an order part that closes."""

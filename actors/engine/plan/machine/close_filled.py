@@ -46,7 +46,15 @@ def close_filled(look: Look, part: OrderPart) -> Verdict | None:
         if left > 0:
             done = False
             _close(look, part, broker, left, legs)
-    return Verdict(PartState.COMPLETED) if done else None
+    return Verdict(PartState.COMPLETED, _why_nothing_closed(look, part)) if done else None
+
+
+def _why_nothing_closed(look: Look, part: OrderPart) -> str | None:
+    """Return why no order closed anything: all units have gone without the plan. None where an order did, or nothing was open."""
+    gone = [broker for broker, units in gone_of(look, part).items() if units > 0]
+    if not gone or any(leg.filled for leg in look.closing_legs(part)):
+        return None
+    return texts.nothing_to_exit(gone[0], sent=False)
 
 
 def _has_failed(leg: Leg) -> bool:

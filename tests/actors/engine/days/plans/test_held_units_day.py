@@ -129,7 +129,7 @@ async def test_an_exit_that_fires_over_a_position_that_has_gone_sends_nothing(ma
         trading.moved(-3)
         parent = await trading.until(answer, "cancelled", seconds=60)
         assert "does not hold what this exit would close any more" in (
-            parent["parameters"]["parts"]["root"]["status_message"] or parent["status_message"]
+            parent["parameters"]["parts"]["root"].get("status_message") or parent["status_message"]
         )
         assert (net(trading), resting(trading)) == (0, [])
 
@@ -520,4 +520,22 @@ async def test_a_guard_that_is_placed_right_after_its_entry_follows_the_position
         await trio.sleep(20)
         trading.moved(-3.5)
         await trio.sleep(20)
+        assert net(trading) == 0
+
+
+@pytest.mark.parametrize(("left", "ends"), [(0, "does not hold what this exit would close"), (40, None)])
+async def test_a_time_stop_says_that_its_units_have_gone(market, left, ends, autojump_clock):
+    """No order of it rests and no quote moves it: the position alone can tell."""
+    async with traded(market) as trading:
+        settings = {"type": "time_stop", "minutes": 2, "hold_limits": False}
+        body = {"quantity": 100, "order_type": "LIMIT", "price": trading.at(1), "broker": "zerodha"}
+        answer = await trading.send(**body, synthetic=settings)
+        await trio.sleep(15)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 100 - left)
+        said = f"zerodha holds {left} of the 100 units that this order guards"
+        await market.until(lambda: problems(trading) == [said], 10)
+        parent = await trading.until(answer, "completed", seconds=150)
+        message = parent["parameters"]["parts"]["root"].get("status_message")
+        assert ends in message if ends else message in (None, said)
+        await market.until(lambda: problems(trading) == [], 10)
         assert net(trading) == 0
