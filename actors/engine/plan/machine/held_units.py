@@ -137,7 +137,7 @@ def note_gone(look: Look) -> None:
         if now != before:
             look.note(base, gone=now)
     for part in _alone(look):
-        units = max(0, _guarded_alone(look, part) - look.filled(part))
+        units = max(0, _guarded_alone(look, part) - _filled_with(look, part))
         names = frozenset({_group_of(look.root, part)})
         claim = _Claim(_place(part, part.broker, side_of(part)), units, names=names, stops=is_stop_like(part))
         held = held_for(look, part)
@@ -274,6 +274,12 @@ def _guarded_alone(look: Look, part: OrderPart) -> int:
     return asked if look.rules.closes else min(asked, look.record(part).armed_over or 0)
 
 
+def _filled_with(look: Look, part: OrderPart) -> int:
+    """Return the units that an exit and the others of its group have filled: they are for the same units, and what a sibling has sold has not gone."""
+    group = _group_of(look.root, part)
+    return sum(look.filled(order) for order in own_orders_of(look.by_path[group]))
+
+
 def _guards_still(look: Look, base: Part, exits: Sequence[OrderPart]) -> bool:
     """Whether an exit of a base is open, or the end of a lifetime is still to close its fills. A plan goes on for its other parts where all this has
     ended (its position was closed within limits), and guards nothing there any more."""
@@ -368,6 +374,7 @@ def say_gone(look: Look) -> None:
             if own.get(broker, 0) and units > over:
                 look.untold.add(texts.holds_less(broker, own[broker] - units, own[broker] - over))
     for part in _alone(look):
-        gone, units = sum(look.record(part).gone.values()), max(0, _guarded_alone(look, part) - look.filled(part))
+        gone = sum(look.record(part).gone.values())
+        units = max(0, _guarded_alone(look, part) - _filled_with(look, part))
         if gone and look.record(part).own is None:
             look.untold.add(texts.holds_less(part.broker or "the account", units - gone, units))

@@ -383,6 +383,24 @@ def test_exits_without_an_entry_side_by_side_are_together_no_more_than_is_held(l
         assert sum(leg.unfilled for leg in run.resting if (leg.trigger is not None) is stops) == left
 
 
+def test_what_a_sibling_has_sold_has_not_gone():
+    """The stop of an oco over held units fills; its target's cancel is not confirmed yet."""
+    pair = oco(
+        "root",
+        order("root.children.0", "SELL", 20, NativeStop(trigger_price=D(95), limit_price=D(94)), is_exit=True),
+        order("root.children.1", "SELL", 20, 110, is_exit=True),
+    )
+    run = Runner(pair)
+    run.world.holdings["alpha"] = 20
+    run.quote(100, 99.95, 100.00)
+    for leg in run.resting:
+        run.book(leg.leg_id, "open")
+    holds(run, 20)
+    run.book("A1", "complete")
+    holds(run, 0)
+    assert (run.outcome.untold, run.outcome.unprotected) == ((), {})
+
+
 def _book_cancels(run):
     for leg in run.resting:
         if any(f"CANCEL {leg.leg_id}" in sent for sent in run.log):
