@@ -38,12 +38,51 @@ INSTRUMENTS = 100
 TAKEN_BACK_SECONDS = 35
 """A lower fill is believed when two books half a minute apart show it."""
 WALK_PERCENT, WALK_SECONDS = 0.1, 0.3
+WRITTEN_UNITS = 20
+"""Units of a plan that its caller has put together by hand."""
 WAITING = ("hidden_stop", "daily_stop", "limit_if_touched", "market_if_touched")
 """Types of an exit whose orders leave later, not while their caller waits."""
 SOON = {"minutes": 1, "over_minutes": 1, "every_seconds": 5, "step_seconds": 5}
 """Settings that would take longer than a story."""
 GIVEN_UP = (ActorNotRunning, AskTimedOut, LoginNeeded, Refusal, SimRefusal)
 """A step may meet a service that is dead, logged out or refuses, and a broker's app that refuses."""
+
+
+def written_tree(kind: str, size: str, rule: str, at: Callable[[float], float]) -> dict[str, Any]:
+    """Return the tree of a plan. `halves`: two groups of half the entry each, below it; `entries`: two entries with a group each; `side by side`: stop and
+    target without a group; `two stops`: each for the whole entry; `pair`: a group over what is held; `stops`: two stops over what is held. `at`: percent -> price."""
+    half = {
+        "share": {"share": 0.5}, "ratio": {"from_fill": {"ratio": 0.5}}, "units": WRITTEN_UNITS // 2,
+    }[size]  # fmt: skip
+
+    def exits(target: float, quantity: Any) -> dict[str, Any]:
+        own = {"transaction_type": "SELL"} if quantity is None else {"transaction_type": "SELL", "quantity": quantity}
+        stop = {**own, "price": {"kind": "native_stop", "trigger_price": at(-2), "limit_price": at(-3.5)}}
+        limit = {**own, "price": {"kind": "fixed", "price": at(target)}}
+        if kind == "side by side":
+            return {"part": "together", "children": [stop, limit]}
+        if kind in ("stops", "two stops"):
+            return stop
+        return {"part": "one_cancels_others", "rule": rule, "children": [stop, limit]}
+
+    def entry(units: int, below: dict[str, Any]) -> dict[str, Any]:
+        price = {"kind": "fixed", "price": at(0.5)}
+        return {"transaction_type": "BUY", "quantity": units, "price": price, "each_fill": below}
+
+    units = WRITTEN_UNITS // 2
+    match kind:
+        case "halves":
+            return entry(WRITTEN_UNITS, {"part": "together", "children": [exits(1.5, half), exits(3, half)]})
+        case "entries":
+            return {"part": "together", "children": [entry(units, exits(1.5, None)), entry(units, exits(3, None))]}
+        case "side by side":
+            return entry(WRITTEN_UNITS, exits(3, None))
+        case "two stops":
+            return entry(WRITTEN_UNITS, {"part": "together", "children": [exits(0, None), exits(0, None)]})
+        case "pair":
+            return exits(3, WRITTEN_UNITS)
+        case _:
+            return {"part": "together", "children": [exits(1.5, units), exits(3, units)]}
 
 
 class Actor(Script):
@@ -145,6 +184,19 @@ class Actor(Script):
             root["execution"] = {"kind": "ladder", "from_price": low, "to_price": high, "steps": 2}
         settings = {"type": "plan", "root": root, "closes_position": True, "hold_limits": False}
         await self.send(transaction_type="SELL", quantity=quantity, product=Product.MIS.value, synthetic=settings)
+
+    async def do_written(self, kind: str, size: str, rule: str, product: str, broker: str) -> None:
+        """A plan of 20 units that its caller has put together by hand (`written_tree`): an entry with its exits, or exits of what is held."""
+        alone = kind in ("pair", "stops")
+        if alone and self._most_held(broker, product, waits=True) < WRITTEN_UNITS:
+            return
+        root = written_tree(kind, size, rule, self.at)
+        side = "SELL" if alone else "BUY"
+        settings = {"type": "plan", "root": root, "hold_limits": False}
+        if kind == "stops":
+            settings["closes_position"] = True  # without it they are their caller's entries (1.13)
+        body = {"transaction_type": side, "quantity": WRITTEN_UNITS, "order_type": "LIMIT", "price": self.at(0.5)}
+        await self.send(**body, product=product, broker=broker, synthetic=settings)
 
     async def do_simple(
         self, side: str, percent: float | None, quantity: int, product: str, broker: str | None

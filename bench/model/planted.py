@@ -120,7 +120,7 @@ PLANTED: Sequence[Planted] = (
     _planted("a refused stop is final", f"{MACHINE}/verdicts.py",
              "    return (part.is_exit and leg.never_reached) or leg.unsent\n", "    return leg.unsent\n"),
     _planted("a cancelled rung is sent again", f"{MACHINE}/verdicts.py",
-             "        return sum(leg.quantity - leg.filled for leg in cancelled)\n", "        return 0\n"),
+             "        return sum(map(_own_unfilled, cancelled))\n", "        return 0\n"),
     _planted("settled positions are believed while doubted", "engine/books/settled_positions.py",
              "    if found is None or key in found.doubts or key in found.unjudged or key in found.moving:\n", "    if found is None:\n"),
     _planted("an entry is sent again after a cancel in the app", f"{MACHINE}/verdicts.py",
@@ -133,6 +133,13 @@ PLANTED: Sequence[Planted] = (
              "            standing.is_sized(sized)\n", "            pass\n"),
     _planted("an exit without a broker grows where it rests", f"{MACHINE}/leg_changes.py",
              "    if not is_at_holders(look, part):\n        return True\n    return quantity", "    if part:\n        return True\n    return quantity"),
+    _planted("exits side by side are bounded only when units have gone", f"{MACHINE}/held_units.py",
+             "    left = still_open(look, base, exits)\n    link =",
+             "    left = still_open(look, base, exits)\n    if left == sum(own_open(look, base, exits).values()):\n        return left\n    link ="),
+    _planted("each entry of a plan has the whole position", f"{MACHINE}/held_units.py",
+             "    return sum(found.values())\n\n\ndef _group_of", "    return 0\n\n\ndef _group_of"),
+    _planted("a stop and a target written by hand are no pair", "engine/plan/reading/exit_marks.py",
+             "    if not isinstance(part, OneCancelsOthersPart) or part.preset is not None:\n", "    if part.path:\n"),
 )  # fmt: skip
 
 

@@ -149,6 +149,24 @@ def held_by_two(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     yield "move", {"percent": FAR_UP if rises else FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
+def written(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A plan put together by hand; a person may sell a part of its position, the market reaches its first target, then all of its stops."""
+    broker = _for_mis(brokers)[0]
+    kind = dice.choice(("halves", "entries", "side by side", "two stops", "pair", "stops"))
+    product = dice.choice(("MIS", "CNC")) if kind in ("pair", "side by side") else "MIS"
+    if kind in ("pair", "stops"):
+        yield "simple", {"side": "BUY", "percent": None, "quantity": 20, "product": product, "broker": broker}, 8.0
+    given = {
+        "kind": kind, "size": dice.choice(("share", "ratio", "units")), "rule": dice.choice(("shrink", "shrink", "cancel")),
+        "product": product, "broker": broker,
+    }  # fmt: skip
+    yield "written", given, 20.0
+    for percent in dice.choice(((1.7, -3.2), (-3.2,), (1.7, 3.3), (1.7, 0, 3.3, FAR_DOWN))):
+        if dice.random() < 0.4:
+            yield "reduce", {"broker": list(brokers).index(broker), "units": dice.choice((5, 8, 12))}, 40.0
+        yield "move", {"percent": percent, "second": False, "walks": dice.random() < 0.6}, 15.0
+
+
 def halved(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A person makes a stop smaller in the app; the market falls through it."""
     yield from _held(dice, brokers)
@@ -358,7 +376,7 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 PLOTS: Sequence[Plot] = (
-    reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, ladder_reduced, scale_reduced, held_by_two, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
+    reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, ladder_reduced, scale_reduced, held_by_two, written, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
     closed_everywhere, partly_closed, partly_targeted, partly_entered, unanswered, unseen, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
     jumped_over,
 )  # fmt: skip
