@@ -11,6 +11,7 @@ NO_PRE_OPEN = "this instrument has no pre-open session"
 # Names for units that filled without the order that belongs with them.
 UNHEDGED = "unhedged"
 WITHOUT_SECOND_LEG = "without their second leg"
+WITHOUT_SECOND_ORDER = "without the order that shall follow them"
 
 
 def traded_itself(field: str) -> str:

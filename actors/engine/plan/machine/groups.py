@@ -164,8 +164,9 @@ def _take_up(look: Look, link: Part, base: Part) -> None:
             look.note(order, own=PartState.COMPLETED if whole else PartState.CANCELLED, status_message=None)
 
 
-def _uncovered(look: Look, part: OrderPart, link: Part) -> None:
-    """Tell the units that filled without their order in another instrument: it was refused, or it is overdue (3.4, 3.25). The entry goes on."""
+def _uncovered(look: Look, part: Part, link: Part) -> None:
+    """Tell the units that filled without the order that follows them (a hedge, a second leg, the second order of a sequence): it was refused, or it is
+    overdue (3.4, 3.25, 3.33). The entry goes on."""
     if not isinstance(link, OrderPart) or link.uncovered is None or not isinstance(link.quantity, FromFill):
         return
     failed = look.record(link).own in (PartState.REJECTED, PartState.FAILED)
@@ -373,6 +374,8 @@ def _sequence(look: Look, part: SequencePart, context: Context) -> None:
         ending=UNFILLED if first.state.final and not kept else context.ending,
     )
     work(look, part.then, below)
+    if kept:
+        _uncovered(look, part.first, part.then)
 
 
 # --- one cancels others --------------------------------------------------------------------------------------------------

@@ -166,7 +166,8 @@ class NewLeg:
     exit_by_type: bool = False
     """`OrderPart.exit_by_type`."""
     replaces: bool = False
-    """Whether the order takes over units of an order that the plan itself cancelled for it. It is tried again as an exit is (row 42)."""
+    """Whether the order takes over units of an order that the plan itself cancelled for it, or follows the fills of another (a hedge, a second leg). It is
+    tried again as an exit is (row 42)."""
     piece: int = 0
     instance: str | None = None
     tag: str | None = None

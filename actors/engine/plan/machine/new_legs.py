@@ -234,7 +234,7 @@ class Sending:
             is_exit=self.part.is_exit,
             known_exit=self.part.known_exit or isinstance(self.part.quantity, FromPosition),
             exit_by_type=self.part.exit_by_type,
-            replaces=self._replaces(),
+            replaces=self._replaces() or self.part.uncovered is not None,
             piece=piece,
             instance=instance,
             tag=self.part.tag,

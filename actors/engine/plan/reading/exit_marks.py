@@ -17,6 +17,7 @@ from onebroker.actors.engine.plan.parts import (
     own_orders_of,
 )
 from onebroker.actors.engine.plan.price_kinds import is_stop
+from onebroker.config.messages import presets_entries as texts
 from onebroker.config.vocabulary import Side
 
 
@@ -48,9 +49,10 @@ def marked(
             opened = (
                 _opened(part.first, above) if any(is_stop(order.price) for order in own_orders_of(part.then)) else ()
             )
-            return attrs.evolve(
-                part, first=below(part.first, above=above), then=below(part.then, above=(*above, *opened))
-            )
+            then = below(part.then, above=(*above, *opened))
+            if isinstance(then, OrderPart) and not then.known_exit and then.uncovered is None:
+                then = attrs.evolve(then, uncovered=texts.WITHOUT_SECOND_ORDER)
+            return attrs.evolve(part, first=below(part.first, above=above), then=then)
         case TogetherPart() | OneCancelsOthersPart():
             children = _as_exits(part) if not above and _is_stop_and_target(part) else part.children
             return attrs.evolve(part, children=tuple(below(child, above=above) for child in children))
