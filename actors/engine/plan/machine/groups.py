@@ -320,7 +320,7 @@ def _together(look: Look, part: TogetherPart, context: Context) -> None:
         guard = room if room is None else min(room, _unfilled(look, child, context, room))
         room = room if room is None or guard is None else room - guard
         below = attrs.evolve(context, guard=guard, share=shares.get(number), ending=ending)
-        left = limit_of_group(look, part) if pair else None
+        left = limit_of_group(look, part) if pair and context.base is not None else None
         if left is not None and isinstance(child, OrderPart):
             below = _of_pair(look, part, child, below, left)
         work(look, child, below)
@@ -394,7 +394,7 @@ def _one_cancels_others(look: Look, part: OneCancelsOthersPart, context: Context
 def _cancel_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
     """The first fill of any size ends all others."""
     taken = [child for child in part.children if look.filled(child)]
-    guard = guarded(look, part, context)
+    guard = _guard(look, part, context)
     pair = is_pair(part)
     if pair:
         _make_room(look, part)
@@ -413,6 +413,14 @@ def guarded(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
     if limit is not None:
         total = min(total, limit)
     return max(0, total - sum(_done(look, child) for child in part.children))
+
+
+def _guard(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
+    """Return the same, no more than the position and the parts above leave to the group."""
+    guard = guarded(look, part, context)
+    for limit in (context.guard, limit_of_group(look, part)):
+        guard = guard if limit is None else min(guard, limit)
+    return guard
 
 
 def _done(look: Look, part: Part) -> int:
@@ -466,9 +474,7 @@ def _says(look: Look, child: Part, context: Context) -> int | None:
 
 
 def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
-    guard = guarded(look, part, context)
-    for limit in (context.guard, limit_of_group(look, part)):
-        guard = guard if limit is None else min(guard, limit)
+    guard = _guard(look, part, context)
     apart = _shares_apart(look, part, context)
     pair = is_pair(part)
     if pair:
@@ -557,7 +563,7 @@ def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> N
     complete = [child for child in part.children if look.record(child).own is PartState.COMPLETED]
     winner = next((child for child in part.children if child.when is not None and look.record(child).fired), None)
     stays = _why_others_stay(look, part, winner) if winner is not None and not complete else None
-    guard = guarded(look, part, context)
+    guard = _guard(look, part, context)
     pair = is_pair(part) and all(child.when is None for child in part.children)
     if pair:
         _make_room(look, part)

@@ -314,7 +314,12 @@ def limit_of_group(look: Look, group: Part) -> int | None:
     for base, exits in _known(look):
         if own <= {order.path for order in exits}:
             return _left_to(look, base, exits, group)
-    return None
+    alone = [order for order in own_orders_of(group) if look.record(order).gone]
+    left = (
+        _guarded_alone(look, order) - _filled_with(look, order) - sum(look.record(order).gone.values())
+        for order in alone
+    )
+    return max(0, max(left)) if alone else None
 
 
 def _left_to(look: Look, base: Part, exits: Sequence[OrderPart], part: Part) -> int:

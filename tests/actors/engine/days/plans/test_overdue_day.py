@@ -434,3 +434,35 @@ async def test_a_joint_result_is_not_judged_without_a_broker_whose_position_came
         await is_told(trading, "what is due waits", seconds=15)
         await market.until(lambda: net(trading, "upstox") == 0, 150)
         await is_quiet(trading, 30)
+
+
+def following(trading, kind):
+    """An order of 40 and the order that shall follow its fills."""
+    if kind == "oto":
+        return {"type": "oto", "hold_limits": False, "then": {"transaction_type": "SELL", "order_type": "MARKET"}}
+    quantity = {"from_fill": {"ratio": 1}}
+    then = {"transaction_type": "SELL", "quantity": quantity, "price": {"kind": "marketable"}}
+    return {"type": "plan", "root": {"part": "sequence", "first": {}, "then": then}}
+
+
+@pytest.mark.parametrize("trouble", ["no ticks", "no connection"])
+@pytest.mark.parametrize("kind", ["oto", "sequence"])
+async def test_the_second_order_of_a_sequence_is_sent_in_the_end_and_told_meanwhile(
+    market, kind, trouble, autojump_clock
+):
+    """Its first order has filled: it is owed, as an exit is."""
+    async with traded(market) as trading:
+        body = {"quantity": 40, "order_type": "LIMIT", "price": trading.at(-1), "broker": "zerodha"}
+        answer = await trading.send(**body, synthetic=following(trading, kind))
+        await trio.sleep(3)
+        share = trading.share.instrument_id
+        if trouble == "no connection":
+            market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=12)
+        else:
+            market.simulator.fault("all", FaultKind.STALLED_QUOTES, seconds=60, instrument_id=share)
+            await trio.sleep(40)
+        market.exchange.fill("zerodha", answer.body["order_id"], 40)
+        if trouble == "no connection":
+            await is_told(trading, "40 units", seconds=5)
+        await trading.until(answer, "completed", seconds=90)
+        assert (net(trading), problems(trading)) == (0, [])

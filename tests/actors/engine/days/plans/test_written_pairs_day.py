@@ -5,7 +5,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.books.settled_positions import held_for
-from onebroker.config.vocabulary import Side
+from onebroker.config.vocabulary import Product, Side
 from tests.actors.engine.days.plans.test_overdue_day import net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 
@@ -68,3 +68,30 @@ async def test_a_pair_over_nothing_is_its_callers_entry(market, shape, autojump_
         await market.until(lambda: net(trading) == -50, 20)
         await trio.sleep(10)
         assert (resting(trading), problems(trading)) == ([], [])
+
+
+@pytest.mark.parametrize("kind", ["oco", *SHARED])
+async def test_after_a_person_has_sold_a_part_the_target_takes_the_place_of_the_smaller_stop(
+    market, kind, autojump_clock
+):
+    """The person makes the stop smaller and sells the shares that this frees. What is left is reserved by the stop."""
+    async with traded(market) as trading:
+        await trading.send(quantity=50, product="CNC", broker="zerodha")
+        share, context = trading.share.instrument_id, trading.day.engine_context
+        await market.until(lambda: (held_for(context, "zerodha", share, "CNC", Side.SELL) or 0) >= 50, 30)
+        prices = {"stop_price": trading.at(-4), "stop_limit_price": trading.at(-5), "target_price": trading.at(4)}
+        settings = {"type": "oco", **prices}
+        if kind != "oco":
+            settings = {"type": "plan", "root": pair(trading, kind, product="CNC", quantity=50)}
+        sale = {"transaction_type": "SELL", "product": "CNC", "quantity": 50, "broker": "zerodha"}
+        await trading.send(**sale, synthetic=settings)
+        await trio.sleep(15)
+        (stop,) = [one for one in market.ledger()["orders"] if one["status"] == "trigger_pending"]
+        market.person.modify("zerodha", stop["order_id"], quantity=20)
+        market.person.reduce("zerodha", share, Product.CNC, 30)
+        await trio.sleep(30)
+        assert resting(trading) == [("SELL", "SL", 20)]
+        await trading.move("4.2")
+        await market.until(lambda: net(trading) == 0, 30)
+        await trio.sleep(15)
+        assert (net(trading), resting(trading)) == (0, [])
