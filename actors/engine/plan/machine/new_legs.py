@@ -178,11 +178,13 @@ class Sending:
         return freeze_pieces(quantity, self.look.terms(self.part))
 
     def _brokers(self, quantity: int) -> list[tuple[int, str | None]]:
-        """Share an exit over the brokers that hold the units it closes. Any other order goes to its pinned broker, if it has one."""
-        base = self.context.base
-        if self.part.broker is not None or not self.part.is_exit or not isinstance(base, OrderPart):
-            return [(quantity, self.part.broker)]
-        if base.instrument_id != self.part.instrument_id:
+        """Share an exit, or a second order that closes what the first has filled, over the brokers that hold the units. Any other order goes to its
+        pinned broker, if it has one."""
+        base, part = self.context.base, self.part
+        if part.broker is not None or not isinstance(base, OrderPart) or base.instrument_id != part.instrument_id:
+            return [(quantity, part.broker)]
+        follows = part.uncovered is not None and (base.product, side_of(base)) == (part.product, self.side.opposite)
+        if not (part.is_exit or follows):
             return [(quantity, None)]
         held: dict[str, int] = {}
         for leg in self.look.legs(base):
@@ -198,7 +200,7 @@ class Sending:
             if size > 0:
                 shares.append((size, broker))
                 quantity -= size
-        return shares
+        return [*shares, (quantity, None)] if quantity > 0 and not part.is_exit else shares
 
     def _replaces(self) -> bool:
         """Whether the part's newest order that reached a broker was cancelled by the plan, for the sake of this order."""
