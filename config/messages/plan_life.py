@@ -141,6 +141,14 @@ def holds_less(broker: str, held: int, units: int) -> str:
     return f"{broker} holds {held} of the {units} units that this order guards"
 
 
+def holder_unread(broker: str) -> str:
+    """Ours: an exit without a broker, of units that this broker may hold."""
+    return f"the positions of {broker} have not been read since the start, and it may hold what this exit closes, so nothing was sent"
+
+
+NOTHING_LEFT_YET = "what is held is spoken for by other orders of this exit, or not shown yet, so nothing was sent"
+
+
 def nothing_to_exit(broker: str | None, *, sent: bool = False) -> str:
     """Ours. `sent`: whether an order of it was at a broker."""
     where = "no broker holds" if broker is None else f"{broker} does not hold"

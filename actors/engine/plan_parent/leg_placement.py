@@ -10,7 +10,7 @@ import trio
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.held_units import held_units
 from onebroker.actors.engine.books.reference_quotes import fresh_nets, no_position
-from onebroker.actors.engine.books.settled_positions import held_for, shown_for
+from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged, shown_for
 from onebroker.actors.engine.choice.broker_checks import PASSES, Skipped, Why
 from onebroker.actors.engine.choice.choose import by_code, none_left
 from onebroker.actors.engine.context.messages import EngineAnswer
@@ -263,7 +263,10 @@ class Placing:
         if not self._closes_for_sure(new):
             return new
         if new.broker is None and not new.known_exit:
-            new = self._at_a_holder(new)
+            placed = self._at_a_holder(new)
+            if isinstance(placed, NotPlaced):
+                return placed
+            new = placed
             if new.broker is not None and self._waiting.aside_seconds(new) > 0:
                 return NotPlaced(_refused(texts.NO_BROKER), passes=True, order=new, is_aside=True)
         held = held_for(self._context, new.broker, new.instrument_id, new.product, new.side)
@@ -275,14 +278,21 @@ class Placing:
             return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
         return attrs.evolve(new, quantity=held)
 
-    def _at_a_holder(self, new: NewLeg) -> NewLeg:
+    def _at_a_holder(self, new: NewLeg) -> NewLeg | NotPlaced:
         """Return an exit without a broker as it is where several brokers hold all its units, since the choice prefers holders. Else it goes to the broker
         that holds most, with no more than is held there, and the next look sends the rest. At any other broker it would open a short beside the units of
         the holder; so it waits, and says so, while its holder has no login or cannot be read: what the holder showed last counts then. A holder that
-        could not take its order a moment ago comes after the others."""
+        could not take its order a moment ago comes after the others. Where no holder has units left that are known, it waits for those brokers that
+        have shown nothing since the start (each morning before a login), and for its other orders."""
         left = self._left(new)
         most = max(left, key=lambda code: (left[code] > 0 and self._may_take(new, code), left[code]), default=None)
-        if most is None or left[most] <= 0 or sum(units >= new.quantity for units in left.values()) > 1:
+        if most is None or left[most] <= 0:
+            unread = self._unread(new)
+            if not unread and held_for(self._context, None, new.instrument_id, new.product, new.side) == 0:
+                return new  # nothing is held any more
+            sentence = life_texts.holder_unread(unread[0]) if unread else life_texts.NOTHING_LEFT_YET
+            return NotPlaced(_refused(sentence), passes=True)
+        if sum(units >= new.quantity for units in left.values()) > 1:
             return new
         return attrs.evolve(new, broker=most, quantity=min(new.quantity, left[most]))
 
@@ -307,8 +317,17 @@ class Placing:
             held = held_for(self._context, code, new.instrument_id, new.product, new.side)
             if held is None:
                 held = shown_for(self._context, code, listings[code].broker_token, new.product, new.side)
+                held = held or held_at_most(self._context, code, new.instrument_id, new.product, new.side)
             left[code] = held - self._out(code, new)
         return left
+
+    def _unread(self, new: NewLeg) -> list[str]:
+        """Return the brokers that list an exit's instrument and have shown no positions since the start."""
+        latest = self._context.catalogue.value.latest
+        instrument = None if latest is None else latest.instrument(new.instrument_id)
+        listings = {} if instrument is None else instrument.listings
+        codes = sorted(self._context.sessions.keys() & set(listings))
+        return [code for code in codes if judged(self._context, code) is None]
 
     def _out(self, code: str, new: NewLeg) -> int:
         """Return the units of the part's orders at a broker that may still fill, also of those that have no leg yet: the orders of one look are sized at

@@ -307,3 +307,30 @@ async def test_what_one_holder_refuses_again_and_again_stays_told(kind, percent,
         for _ in range(60):
             await trio.sleep(1)
             assert "20 units are open without a stop" in problems(trading)
+
+
+@pytest.mark.parametrize("units", [0, 30])
+@pytest.mark.parametrize("kind", ["hidden_stop", "gtt"])
+async def test_a_holder_that_has_shown_nothing_since_the_start_is_waited_for(market, kind, units, autojump_clock):
+    """Each morning before its login. `units` are held at the other broker, which must not sell those of the first."""
+    async with traded(market) as trading:
+        await trading.send(quantity=20, broker="zerodha")
+        if units:
+            await trading.send(quantity=units, broker="upstox")
+        share, context = trading.share.instrument_id, market.engine_context
+        await market.until(lambda: held_for(context, None, share, Product.MIS, Side.SELL) == 20 + units, 60)
+        settings = gtt_pair(trading) if kind == "gtt" else {"type": kind, "trigger_price": trading.at(-2)}
+        answer = await trading.send(transaction_type="SELL", quantity=20 + units, synthetic=settings)
+        await trio.sleep(20)
+        market.simulator.fault("zerodha", FaultKind.EXPIRE_SESSION)
+        await trio.sleep(8)
+    async with market.service(quotes=True, log_in=False):
+        await trio.sleep(20)
+        trading.quotes = market.quotes.follow([share])
+        trading.moved(-2.5)
+        await is_told(trading, "20 units are open without a stop", seconds=40)
+        await trio.sleep(10)
+        assert (net(trading), net(trading, "upstox")) == (20, 0)
+        await market.log_in("zerodha")
+        await trading.until(answer, "completed", seconds=90)
+        assert (net(trading), net(trading, "upstox")) == (0, 0)
