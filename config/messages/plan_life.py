@@ -35,6 +35,11 @@ def _unreadable(brokers: Iterable[str]) -> str:
     return f"the positions of {', '.join(sorted(brokers))} cannot be read"
 
 
+def figures_unread(brokers: Sequence[str]) -> str:
+    """Ours: a condition on a figure of the account, while a broker that has told its part today does not answer."""
+    return f"{', '.join(brokers)} cannot be read, so a condition on the account is judged by old figures of that broker"
+
+
 def result_untold(brokers: Sequence[str]) -> str:
     """A condition on the day's profit or loss counts every broker that answers."""
     return f"no profit or loss of the day is told at {', '.join(brokers)}, so a condition on it waits"

@@ -239,6 +239,8 @@ class AccountFigures:
     """Codes of the brokers that answer but report no result of the day."""
     without_parts: tuple[str, ...] = ()
     """Codes of the brokers that answer but of whose day result at least one of the two parts is not known."""
+    unread: tuple[str, ...] = ()
+    """Codes of the brokers that have told their figures today and cannot be read now: their figures stand still."""
 
     @property
     def both(self) -> Decimal | None:

@@ -41,7 +41,7 @@ from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import FundsRow, OrderRow, PositionRow
 from onebroker.config.clock import from_epoch, latest_boundary
 from onebroker.config.money import exact, paise
-from onebroker.config.vocabulary import Side
+from onebroker.config.vocabulary import Side, is_finished
 
 FIGURES_SECONDS = 30.0
 """The plan does not act on a document older than this (order-engine 3.1, 3.45)."""
@@ -162,10 +162,24 @@ class PlanMarket:
             unrealized_pnl=_rupees(unrealized.values()),
             without_result=tuple(code for code, figure in day.items() if figure is None),
             without_parts=tuple(code for code in day if realized[code] is None or unrealized[code] is None),
+            unread=self._unread(document.reads),
             available_balance=available,
             total_balance=None if available is None else available + (utilized or 0),
             margin_utilized=utilized,
         )
+
+    def _unread(self, reads: Iterable[BrokerRead]) -> tuple[str, ...]:
+        """Return the brokers that have told their figures today, and cannot be asked now: their figures stand still."""
+        begins = latest_boundary(from_epoch(self._now)).timestamp()
+        told = [read.broker for read in reads if read.slice is not None and read.slice.received_at >= begins]
+        return tuple(code for code in told if code not in self._context.sessions or self._is_silent(code))
+
+    def _is_silent(self, code: str) -> bool:
+        view = self._context.sessions[code].view.value
+        is_open = any(row.quantity != 0 for row in view.positions if row.view != "day")
+        is_open = is_open or any(not is_finished(row.status) for row in view.orders.values())
+        fails = not view.live or bool({"positions", "funds"} & view.read_errors.keys())
+        return fails and (is_open or view.positions_read_started is None)
 
     def _results(self, reads: Iterable[BrokerRead]) -> tuple[_Results, _Results, _Results]:
         """Return the day's result, its realized and its unrealized part at each broker that answers. The figures are those of the limit on the

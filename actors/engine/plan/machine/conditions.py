@@ -314,6 +314,8 @@ def _account(look: Look, part: Part, condition: AccountAt, place: str) -> bool:
         if figures is not None:
             look.untold.update(_untold(figures, condition.field))
         return False
+    if figures is not None and figures.unread:
+        block(look, part, texts.figures_unread(figures.unread))  # judged all the same, by what was told last
     return past(value, condition.level, _directed(look, part, condition, place, value))
 
 

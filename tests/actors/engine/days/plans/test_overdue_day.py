@@ -466,3 +466,24 @@ async def test_the_second_order_of_a_sequence_is_sent_in_the_end_and_told_meanwh
             await is_told(trading, "40 units", seconds=5)
         await trading.until(answer, "completed", seconds=90)
         assert (net(trading), problems(trading)) == (0, [])
+
+
+@pytest.mark.parametrize("fault", [FaultKind.REFUSE_CONNECTIONS, FaultKind.EXPIRE_SESSION])
+async def test_a_guard_by_the_accounts_result_says_that_it_is_judged_by_old_figures(market, fault, autojump_clock):
+    """The broker whose figures they are cannot be read: the loss grows unseen."""
+    async with traded(market, funds=True) as trading:
+        await trading.send(quantity=40, broker="zerodha")
+        await trio.sleep(30)
+        settings = {"watch_field": "day_pnl", "trigger_level": -100_000, "trigger_direction": "below"}
+        await trading.send(
+            transaction_type="SELL", quantity=40, broker="zerodha",
+            synthetic={"type": "account_conditional", **settings, "closes_position": True},
+        )  # fmt: skip
+        await trio.sleep(20)
+        assert problems(trading) == []
+        market.simulator.fault("zerodha", fault, **({} if fault is FaultKind.EXPIRE_SESSION else {"seconds": 60}))
+        sentence = "zerodha cannot be read, so a condition on the account is judged by old figures of that broker"
+        await is_told(trading, sentence, seconds=12)
+        if fault is FaultKind.EXPIRE_SESSION:
+            await market.log_in("zerodha")
+        await is_quiet(trading, seconds=90)
