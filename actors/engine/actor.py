@@ -12,6 +12,7 @@ import attrs
 import trio
 
 from onebroker.actors.engine.admission import Admission, keep_answer
+from onebroker.actors.engine.books.brokers_left_out import brokers_left_out
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import (
@@ -111,6 +112,8 @@ class EngineActor:
                     self._context.legs.forget()
                 records = await self._open_records()
                 await self._reconciled(records, since)
+                self._context.left_out.clear()
+                self._context.left_out.update(await brokers_left_out(self._context))
                 known = [as_known(self._context, record) for record in records] if self._context.writes.lost else []
                 for record in records:
                     self._know_guarded(record)

@@ -211,7 +211,7 @@ def units_in_holdings(context: EngineContext, code: str, tokens: Collection[str]
 
 def held_for(context: EngineContext, broker: str | None, instrument_id: str, product: str, side: Side) -> int | None:
     """Return the same for an instrument by its id, at a broker or, with None, at all brokers that list it together. None also where one of them is not
-    settled, or where a broker that does not list it may hold some: its list can have lost the instrument."""
+    settled, or where a broker that does not list it may hold some: its list can have lost the instrument; or one that the settings leave out."""
     latest = context.catalogue.value.latest
     instrument = None if latest is None else latest.instrument(instrument_id)
     if instrument is None:
@@ -228,6 +228,8 @@ def held_for(context: EngineContext, broker: str | None, instrument_id: str, pro
         total += units
     others = () if broker is not None else (code for code in context.sessions if code not in instrument.listings)
     if any(_may_hold_unlisted(context, code, instrument, product, side) for code in others):
+        return None
+    if broker is None and context.left_out:
         return None
     return total if codes else None
 

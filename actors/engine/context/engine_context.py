@@ -149,6 +149,8 @@ class EngineContext:
     """Where the engine's writes are counted besides the store; None: nowhere (tests)."""
     writes: WriteCount = attrs.Factory(lambda self: WriteCount(self.store, self.durable), takes_self=True)
     """The write count of one run of the engine (engine only)."""
+    left_out: set[str] = attrs.field(factory=set)
+    """Brokers that the settings leave out, and at which something of today was open when the engine started (`books/brokers_left_out.py`)."""
     in_hand: set[str] = attrs.field(factory=set)
     """Ids of intents that the engine has taken out of its mailbox but neither journaled nor answered yet (engine only)."""
 

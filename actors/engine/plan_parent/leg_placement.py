@@ -322,12 +322,12 @@ class Placing:
         return left
 
     def _unread(self, new: NewLeg) -> list[str]:
-        """Return the brokers that list an exit's instrument and have shown no positions since the start."""
+        """Return the brokers that list an exit's instrument and have shown no positions since the start, and those that the settings leave out."""
         latest = self._context.catalogue.value.latest
         instrument = None if latest is None else latest.instrument(new.instrument_id)
         listings = {} if instrument is None else instrument.listings
         codes = sorted(self._context.sessions.keys() & set(listings))
-        return [code for code in codes if judged(self._context, code) is None]
+        return [*(code for code in codes if judged(self._context, code) is None), *sorted(self._context.left_out)]
 
     def _out(self, code: str, new: NewLeg) -> int:
         """Return the units of the part's orders at a broker that may still fill, also of those that have no leg yet: the orders of one look are sized at

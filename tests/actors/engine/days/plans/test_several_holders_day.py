@@ -334,3 +334,29 @@ async def test_a_holder_that_has_shown_nothing_since_the_start_is_waited_for(mar
         await market.log_in("zerodha")
         await trading.until(answer, "completed", seconds=90)
         assert (net(trading), net(trading, "upstox")) == (0, 0)
+
+
+async def test_a_holder_that_the_settings_leave_out_for_a_while_is_waited_for(autojump_clock):
+    """Nobody reads it, so what it holds has not gone: the exit neither ends nor goes to another broker."""
+    async with Day(brokers=("upstox", "zerodha", "dhan")).market() as day:
+        async with traded(day) as trading:
+            await trading.send(quantity=20, broker="zerodha")
+            share, context = trading.share.instrument_id, day.engine_context
+            await day.until(lambda: held_for(context, None, share, Product.MIS, Side.SELL) == 20, 60)
+            settings = {"type": "hidden_stop", "trigger_price": trading.at(-2)}
+            answer = await trading.send(transaction_type="SELL", quantity=20, synthetic=settings)
+            await trio.sleep(20)
+        day.codes = ("upstox", "dhan")
+        async with day.service(quotes=True):
+            trading.quotes = day.quotes.follow([share])
+            await trio.sleep(20)
+            assert problems(trading) == []
+            trading.moved(-2.5)
+            await is_told(trading, "20 units are open without a stop", seconds=10)
+            assert [one["side"] for one in day.ledger()["messages"]] == ["BUY"]
+        day.codes = ("upstox", "zerodha", "dhan")
+        async with day.service(quotes=True):
+            trading.quotes = day.quotes.follow([share])
+            trading.moved(-2.5)
+            await trading.until(answer, "completed", seconds=90)
+            assert net(trading) == 0
