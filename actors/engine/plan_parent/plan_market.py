@@ -284,11 +284,11 @@ class PlanMarket:
     def _figure_rows(
         self, code: str, handle: SessionHandle, instrument_ids: Sequence[str] | None, product: str | None
     ) -> tuple[PositionRow, ...] | None:
-        """Return a broker's rows when they are new enough, no unreadable row can be of these instruments (None = all), and their units agree with the
+        """Return a broker's rows when it has a login, they are new enough, no unreadable row can be of these instruments (None = all), and their units agree with the
         fills (4.11): a row that is left out would take its result out of the sum. Else None."""
         view, latest = handle.view.value, self._context.catalogue.value.latest
         shown = shown_since(view, self._context.clock.monotonic() - FIGURES_SECONDS)
-        if shown is None or (shown.whole and "positions" in view.read_errors):
+        if shown is None or not view.live or (shown.whole and "positions" in view.read_errors):
             return None
         tokens = [] if instrument_ids is None else tokens_of(latest, instrument_ids, code)
         tells = shown.whole if instrument_ids is None or latest is None else shown.tells(tokens, product)

@@ -487,3 +487,17 @@ async def test_a_guard_by_the_accounts_result_says_that_it_is_judged_by_old_figu
         if fault is FaultKind.EXPIRE_SESSION:
             await market.log_in("zerodha")
         await is_quiet(trading, seconds=90)
+
+
+async def test_a_strategy_stop_whose_broker_has_no_login_any_more_says_so_within_seconds(market, autojump_clock):
+    """Its rows are new enough for half a minute, but no newer ones can come."""
+    async with traded(market) as trading:
+        await trading.send(quantity=40, broker="zerodha")
+        await trio.sleep(20)
+        settings = {"instrument_ids": [trading.share.instrument_id], "product": "intraday", "max_loss": 100_000}
+        answer = await trading.send(quantity=None, synthetic={"type": "strategy_stop", **settings})
+        assert answer.status == 202, answer
+        await trio.sleep(10)
+        assert problems(trading) == []
+        market.simulator.fault("zerodha", FaultKind.EXPIRE_SESSION)
+        await is_told(trading, "the positions of zerodha cannot be read, so their joint profit or loss", seconds=6)
