@@ -225,7 +225,9 @@ class PlanMarket:
         holders: Collection[str] | None,
     ) -> JointFigure | JointUntold:
         own = None if every_instrument else instrument_ids
-        figures: dict[str, Believed | None] = {}
+        figures: dict[str, Believed | None] = {
+            code: None for code in holders or () if code not in self._context.sessions
+        }
         """None: the broker's part is not known."""
         for code, handle in self._context.sessions.items():
             counts = self._counting(code, own, product)
@@ -252,7 +254,8 @@ class PlanMarket:
 
     def _filled_at(self, code: str) -> float | None:
         """Return the moment of a broker's latest fill, in epoch seconds."""
-        moved, clock = self._context.sessions[code].view.value.fills_moved_at, self._context.clock
+        handle, clock = self._context.sessions.get(code), self._context.clock
+        moved = None if handle is None else handle.view.value.fills_moved_at
         return None if moved is None else clock.epoch() - (clock.monotonic() - moved)
 
     def _counting(self, code: str, instrument_ids: Sequence[str] | None, product: str | None) -> Counts:

@@ -180,7 +180,8 @@ class PlanRows:
     async def _read_positions(
         self, form: FromPosition, *, unread: Collection[str] = (), only: Collection[str] | None
     ) -> _Read:
-        """Read every broker that may hold such a position, except the brokers that could not be read before (`unread`)."""
+        """Read every broker that may hold such a position, except the brokers that could not be read before (`unread`). Nobody can read those that the
+        settings leave out."""
         mark = self._context.closes.mark
         asked = [code for code in self._holders(form) if code not in unread and (only is None or code in only)]
         about = everything if form.every_instrument else of_instruments(self._context, form.instrument_ids)
@@ -194,7 +195,8 @@ class PlanRows:
         products: dict[Holding, Product] = {}
         troubles: list[str] = []
         unlisted: dict[str, str] = {}
-        not_read = {*unread, *asked} - fresh.keys()
+        left_out = [code for code in self._context.left_out if only is None or code in only]
+        not_read = {*unread, *asked, *left_out} - fresh.keys()
         for code in sorted(fresh):
             unlisted |= self._unlisted(code, fresh[code].rows, form)
             rows = self._of_form(code, fresh[code].rows, form)

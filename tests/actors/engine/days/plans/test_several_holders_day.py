@@ -360,3 +360,28 @@ async def test_a_holder_that_the_settings_leave_out_for_a_while_is_waited_for(au
             trading.moved(-2.5)
             await trading.until(answer, "completed", seconds=90)
             assert net(trading) == 0
+
+
+async def test_a_close_over_all_brokers_waits_for_one_that_the_settings_leave_out(autojump_clock):
+    """It closes what it can read, says whom nobody reads, and closes there once the broker is back."""
+    async with Day(brokers=("upstox", "zerodha", "dhan")).market() as day:
+        async with traded(day) as trading:
+            await bought_at_two(trading)
+            share = trading.share.instrument_id
+            settings = {"type": "close_on_trigger", "trigger_price": trading.at(-2)}
+            answer = await trading.send(transaction_type="SELL", quantity=None, synthetic=settings)
+            assert answer.status == 202, answer
+            await trio.sleep(20)
+        day.codes = ("upstox", "dhan")
+        async with day.service(quotes=True):
+            trading.quotes = day.quotes.follow([share])
+            await trio.sleep(20)
+            trading.moved(-2.5)
+            await is_told(trading, "zerodha", seconds=15)
+            await day.until(lambda: net(trading, "upstox") == 0, 15)
+            assert net(trading) == 20
+        day.codes = ("upstox", "zerodha", "dhan")
+        async with day.service(quotes=True):
+            trading.quotes = day.quotes.follow([share])
+            await trading.until(answer, "completed", seconds=90)
+            assert (net(trading), net(trading, "upstox")) == (0, 0)
