@@ -358,9 +358,11 @@ class Exchange:
 
     def cancel(self, account: Account, order_id: str) -> SimOrder:
         action = msgspec.convert({**self._named(account, order_id), "verb": "cancel"}, Action)
+        entry = account.known(order_id)
+        order_type = None if entry is None else entry.order.new.order_type
 
         def cancelled() -> SimOrder:
-            if self._faults.strike(account.code, FaultKind.REJECT_CANCELS, (action.instrument_id,)):
+            if self._faults.strike(account.code, FaultKind.REJECT_CANCELS, (action.instrument_id,), order_type):
                 raise SimRefusal(RefusalReason.FORCED, "cancellation is blocked")
             return self._trading.cancel(account, order_id)
 

@@ -174,7 +174,7 @@ class Faults:
         order_type: OrderType | None = None,
     ) -> Fault | None:
         """Return an active fault without counting a strike. `instruments` are those that an order message concerns; `order_type` is the type of a new
-        order."""
+        order, or of the order that a cancel names."""
         if not self._active:
             return None
         known = (None, *instruments), (None, order_type)

@@ -6,7 +6,7 @@ import trio
 
 from onebroker.actors.engine.books.settled_positions import held_for
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from onebroker.config.vocabulary import Side
+from onebroker.config.vocabulary import OrderType, Side
 from tests.actors.engine.days.plans.test_overdue_day import problems
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.days.plans.test_several_holders_day import bought_at_three
@@ -87,7 +87,7 @@ async def test_a_stop_that_has_gone_while_its_target_cannot_be_cancelled_is_miss
         prices = {"stop_price": trading.at(-4), "stop_limit_price": trading.at(-5), "target_price": trading.at(4)}
         answer = await trading.send(**body, synthetic={"type": "bracket", **prices, "hold_limits": False})
         await trio.sleep(10)
-        market.simulator.fault("zerodha", FaultKind.REJECT_CANCELS, count=1)
+        market.simulator.fault("zerodha", FaultKind.REJECT_CANCELS, seconds=60, order_type=OrderType.LIMIT)
         await market.stop(answer.body["parent_id"])
         await market.until(lambda: any("30 units" in problem for problem in problems(trading)), 6)
         await trio.sleep(30)

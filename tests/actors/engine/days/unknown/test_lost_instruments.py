@@ -206,8 +206,7 @@ async def test_a_square_off_at_once_answers_that_the_broker_does_not_list_the_sh
     answer = await trading.send(quantity=None, synthetic={"type": "square_off", "now": True}, wait=20)
     assert "zerodha does not list" in str(answer.body)
     assert NO_POSITION not in str(answer.body)
-    parent = await trading.parent(answer)
-    assert parent["state"] == "failed"
+    parent = await trading.until(answer, "failed", seconds=5)
     assert "zerodha does not list" in parent["status_message"]
     assert (net(trading), len(resting(trading))) == ({"zerodha": 100}, 1)
 
