@@ -276,6 +276,17 @@ def half(path, target, size):
     )  # fmt: skip
 
 
+def resting_halves(size):
+    """An entry of 40 that has filled, with two groups of exits of half of it each, which rest."""
+    link = together("root.each_fill", *(half(f"root.each_fill.children.{n}", 110 + n, size) for n in (0, 1)))
+    run = Runner(order(quantity=40, price=100, each_fill=link))
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "complete")
+    for leg in run.resting:
+        run.book(leg.leg_id, "open")
+    return run
+
+
 @pytest.mark.parametrize("left", [0, 1, 20, 27, 33, 39, 40])
 @pytest.mark.parametrize(
     ("size", "target_filled"),
@@ -283,12 +294,7 @@ def half(path, target, size):
 )
 def test_exits_side_by_side_share_what_is_left(left, size, target_filled):
     """Two groups of half the entry each: neither may have all that is left."""
-    link = together("root.each_fill", *(half(f"root.each_fill.children.{n}", 110 + n, size) for n in (0, 1)))
-    run = Runner(order(quantity=40, price=100, each_fill=link))
-    run.quote(100, 99.95, 100.00)
-    run.book("A1", "complete")
-    for leg in run.resting:
-        run.book(leg.leg_id, "open")
+    run = resting_halves(size)
     if target_filled:
         target = next(leg for leg in run.resting if leg.trigger is None)
         run.book(target.leg_id, "complete")
@@ -307,12 +313,7 @@ def test_exits_side_by_side_share_what_is_left(left, size, target_filled):
 @pytest.mark.parametrize("size", [FromFill(ratio=D("0.5")), Share(D("0.5"))])
 def test_stops_side_by_side_are_together_no_more_than_a_target_leaves(size):
     """The nearer target of one group closes its half. Nothing has gone, and yet the stops of both groups may not be for all that was bought."""
-    link = together("root.each_fill", *(half(f"root.each_fill.children.{n}", 110 + n, size) for n in (0, 1)))
-    run = Runner(order(quantity=40, price=100, each_fill=link))
-    run.quote(100, 99.95, 100.00)
-    run.book("A1", "complete")
-    for leg in run.resting:
-        run.book(leg.leg_id, "open")
+    run = resting_halves(size)
     run.book(next(leg.leg_id for leg in run.resting if leg.trigger is None), "complete")
     for _ in range(3):
         _book_cancels(run)
