@@ -38,6 +38,8 @@ INSTRUMENTS = 100
 TAKEN_BACK_SECONDS = 35
 """A lower fill is believed when two books half a minute apart show it."""
 WALK_PERCENT, WALK_SECONDS = 0.1, 0.3
+CALM_SECONDS = 3.0
+"""Longer than the cancel or the change that answers a fill."""
 WRITTEN_UNITS = 20
 """Units of a plan that its caller has put together by hand."""
 WAITING = ("hidden_stop", "daily_stop", "limit_if_touched", "market_if_touched")
@@ -100,6 +102,8 @@ class Actor(Script):
         """Of the second share or not -> where its price was sent last."""
         self.moves = {False: 0, True: 0}
         """The number of its newest move."""
+        self.calm_until = 0.0
+        """On a plain day a partial fill at a limit is answered before the market walks on to the stop beside it (trio's clock)."""
         self.acts: list[tuple[str, str]] = []
         """(time, words) of every step."""
 
@@ -281,6 +285,7 @@ class Actor(Script):
         mine, before = self.moves[second], self.percent[second]
         count = max(1, round(abs(percent - before) / WALK_PERCENT)) if walks else 1
         for step in range(1, count + 1):
+            await trio.sleep_until(self.calm_until)
             self.percent[second] = before + (percent - before) * step / count
             await self.move(self.percent[second], second)
             if step < count:
@@ -299,6 +304,8 @@ class Actor(Script):
         await trio.lowlevel.checkpoint()
 
     async def do_fill(self, which: int, units: int | None) -> None:
+        if self.story.theme is Theme.PLAIN:
+            self.calm_until = trio.current_time() + CALM_SECONDS
         await self.fill(which, units)
 
     async def do_empty_side(self, side: str, seconds: float, *, circuit: bool) -> None:

@@ -5,7 +5,7 @@ can tell whose units are gone, so the order of the plans decides: the older plan
 
 Only units that a plan has bought itself count, as the broker's own order book shows them: the positions are compared with the same book
 (`position_days.py`), so that a fill is in both or in neither. An exit without an entry in its plan guards what its caller says, and neither claims
-units nor yields them.
+units nor yields them; without a broker it goes first where units are that no plan guards (`plan_parent/exit_holders.py`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -75,7 +75,19 @@ class GuardedUnits:
             return 0
         own = plans[parent_id]
         older = (plan for other, plan in plans.items() if plan.age < own.age and sends(other))
-        return sum(max(0, _open(plan, place.side, rows, today)) for plan in older)
+        return _all_open(older, place.side, rows, today)
+
+    def of_others(
+        self, parent_id: str, place: Place, rows: Mapping[str, OrderRow], today: str, sends: Callable[[str], bool]
+    ) -> int:
+        """Return the units that all plans but this one hold open at a place; arguments as for `of_older`."""
+        plans = self._plans.get(place, {})
+        others = (plan for other, plan in plans.items() if other != parent_id and sends(other))
+        return _all_open(others, place.side, rows, today)
+
+
+def _all_open(plans: Iterable[_Plan], side: Side, rows: Mapping[str, OrderRow], today: str) -> int:
+    return sum(max(0, _open(plan, side, rows, today)) for plan in plans)
 
 
 def _open(plan: _Plan, side: Side, rows: Mapping[str, OrderRow], today: str) -> int:

@@ -10,7 +10,7 @@ import trio
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.held_units import held_units
 from onebroker.actors.engine.books.reference_quotes import fresh_nets, no_position
-from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged, shown_for
+from onebroker.actors.engine.books.settled_positions import held_for
 from onebroker.actors.engine.choice.broker_checks import PASSES, Skipped, Why
 from onebroker.actors.engine.choice.choose import by_code, none_left
 from onebroker.actors.engine.context.messages import EngineAnswer
@@ -33,6 +33,7 @@ from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, ses
 from onebroker.actors.engine.plan.machine.held_units import closes_others
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, NewLeg
 from onebroker.actors.engine.plan.parts import FromPosition
+from onebroker.actors.engine.plan_parent.exit_holders import ExitHolders
 from onebroker.actors.engine.plan_parent.leg_conversion import order_of
 from onebroker.actors.engine.plan_parent.looks import Looks
 from onebroker.actors.engine.plan_parent.open_plan import SENDS, OpenPlan
@@ -107,6 +108,7 @@ class Placing:
         self._under_way = looks.under_way
         self._sized_orders: list[NewLeg] = []
         """Orders whose broker and quantity are decided, and that have no leg yet."""
+        self._holders = ExitHolders(parent.context, parent.recorder, waiting, self._sized_orders)
         self._number = next_number(leg.leg_id for leg in parent.record.legs)
         self._undecided: dict[str, OrderDecided] = {}
         """Part -> what was told last of its order, while no broker can take it."""
@@ -134,7 +136,7 @@ class Placing:
         meant = standing.sized
         if new.broker is not None or meant is None:
             return done
-        return attrs.evolve(done, order=meant, others_hold=self._others_hold(meant))
+        return attrs.evolve(done, order=meant, others_hold=self._holders.others_hold(meant))
 
     async def _plan(
         self, new: NewLeg, deadline: float | None, origin: Origin | None, standing: "_Standing"
@@ -263,9 +265,9 @@ class Placing:
         if not self._closes_for_sure(new):
             return new
         if new.broker is None and not new.known_exit:
-            placed = self._at_a_holder(new)
-            if isinstance(placed, NotPlaced):
-                return placed
+            placed = self._holders.placed(new)
+            if isinstance(placed, str):
+                return NotPlaced(_refused(placed), passes=True)
             new = placed
             if new.broker is not None and self._waiting.aside_seconds(new) > 0:
                 return NotPlaced(_refused(texts.NO_BROKER), passes=True, order=new, is_aside=True)
@@ -277,65 +279,6 @@ class Placing:
             sentence = life_texts.nothing_to_exit(new.broker, sent=sent)
             return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
         return attrs.evolve(new, quantity=held)
-
-    def _at_a_holder(self, new: NewLeg) -> NewLeg | NotPlaced:
-        """Return an exit without a broker as it is where several brokers hold all its units, since the choice prefers holders. Else it goes to the broker
-        that holds most, with no more than is held there, and the next look sends the rest. At any other broker it would open a short beside the units of
-        the holder; so it waits, and says so, while its holder has no login or cannot be read: what the holder showed last counts then. A holder that
-        could not take its order a moment ago comes after the others. Where no holder has units left that are known, it waits for those brokers that
-        have shown nothing since the start (each morning before a login), and for its other orders."""
-        left = self._left(new)
-        most = max(left, key=lambda code: (left[code] > 0 and self._may_take(new, code), left[code]), default=None)
-        if most is None or left[most] <= 0:
-            unread = self._unread(new)
-            if not unread and held_for(self._context, None, new.instrument_id, new.product, new.side) == 0:
-                return new  # nothing is held any more
-            sentence = life_texts.holder_unread(unread[0]) if unread else life_texts.NOTHING_LEFT_YET
-            return NotPlaced(_refused(sentence), passes=True)
-        if sum(units >= new.quantity for units in left.values()) > 1:
-            return new
-        return attrs.evolve(new, broker=most, quantity=min(new.quantity, left[most]))
-
-    def _others_hold(self, meant: NewLeg) -> bool:
-        """Whether a broker other than an exit's own holds units of it, and may be tried at once."""
-        left = self._left(meant)
-        return any(units > 0 and code != meant.broker and self._may_take(meant, code) for code, units in left.items())
-
-    def _may_take(self, new: NewLeg, code: str) -> bool:
-        """Whether a holder has not just refused the part's order, and has not just been out of reach."""
-        legs = [leg for leg in self._recorder.record.legs if (leg.broker, leg.part) == (code, new.part)]
-        refused = bool(legs) and legs[-1].state is LegState.REJECTED
-        return not refused and self._waiting.aside_seconds(attrs.evolve(new, broker=code)) <= 0
-
-    def _left(self, new: NewLeg) -> dict[str, int]:
-        """Return the units that each broker holds of what an exit closes, less what its part has out there."""
-        latest = self._context.catalogue.value.latest
-        instrument = None if latest is None else latest.instrument(new.instrument_id)
-        listings = {} if instrument is None else instrument.listings
-        left: dict[str, int] = {}
-        for code in sorted(self._context.sessions.keys() & set(listings)):
-            held = held_for(self._context, code, new.instrument_id, new.product, new.side)
-            if held is None:
-                held = shown_for(self._context, code, listings[code].broker_token, new.product, new.side)
-                held = held or held_at_most(self._context, code, new.instrument_id, new.product, new.side)
-            left[code] = held - self._out(code, new)
-        return left
-
-    def _unread(self, new: NewLeg) -> list[str]:
-        """Return the brokers that list an exit's instrument and have shown no positions since the start, and those that the settings leave out."""
-        latest = self._context.catalogue.value.latest
-        instrument = None if latest is None else latest.instrument(new.instrument_id)
-        listings = {} if instrument is None else instrument.listings
-        codes = sorted(self._context.sessions.keys() & set(listings))
-        return [*(code for code in codes if judged(self._context, code) is None), *sorted(self._context.left_out)]
-
-    def _out(self, code: str, new: NewLeg) -> int:
-        """Return the units of the part's orders at a broker that may still fill, also of those that have no leg yet: the orders of one look are sized at
-        the same moment, and some wait."""
-        legs = (leg for leg in self._recorder.record.legs if (leg.broker, leg.part) == (code, new.part))
-        sent = sum(leg.quantity - leg.filled_quantity for leg in legs if not leg.state.final and not leg.given_up)
-        others = (*self._sized_orders, *self._waiting.orders)
-        return sent + sum(order.quantity for order in others if (order.broker, order.part) == (code, new.part))
 
     def _closes_for_sure(self, new: NewLeg) -> bool:
         """Whether an order of a running plan closes: what its own plan opened, or what was held when it was armed."""
@@ -405,7 +348,7 @@ class Placing:
             self._parent.reconciling.is_sent(leg_id)
             unsent = goes_again and sent.goes_again and leg.state.unsettled
             meant = new if new.broker is not None or standing.sized is None else standing.sized
-            if unsent and (meant is new or not self._others_hold(meant)):
+            if unsent and (meant is new or not self._holders.others_hold(meant)):
                 self._waiting.hold(meant)  # before the next look, which would hand it out at once
             self._parent.work.leg_changed(attrs.evolve(leg_sent(leg, sent.answer, self._clock.epoch()), unsent=unsent))
             await self._recorder.write()  # the result is recorded before the caller hears it

@@ -58,7 +58,7 @@ def _surplus(sending: Sending, legs: Iterable[Leg]) -> Counter[str]:
 
 def is_at_holders(look: Look, part: OrderPart) -> bool:
     """Whether each broker that holds units gets its own order of an exit: one without an entry and without a broker, all of whose units were held when
-    it was armed (`leg_placement._at_a_holder`)."""
+    it was armed (`exit_holders.py`)."""
     if not part.is_exit or part.broker is not None or part.known_exit or not look.legs(part):
         return False
     asked = asked_of(look, part)

@@ -105,6 +105,33 @@ async def test_a_daily_stop_without_a_broker_guards_the_units_of_each_holder(mar
         assert net(trading, "upstox") == 30
 
 
+@pytest.mark.parametrize("kind", ["daily_stop", "hidden_stop"])
+@pytest.mark.parametrize("guarded_at", ["zerodha", "upstox"])
+async def test_an_exit_without_a_broker_takes_what_no_other_plan_guards(market, kind, guarded_at, autojump_clock):
+    """A cover order has bought 100 and guards them. The 20 and the 30 beside them are for the caller's stop, not 50 of the broker that holds most."""
+    async with traded(market) as trading:
+        cover = {"type": "cover", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
+        await trading.send(quantity=100, broker=guarded_at, synthetic=cover)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 100)], 30)
+        for code, units in (("zerodha", 20), ("upstox", 30)):
+            await trading.send(quantity=units, broker=code)
+        share, context = trading.share.instrument_id, market.engine_context
+        await market.until(lambda: (held_for(context, None, share, "MIS", Side.SELL) or 0) >= 150, 60)
+        prices = {"stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
+        settings = {"type": kind, **(prices if kind == "daily_stop" else {"trigger_price": trading.at(-2)})}
+        answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
+        assert answer.status == 202, answer
+        if kind == "daily_stop":
+            await market.until(lambda: resting(trading) == [("SELL", "SL", units) for units in (20, 30, 100)], 30)
+        await trio.sleep(5)
+        await trading.move(-2.5)
+        await trading.until(answer, "completed")
+        await trio.sleep(20)
+        assert (net(trading), net(trading, "upstox"), resting(trading)) == (0, 0, [])
+        sold = sorted((leg["broker"], leg["quantity"]) for leg in (await trading.parent(answer))["legs"])
+        assert sold == [("upstox", 30), ("zerodha", 20)]
+
+
 @pytest.mark.parametrize("code", ["zerodha", "upstox"])
 async def test_an_exit_at_two_holders_becomes_smaller_where_units_have_gone(market, code, autojump_clock):
     async with traded(market) as trading:

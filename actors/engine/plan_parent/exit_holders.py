@@ -1,0 +1,107 @@
+"""Where an exit without a broker goes: to the brokers that hold what it closes, and to each with no more than is there (order-engine 1.13).
+
+At any other broker its order would open a short beside the units of the holder. So the exit is split over its holders, order by order: each look sends
+one order to the holder with the most units left, and the next look sends the rest. Units that another plan has bought and guards come last: that plan's
+exit would sell them a second time. A holder without a login, or out of reach, is waited for, by what it showed last.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged, shown_for
+from onebroker.actors.engine.context.engine_context import EngineContext
+from onebroker.actors.engine.context.guarded_units import Place
+from onebroker.actors.engine.orders.parent_records import LegState
+from onebroker.actors.engine.orders.states import ACTS
+from onebroker.actors.engine.placing.write_ahead import Recorder, session_day
+from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
+from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
+from onebroker.brokers.records import Listing
+from onebroker.config.messages import plan_life as texts
+
+
+class ExitHolders:
+    """The holders of what a plan's exits close. `sized`: the plan's orders whose broker and quantity are decided, and that have no leg yet."""
+
+    def __init__(
+        self, context: EngineContext, recorder: Recorder, waiting: WaitingExits, sized: Sequence[NewLeg]
+    ) -> None:
+        self._context = context
+        self._recorder = recorder
+        self._waiting = waiting
+        self._sized = sized
+
+    def placed(self, new: NewLeg) -> NewLeg | str:
+        """Return the exit at the holder that has most, with no more than is there; as it is where several brokers have all its units, since the choice
+        prefers holders. Return why it waits where no holder has units left that are known: for those brokers that have shown nothing since the start
+        (each morning before a login), or for its other orders. A holder that could not take its order a moment ago comes after the others."""
+        left = self._takable(new)
+        most = max(left, key=lambda code: (left[code] > 0 and self._may_take(new, code), left[code]), default=None)
+        if most is None or left[most] <= 0:
+            unread = self._unread(new)
+            if not unread and held_for(self._context, None, new.instrument_id, new.product, new.side) == 0:
+                return new  # nothing is held any more
+            return texts.holder_unread(unread[0]) if unread else texts.NOTHING_LEFT_YET
+        if sum(units >= new.quantity for units in left.values()) > 1 and left == self._left(new):
+            return new
+        return attrs.evolve(new, broker=most, quantity=min(new.quantity, left[most]))
+
+    def others_hold(self, meant: NewLeg) -> bool:
+        """Whether a broker other than an exit's own has units for it, and may be tried at once."""
+        left = self._takable(meant)
+        return any(units > 0 and code != meant.broker and self._may_take(meant, code) for code, units in left.items())
+
+    def _may_take(self, new: NewLeg, code: str) -> bool:
+        """Whether a holder has not just refused the part's order, and has not just been out of reach."""
+        legs = [leg for leg in self._recorder.record.legs if (leg.broker, leg.part) == (code, new.part)]
+        refused = bool(legs) and legs[-1].state is LegState.REJECTED
+        return not refused and self._waiting.aside_seconds(attrs.evolve(new, broker=code)) <= 0
+
+    def _takable(self, new: NewLeg) -> Mapping[str, int]:
+        """Return broker -> units that an exit may take there: those that no other plan guards, as long as there are any."""
+        left = self._left(new)
+        free = {code: units - self._guarded_by_others(code, new) for code, units in left.items()}
+        return free if any(units > 0 for units in free.values()) else left
+
+    def _guarded_by_others(self, code: str, new: NewLeg) -> int:
+        """Return the units that other open plans have bought at a broker, and guard."""
+        context = self._context
+        states, rows = context.open_states, context.sessions[code].view.value.orders
+        return context.guarded.of_others(
+            self._recorder.record.parent_order_id,
+            Place(code, new.instrument_id, new.product, new.side),
+            rows,
+            session_day(context.clock),
+            lambda name: states.get(name) in ACTS,
+        )
+
+    def _left(self, new: NewLeg) -> Mapping[str, int]:
+        """Return the units that each broker holds of what an exit closes, less what its part has out there."""
+        listings = self._listings(new)
+        left: dict[str, int] = {}
+        for code in sorted(self._context.sessions.keys() & set(listings)):
+            held = held_for(self._context, code, new.instrument_id, new.product, new.side)
+            if held is None:
+                held = shown_for(self._context, code, listings[code].broker_token, new.product, new.side)
+                held = held or held_at_most(self._context, code, new.instrument_id, new.product, new.side)
+            left[code] = held - self._out(code, new)
+        return left
+
+    def _out(self, code: str, new: NewLeg) -> int:
+        """Return the units of the part's orders at a broker that may still fill, also of those that have no leg yet: the orders of one look are sized at
+        the same moment, and some wait."""
+        legs = (leg for leg in self._recorder.record.legs if (leg.broker, leg.part) == (code, new.part))
+        sent = sum(leg.quantity - leg.filled_quantity for leg in legs if not leg.state.final and not leg.given_up)
+        others = (*self._sized, *self._waiting.orders)
+        return sent + sum(order.quantity for order in others if (order.broker, order.part) == (code, new.part))
+
+    def _unread(self, new: NewLeg) -> list[str]:
+        """Return the brokers that list an exit's instrument and have shown no positions since the start, and those that the settings leave out."""
+        codes = sorted(self._context.sessions.keys() & set(self._listings(new)))
+        return [*(code for code in codes if judged(self._context, code) is None), *sorted(self._context.left_out)]
+
+    def _listings(self, new: NewLeg) -> Mapping[str, Listing]:
+        latest = self._context.catalogue.value.latest
+        instrument = None if latest is None else latest.instrument(new.instrument_id)
+        return {} if instrument is None else instrument.listings
