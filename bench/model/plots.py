@@ -149,6 +149,39 @@ def held_by_two(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     yield "move", {"percent": FAR_UP if rises else FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
+def beside_a_guard(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """Units that nobody guards lie beside those of a guarded plan, and an exit that names no broker is for the former."""
+    holders = _for_mis(brokers)[:2]
+    yield from _held(dice, brokers, broker=dice.choice(holders), quantity=100, holds=dice.random() < 0.5)
+    units = 0
+    for broker in holders:
+        quantity = dice.choice((10, 30))
+        units += quantity
+        yield "simple", {"side": "BUY", "percent": None, "quantity": quantity, "product": "MIS", "broker": broker}, 4.0
+    kind = dice.choice(("daily_stop", "daily_stop", "hidden_stop", "trailing_stop", "oco", "stepped_stop"))
+    yield _order(kind, dice, scale=0.5, quantity=units, holds=False)
+    if dice.random() < 0.4:
+        yield "reduce", {"broker": dice.choice((0, 1)), "units": dice.choice((5, 20))}, 25.0
+    yield "move", {"percent": 0, "second": False, "walks": False}, 12.0
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
+
+
+def followed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """The first order of two fills while the second cannot leave for a while; a person may sell a part before it can."""
+    broker = dice.choice((None, *_for_mis(brokers)))
+    yield _order("oto", dice, holds=False, scale=0.5, broker=broker)
+    kind = dice.choice(("refuse_connections", "http_500", "stalled_quotes", "expire_session", "reject_orders"))
+    times = (
+        {"seconds": None, "count": 1} if kind == "reject_orders" else {"seconds": dice.choice((3, 12)), "count": None}
+    )
+    yield "fault", {"kind": kind, "broker": "all", **times, "delay": None}, 0.3
+    yield "move", {"percent": -1.1, "second": False, "walks": False}, 8.0
+    if dice.random() < 0.5:
+        yield "reduce", {"broker": dice.choice((0, 1)), "units": 5}, 25.0
+    for percent in dice.sample((FAR_DOWN, 0, FAR_UP), 2):
+        yield "move", {"percent": percent, "second": False, "walks": True}, 12.0
+
+
 def written(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A plan put together by hand; a person may sell a part of its position, the market reaches its first target, then all of its stops."""
     broker = _for_mis(brokers)[0]
@@ -378,7 +411,7 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 PLOTS: Sequence[Plot] = (
     reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, ladder_reduced, scale_reduced, held_by_two, written, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
     closed_everywhere, partly_closed, partly_targeted, partly_entered, unanswered, unseen, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
-    jumped_over,
+    jumped_over, beside_a_guard, followed,
 )  # fmt: skip
 AT: Mapping[Plot, Sequence[str]] = {unseen: UNASKED}
 """Plots that need one of some brokers."""

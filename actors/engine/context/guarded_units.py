@@ -4,8 +4,8 @@ Two plans of ten units each guard a position of twenty. A person sells five in t
 can tell whose units are gone, so the order of the plans decides: the older plan keeps its exits, and the newer plan finds what the older one leaves.
 
 Only units that a plan has bought itself count, as the broker's own order book shows them: the positions are compared with the same book
-(`position_days.py`), so that a fill is in both or in neither. An exit without an entry in its plan guards what its caller says, and neither claims
-units nor yields them; without a broker it goes first where units are that no plan guards (`plan_parent/exit_holders.py`).
+(`position_days.py`), so that a fill is in both or in neither. An exit without an entry in its plan has bought nothing: it claims no units, and
+gives way to every plan that has (`plan/machine/free_units.py`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -78,7 +78,12 @@ class GuardedUnits:
         return _all_open(older, place.side, rows, today)
 
     def of_others(
-        self, parent_id: str, place: Place, rows: Mapping[str, OrderRow], today: str, sends: Callable[[str], bool]
+        self,
+        parent_id: str | None,
+        place: Place,
+        rows: Mapping[str, OrderRow],
+        today: str,
+        sends: Callable[[str], bool],
     ) -> int:
         """Return the units that all plans but this one hold open at a place; arguments as for `of_older`."""
         plans = self._plans.get(place, {})

@@ -271,6 +271,8 @@ class PartRecord:
     """Broker -> units that the part has filled, or guards, and that somebody else has closed (`plan/machine/held_units.py`)."""
     armed_over: int | None = None
     """Of an exit without an entry: the units that were held when it became due. 0: it is its caller's entry; None: that was not settled."""
+    armed_beside: int | None = None
+    """Of these units, those that another plan had bought and guarded then: their caller wants a second exit over them (`plan/machine/free_units.py`)."""
     armed_against: int | None = None
     """Of an entry whose exits guard nothing (a grid's rung, the first order of an `oto`): the units on the other side that were held when it became
     due. Its fills close these first, and what they close opens nothing that could go; None: that was not settled."""

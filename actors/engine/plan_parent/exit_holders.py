@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
+from onebroker.actors.engine.books.guarded_places import units_of_others
 from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged, shown_for
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.guarded_units import Place
 from onebroker.actors.engine.orders.parent_records import LegState
-from onebroker.actors.engine.orders.states import ACTS
-from onebroker.actors.engine.placing.write_ahead import Recorder, session_day
+from onebroker.actors.engine.placing.write_ahead import Recorder
 from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
+from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.brokers.records import Listing
 from onebroker.config.messages import plan_life as texts
@@ -25,8 +26,9 @@ class ExitHolders:
     """The holders of what a plan's exits close. `sized`: the plan's orders whose broker and quantity are decided, and that have no leg yet."""
 
     def __init__(
-        self, context: EngineContext, recorder: Recorder, waiting: WaitingExits, sized: Sequence[NewLeg]
+        self, plan: OpenPlan, context: EngineContext, recorder: Recorder, waiting: WaitingExits, sized: Sequence[NewLeg]
     ) -> None:
+        self._plan = plan
         self._context = context
         self._recorder = recorder
         self._waiting = waiting
@@ -59,22 +61,28 @@ class ExitHolders:
         return not refused and self._waiting.aside_seconds(attrs.evolve(new, broker=code)) <= 0
 
     def _takable(self, new: NewLeg) -> Mapping[str, int]:
-        """Return broker -> units that an exit may take there: those that no other plan guards, as long as there are any."""
-        left = self._left(new)
+        """Return broker -> units that an exit may take there: those that no other plan guards. Units that another plan guards come last, and only where the
+        caller wanted a second exit over them."""
+        left, own = self._left(new), self._armed_beside(new)
+        if own is None:
+            return left
         free = {code: units - self._guarded_by_others(code, new) for code, units in left.items()}
-        return free if any(units > 0 for units in free.values()) else left
+        return free if own == 0 or any(units > 0 for units in free.values()) else left
+
+    def bound(self, new: NewLeg, held: int) -> int:
+        """Return how many of the units that are held at its broker, or at all brokers together, an exit without an entry may take
+        (`plan/machine/free_units.py`)."""
+        own, codes = self._armed_beside(new), self._context.sessions if new.broker is None else (new.broker,)
+        if new.known_exit or own is None:
+            return held
+        return max(0, min(held, held - sum(self._guarded_by_others(code, new) for code in codes) + own))
+
+    def _armed_beside(self, new: NewLeg) -> int | None:
+        return self._plan.parts[new.part].armed_beside
 
     def _guarded_by_others(self, code: str, new: NewLeg) -> int:
-        """Return the units that other open plans have bought at a broker, and guard."""
-        context = self._context
-        states, rows = context.open_states, context.sessions[code].view.value.orders
-        return context.guarded.of_others(
-            self._recorder.record.parent_order_id,
-            Place(code, new.instrument_id, new.product, new.side),
-            rows,
-            session_day(context.clock),
-            lambda name: states.get(name) in ACTS,
-        )
+        place = Place(code, new.instrument_id, new.product, new.side)
+        return units_of_others(self._context, self._recorder.record.parent_order_id, place)
 
     def _left(self, new: NewLeg) -> Mapping[str, int]:
         """Return the units that each broker holds of what an exit closes, less what its part has out there."""

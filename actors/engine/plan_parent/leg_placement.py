@@ -108,7 +108,7 @@ class Placing:
         self._under_way = looks.under_way
         self._sized_orders: list[NewLeg] = []
         """Orders whose broker and quantity are decided, and that have no leg yet."""
-        self._holders = ExitHolders(parent.context, parent.recorder, waiting, self._sized_orders)
+        self._holders = ExitHolders(plan, parent.context, parent.recorder, waiting, self._sized_orders)
         self._number = next_number(leg.leg_id for leg in parent.record.legs)
         self._undecided: dict[str, OrderDecided] = {}
         """Part -> what was told last of its order, while no broker can take it."""
@@ -272,6 +272,7 @@ class Placing:
             if new.broker is not None and self._waiting.aside_seconds(new) > 0:
                 return NotPlaced(_refused(texts.NO_BROKER), passes=True, order=new, is_aside=True)
         held = held_for(self._context, new.broker, new.instrument_id, new.product, new.side)
+        held = None if held is None else self._holders.bound(new, held)
         if held is None or held >= new.quantity:
             return new
         if held == 0:

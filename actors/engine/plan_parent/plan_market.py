@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
+from onebroker.actors.engine.books.guarded_places import units_of_older, units_of_others
 from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged
 from onebroker.actors.engine.books.shown_positions import shown_began, shown_since
 from onebroker.actors.engine.context.day_loss import figure_of
@@ -16,8 +17,6 @@ from onebroker.actors.engine.context.instrument_facts import Facts
 from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.engine.orders.part_state import is_of_row
-from onebroker.actors.engine.orders.states import ACTS
-from onebroker.actors.engine.placing.write_ahead import session_day
 from onebroker.actors.engine.plan.market import (
     NO_ACTION,
     AccountFigures,
@@ -317,15 +316,12 @@ class PlanMarket:
         return held_at_most(self._context, broker, instrument_id, product, side)
 
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
-        handle = self._context.sessions.get(broker)
-        if self._parent_id is None or handle is None:
-            return 0
-        place = Place(broker, instrument_id, product, side)
-        today, states = session_day(self._context.clock), self._context.open_states
-        rows = handle.view.value.orders
-        return self._context.guarded.of_older(
-            self._parent_id, place, rows, today, lambda name: states.get(name) in ACTS
-        )
+        return units_of_older(self._context, self._parent_id, Place(broker, instrument_id, product, side))
+
+    def guarded_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
+        codes = self._context.sessions if broker is None else (broker,)
+        places = [Place(code, instrument_id, product, side) for code in codes]
+        return sum(units_of_others(self._context, self._parent_id, place) for place in places)
 
     def being_closed(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         place = (broker, instrument_id, product, side)

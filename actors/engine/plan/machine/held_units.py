@@ -29,6 +29,7 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.plan.machine.exit_shares import limit_within
+from onebroker.actors.engine.plan.machine.free_units import beside, may_take
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import (
@@ -72,17 +73,27 @@ def arm(look: Look, part: OrderPart) -> None:
         look.note(part, armed_against=held_for(look, part))
     due_at = look.now if record.due_at is None else record.due_at
     is_decided = record.armed_over is not None and (record.armed_over == 0 or look.now > due_at + ARM_SECONDS)
-    if is_decided or not part.is_exit or part.known_exit or isinstance(part.quantity, FromPosition | FromExposure):
-        return
-    held = held_for(look, part)
     if (
-        held is None
-    ):  # the position is on its way: the fills tell it, and perhaps a person's sale of it comes before its row
-        held = look.market.held_at_most(part.broker, part.instrument_id, part.product, side_of(part)) or None
-    if held == 0 and record.armed_over is None and look.now < due_at + ARM_SECONDS:
-        look.wake(due_at + ARM_SECONDS)
-    elif held is not None and held > (record.armed_over or -1):
-        look.note(part, armed_over=held)
+        not is_decided
+        and part.is_exit
+        and not part.known_exit
+        and not isinstance(part.quantity, FromPosition | FromExposure)
+    ):
+        # While the position is on its way the fills tell it, and perhaps a person's sale of it comes before its row.
+        at_most = look.market.held_at_most(part.broker, part.instrument_id, part.product, side_of(part)) or None
+        held = held_for(look, part)
+        held = at_most if held is None else held
+        if held == 0 and record.armed_over is None and look.now < due_at + ARM_SECONDS:
+            look.wake(due_at + ARM_SECONDS)
+        elif held is not None and held > (record.armed_over or -1):
+            look.note(part, armed_over=held, armed_beside=None)
+    _note_beside(look, part)
+
+
+def _note_beside(look: Look, part: OrderPart) -> None:
+    record = look.record(part)
+    if record.armed_over and record.armed_beside is None and (held := held_for(look, part)) is not None:
+        look.note(part, armed_beside=beside(look, part, held))
 
 
 def _returns(look: Look, part: OrderPart) -> bool:
@@ -142,7 +153,9 @@ def note_gone(look: Look) -> None:
         claim = _Claim(_place(part, part.broker, side_of(part)), units, names=names, stops=is_stop_like(part))
         held = held_for(look, part)
         if held is not None:
-            held = max(0, held - _claimed(claims, claim)) + _of_unknown_outcome(look, [part]).total()
+            held = (
+                max(0, may_take(look, part, held) - _claimed(claims, claim)) + _of_unknown_outcome(look, [part]).total()
+            )
         before_alone = sum(look.record(part).gone.values())
         gone = min(before_alone, units) if held is None else max(0, units - held)
         if look.record(part).own is None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from onebroker.actors.engine.plan.execution_kinds import Ladder
+from onebroker.actors.engine.plan.machine.free_units import may_take_at
 from onebroker.actors.engine.plan.machine.leg_actions import ChangeLeg, EndLeg, Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.new_legs import Sending
@@ -48,7 +49,8 @@ def _surplus(sending: Sending, legs: Iterable[Leg]) -> Counter[str]:
     held: dict[str, int | None] = {}
     for leg in reversed(list(legs)):  # the oldest leg keeps its units
         if leg.broker not in held:
-            held[leg.broker] = look.market.held(leg.broker, part.instrument_id, part.product, side_of(part))
+            units = look.market.held(leg.broker, part.instrument_id, part.product, side_of(part))
+            held[leg.broker] = None if units is None else may_take_at(look, part, leg.broker, units)
         left = held[leg.broker]
         if left is not None:
             found[leg.leg_id] = max(0, leg.unfilled - left)
@@ -139,7 +141,8 @@ def _is_held(sending: Sending, leg: Leg, quantity: int) -> bool:
     look, part = sending.look, sending.part
     if not is_at_holders(look, part):
         return True
-    return quantity <= look.market.held_at_most(leg.broker, part.instrument_id, part.product, side_of(part))
+    held = look.market.held_at_most(leg.broker, part.instrument_id, part.product, side_of(part))
+    return quantity <= may_take_at(look, part, leg.broker, held)
 
 
 def move(sending: Sending) -> None:

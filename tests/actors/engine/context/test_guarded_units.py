@@ -39,6 +39,13 @@ def test_the_newer_plan_counts_after_the_older():
     assert (older(two(), "a"), older(two(), "b")) == (0, 10)
 
 
+def test_an_exit_that_has_bought_nothing_counts_after_all_plans():
+    def others(name):
+        return two().of_others(name, PLACE, {}, TODAY, lambda _: True)
+
+    assert (others(None), others("c"), others("a"), others("b")) == (20, 20, 10, 10)
+
+
 def test_a_plan_that_sends_nothing_any_more_claims_nothing():
     assert older(two(), "b", sends=lambda name: name != "a") == 0
 

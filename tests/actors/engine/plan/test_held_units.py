@@ -128,6 +128,33 @@ def test_what_its_caller_says_it_closes_was_held_although_the_positions_could_no
     assert run.sent() == ["MODIFY A1 quantity 40"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "held", "others", "then", "left"),
+    [
+        (20, 120, 100, (90, 100), 0),  # a person sold 30: the plan that has bought its 100 keeps them
+        (20, 120, 100, (110, 100), 10),
+        (20, 120, 100, (20, 0), 20),  # the other plan's stop has sold its 100
+        (20, 120, 100, (220, 200), 20),  # a further plan has bought and guards 100
+        (100, 100, 100, (100, 100), 100),  # a second stop over guarded units is its caller's decision
+        (100, 100, 100, (60, 100), 60),
+        (100, 120, 100, (120, 100), 100),
+        (100, 120, 100, (110, 100), 90),
+    ],
+)
+def test_a_stop_without_an_entry_gives_way_to_plans_that_have_bought_their_units(asked, held, others, then, left):
+    stop = order(
+        "root", "SELL", asked, NativeStop(trigger_price=D(95), limit_price=D(94)), is_exit=True, broker="alpha"
+    )
+    run = Runner(stop)
+    run.world.holdings["alpha"], run.world.others["alpha"] = held, others
+    run.quote(100, 99.95, 100.00)
+    assert run.sent() == [f"PLACE alpha SELL {asked} SL 95/94 -> A1"]
+    run.world.holdings["alpha"], run.world.others["alpha"] = then
+    run.look()
+    expected = {asked: [], 0: ["CANCEL A1"]}
+    assert run.sent() == expected.get(left, [f"MODIFY A1 quantity {left}"])
+
+
 def test_a_stop_that_rested_over_a_position_that_has_gone_does_not_say_that_it_was_never_sent():
     run = Runner(stop())
     run.world.holdings["alpha"] = 100

@@ -62,6 +62,8 @@ class World:
     holdings: dict[str, int]
     older: dict[str, int]
     """Broker -> units that older plans guard."""
+    others: dict[str, int]
+    """Broker -> units that other plans guard."""
     closing: dict[str, int]
     """Broker -> units that other plans' closes of positions have out."""
     options: dict[str, Option]
@@ -83,7 +85,7 @@ class World:
         self.filled_at: float | None = None
         self.locked = None
         self.exit_locks = {}
-        self.holdings, self.older, self.closing = {}, {}, {}
+        self.holdings, self.older, self.others, self.closing = {}, {}, {}, {}
         self.options, self.futures = {}, set()
         self.stale = set()
         self.standings = {}
@@ -157,6 +159,9 @@ class World:
 
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         return self.older.get(broker, 0)
+
+    def guarded_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
+        return sum(self.others.values()) if broker is None else self.others.get(broker, 0)
 
     def being_closed(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         return self.closing.get(broker, 0)

@@ -105,31 +105,63 @@ async def test_a_daily_stop_without_a_broker_guards_the_units_of_each_holder(mar
         assert net(trading, "upstox") == 30
 
 
-@pytest.mark.parametrize("kind", ["daily_stop", "hidden_stop"])
+async def guarded_and_free(trading, guarded_at):
+    """100 that a cover order has bought at one broker and guards, and beside them 20 and 30 that nobody guards."""
+    market = trading.day
+    cover = {"type": "cover", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
+    await trading.send(quantity=100, broker=guarded_at, synthetic=cover)
+    await market.until(lambda: resting(trading) == [("SELL", "SL", 100)], 30)
+    for code, units in (("zerodha", 20), ("upstox", 30)):
+        await trading.send(quantity=units, broker=code)
+    share, context = trading.share.instrument_id, market.engine_context
+    await market.until(lambda: (held_for(context, None, share, "MIS", Side.SELL) or 0) >= 150, 60)
+
+
+LONE = {
+    "daily_stop": {"stop_price": -2, "stop_limit_price": -4},
+    "hidden_stop": {"trigger_price": -2},
+    "oco": {"stop_price": -2, "stop_limit_price": -4, "target_price": 3},
+}
+
+
+def lone(trading, kind):
+    return {"type": kind, **{name: trading.at(percent) for name, percent in LONE[kind].items()}}
+
+
+@pytest.mark.parametrize("kind", list(LONE))
 @pytest.mark.parametrize("guarded_at", ["zerodha", "upstox"])
 async def test_an_exit_without_a_broker_takes_what_no_other_plan_guards(market, kind, guarded_at, autojump_clock):
-    """A cover order has bought 100 and guards them. The 20 and the 30 beside them are for the caller's stop, not 50 of the broker that holds most."""
+    """The 20 and the 30 that nobody guards are for the caller's stop, not 50 of the broker that holds most."""
     async with traded(market) as trading:
-        cover = {"type": "cover", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
-        await trading.send(quantity=100, broker=guarded_at, synthetic=cover)
-        await market.until(lambda: resting(trading) == [("SELL", "SL", 100)], 30)
-        for code, units in (("zerodha", 20), ("upstox", 30)):
-            await trading.send(quantity=units, broker=code)
-        share, context = trading.share.instrument_id, market.engine_context
-        await market.until(lambda: (held_for(context, None, share, "MIS", Side.SELL) or 0) >= 150, 60)
-        prices = {"stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
-        settings = {"type": kind, **(prices if kind == "daily_stop" else {"trigger_price": trading.at(-2)})}
-        answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=settings)
-        assert answer.status == 202, answer
+        await guarded_and_free(trading, guarded_at)
+        more = {} if kind != "oco" else {"hold_limits": False}
+        answer = await trading.send(transaction_type="SELL", quantity=50, synthetic=lone(trading, kind) | more)
+        assert answer.status in (200, 202), answer
         if kind == "daily_stop":
             await market.until(lambda: resting(trading) == [("SELL", "SL", units) for units in (20, 30, 100)], 30)
-        await trio.sleep(5)
+        await trio.sleep(10)
         await trading.move(-2.5)
         await trading.until(answer, "completed")
         await trio.sleep(20)
         assert (net(trading), net(trading, "upstox"), resting(trading)) == (0, 0, [])
-        sold = sorted((leg["broker"], leg["quantity"]) for leg in (await trading.parent(answer))["legs"])
-        assert sold == [("upstox", 30), ("zerodha", 20)]
+
+
+@pytest.mark.parametrize("kind", list(LONE))
+async def test_what_a_person_sells_is_taken_off_the_exit_that_has_bought_nothing(market, kind, autojump_clock):
+    """The cover order's stop and the lone exit would otherwise sell 120 of 90 together."""
+    async with traded(market) as trading:
+        await guarded_and_free(trading, "zerodha")
+        answer = await trading.send(
+            transaction_type="SELL", quantity=20, broker="zerodha", synthetic=lone(trading, kind)
+        )
+        assert answer.status in (200, 202), answer
+        await trio.sleep(20)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 30)
+        await is_told(trading, "holds 0 of the 20 units", seconds=20)
+        await trio.sleep(20)
+        await trading.move(-2.5)
+        await trio.sleep(20)
+        assert (net(trading), net(trading, "upstox"), resting(trading)) == (0, 30, [])
 
 
 @pytest.mark.parametrize("code", ["zerodha", "upstox"])
