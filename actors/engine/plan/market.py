@@ -346,6 +346,9 @@ class Market(Protocol):
     def guarded_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
         """Return the units of such a position, at a broker or at all brokers together, that other open plans have bought and guard (1.13)."""
 
+    def stopped_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
+        """Return the units of other plans' stops that rest there on this side."""
+
     def being_closed(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         """Return the units that other plans' closes of positions have at the broker on this side of such a position, and that may still fill."""
 

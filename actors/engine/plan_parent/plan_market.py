@@ -1,7 +1,7 @@
 """The world as a plan sees it at one moment: quotes, terms, sessions, the account, positions (`plan.market.Market`). It reads what
 other actors publish, and awaits nothing."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -40,7 +40,7 @@ from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import FundsRow, OrderRow, PositionRow
 from onebroker.config.clock import from_epoch, latest_boundary
 from onebroker.config.money import exact, paise
-from onebroker.config.vocabulary import Side, is_finished
+from onebroker.config.vocabulary import OrderType, Side, is_finished
 
 FIGURES_SECONDS = 30.0
 """The plan does not act on a document older than this (order-engine 3.1, 3.45)."""
@@ -323,16 +323,26 @@ class PlanMarket:
         places = [Place(code, instrument_id, product, side) for code in codes]
         return sum(units_of_others(self._context, self._parent_id, place) for place in places)
 
-    def being_closed(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
-        place = (broker, instrument_id, product, side)
+    def stopped_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
+        legs = self._of_others(instrument_id, product, side)
         return sum(
             leg.quantity - leg.filled_quantity
-            for leg in self._context.legs.unfinished
-            if (leg.broker, leg.instrument_id, leg.product, leg.transaction_type) == place
-            and is_of_row(leg.instance)
-            and leg.leg_id not in self._legs
-            and not leg.given_up
+            for leg in legs
+            if broker in (None, leg.broker) and OrderType(leg.order_type).takes_trigger and not leg.state.unsettled
         )
+
+    def being_closed(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
+        legs = self._of_others(instrument_id, product, side)
+        return sum(
+            leg.quantity - leg.filled_quantity for leg in legs if leg.broker == broker and is_of_row(leg.instance)
+        )
+
+    def _of_others(self, instrument_id: str, product: str, side: Side) -> Iterator[LegRecord]:
+        """Yield the orders of other plans there that may still fill."""
+        for leg in self._context.legs.unfinished:
+            same = (leg.instrument_id, leg.product, leg.transaction_type) == (instrument_id, product, side)
+            if same and leg.leg_id not in self._legs and not leg.given_up:
+                yield leg
 
     def _is_behind(self, instrument_id: str) -> bool:
         """Whether a book shows a fill of an order of this plan of which the plan has not heard yet. The position has the fill already: compared with the

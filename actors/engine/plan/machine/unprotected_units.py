@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan.execution_kinds import Daily
 from onebroker.actors.engine.plan.machine.held_units import held_for, still_open
 from onebroker.actors.engine.plan.machine.jumped_stops import is_jumped
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
-from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import asked_of, bases_of
 from onebroker.actors.engine.plan.machine.overdue import is_of_earlier_day
@@ -277,12 +277,14 @@ def _unclosed(look: Look, exits: list[OrderPart]) -> int:
 
 
 def _open_alone(look: Look, exits: list[OrderPart]) -> int:
-    """Return the units that such exits have still to close, as far as they are held."""
+    """Return the units that such exits have still to close, as far as they are held, and no stop of another plan rests for them."""
     asked = max((asked_of(look, order) or 0 for order in exits), default=0)
     open_units = asked - sum(look.filled(order) for order in exits)
     for order in exits:
         held = held_for(look, order)
-        open_units = open_units if held is None else min(open_units, held)
+        if held is not None:
+            elsewhere = look.market.stopped_by_others(order.broker, order.instrument_id, order.product, side_of(order))
+            open_units = min(open_units, held - elsewhere)
     return max(0, open_units)
 
 

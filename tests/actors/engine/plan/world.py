@@ -64,6 +64,8 @@ class World:
     """Broker -> units that older plans guard."""
     others: dict[str, int]
     """Broker -> units that other plans guard."""
+    stopped: dict[str, int]
+    """Broker -> units for which other plans' stops rest."""
     closing: dict[str, int]
     """Broker -> units that other plans' closes of positions have out."""
     options: dict[str, Option]
@@ -85,7 +87,7 @@ class World:
         self.filled_at: float | None = None
         self.locked = None
         self.exit_locks = {}
-        self.holdings, self.older, self.others, self.closing = {}, {}, {}, {}
+        self.holdings, self.older, self.others, self.stopped, self.closing = {}, {}, {}, {}, {}
         self.options, self.futures = {}, set()
         self.stale = set()
         self.standings = {}
@@ -162,6 +164,9 @@ class World:
 
     def guarded_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
         return sum(self.others.values()) if broker is None else self.others.get(broker, 0)
+
+    def stopped_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
+        return sum(self.stopped.values()) if broker is None else self.stopped.get(broker, 0)
 
     def being_closed(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         return self.closing.get(broker, 0)

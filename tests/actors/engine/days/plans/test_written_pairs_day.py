@@ -5,7 +5,8 @@ import pytest
 import trio
 
 from onebroker.actors.engine.books.settled_positions import held_for
-from onebroker.config.vocabulary import Product, Side
+from onebroker.brokers.simulator.world.model import NewOrder
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from tests.actors.engine.days.plans.test_overdue_day import net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 
@@ -95,3 +96,28 @@ async def test_after_a_person_has_sold_a_part_the_target_takes_the_place_of_the_
         await market.until(lambda: net(trading) == 0, 30)
         await trio.sleep(15)
         assert (net(trading), resting(trading)) == (0, [])
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+async def test_shares_that_another_plan_s_stop_reserves_are_not_open_without_a_stop(market, guarded, autojump_clock):
+    """The broker refuses a rung that closes them; the stop of the other plan still rests."""
+    async with traded(market) as trading:
+        await trading.send(quantity=40, product="CNC", broker="zerodha")
+        share, context = trading.share.instrument_id, trading.day.engine_context
+        await market.until(lambda: held_for(context, "zerodha", share, "CNC", Side.SELL) == 40, 30)
+        body = {"transaction_type": "SELL", "product": "CNC", "quantity": 40, "broker": "zerodha"}
+        if guarded:
+            prices = {"stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
+            await trading.send(**body, synthetic={"type": "daily_stop", **prices})
+            await market.until(lambda: resting(trading) == [("SELL", "SL", 40)], 10)
+        else:
+            block = {"order_type": OrderType.LIMIT, "validity": Validity.DAY, "quantity": 40, "price": trading.at(8)}
+            market.person.place("zerodha", NewOrder(instrument_id=share, side=Side.SELL, product=Product.CNC, **block))
+        rungs = {"type": "ladder", "from_price": trading.at(2), "to_price": trading.at(3), "steps": 2}
+        answer = await trading.send(**body, synthetic={**rungs, "closes_position": True})
+        await trio.sleep(5)
+        await trading.move(2.2)
+        await trading.until(answer, "rejected")
+        await trio.sleep(10)
+        assert problems(trading) == ([] if guarded else ["40 units are open without a stop"])
+        assert "Check holdings" in (await trading.parent(answer))["status_message"]
