@@ -548,6 +548,8 @@ class ExposureUnprotected(Event):
     parent: str
     instrument: str
     units: int
+    why: str | None = None
+    """Why their exits do not guard them, where that is known at once."""
 
 
 @attrs.frozen(kw_only=True)

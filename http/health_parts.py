@@ -128,6 +128,7 @@ def order_problems(rows: Iterable[Trouble]) -> list[dict[str, object]]:
             "parent_id": trouble.parent_id,
             "instrument_id": trouble.instrument_id,
             "message": trouble.sentence,
+            "why": trouble.found.why,
             "since": local_text(from_epoch(trouble.since)),
             "ended": trouble.is_ended,
         }

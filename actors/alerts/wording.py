@@ -89,6 +89,7 @@ class Wording:
         name = instrument_words(event.instrument, self.names)
         return f"position without its stop: {event.units} {name}", (
             f"{event.units} units of {name} are open without a stop",
+            *(() if event.why is None else (f"reason: {_cut(event.why)}",)),
             f"parent {event.parent}",
             "Look at the parent's legs; place a stop or close the units yourself if it stays.",
         )

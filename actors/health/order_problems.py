@@ -81,7 +81,9 @@ def parents_in_trouble(rows: Iterable[Trouble]) -> Iterator[Problem]:
     for (kind, parent_id), troubles in grouped.items():
         unprotected = kind is ProblemKind.UNPROTECTED
         said = "; ".join(
-            f"{trouble.sentence} (instrument {trouble.instrument_id})" if unprotected else trouble.sentence
+            f"{trouble.sentence} (instrument {trouble.instrument_id}){_because(trouble)}"
+            if unprotected
+            else trouble.sentence
             for trouble in troubles
         )
         yield Problem(
@@ -93,6 +95,10 @@ def parents_in_trouble(rows: Iterable[Trouble]) -> Iterator[Problem]:
             else "look at the order book of the broker, and at the parent (GET /api/orders/parents)",
             since=min(trouble.since for trouble in troubles),
         )
+
+
+def _because(trouble: Trouble) -> str:
+    return f": {trouble.found.why}" if trouble.found.why is not None else ""
 
 
 def trading_halted(halt: Halt | None, *, known: bool) -> Iterator[Problem]:

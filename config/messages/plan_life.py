@@ -148,7 +148,18 @@ def holds_less(broker: str, held: int, units: int) -> str:
 
 def holder_unread(broker: str) -> str:
     """Ours: an exit without a broker, of units that this broker may hold."""
-    return f"the positions of {broker} have not been read since the start, and it may hold what this exit closes, so nothing was sent"
+    return (
+        f"the positions of {broker} have not been read since the start, and it may hold what this exit closes, so nothing was sent: "
+        "a login there lets it go on"
+    )
+
+
+def holder_left_out(broker: str) -> str:
+    """Ours: the same, of a broker that was used today and that the settings do not name."""
+    return (
+        f"the settings leave out {broker}, which may hold what this exit closes, so nothing was sent: "
+        "put the broker into the settings again, or close the units in its app and cancel this exit"
+    )
 
 
 NOTHING_LEFT_YET = "what is held is spoken for by other orders of this exit, or not shown yet, so nothing was sent"

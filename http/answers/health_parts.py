@@ -79,6 +79,8 @@ class OrderProblem(msgspec.Struct, kw_only=True):
     parent_id: str
     instrument_id: str
     message: str
+    why: str | None
+    """Of units that are open without a stop: why their exits do not guard them, where an exit says it."""
     since: str
     ended: bool
     """Whether the parent has ended with the problem. It stays in the list until the next broking day."""

@@ -7,7 +7,6 @@ the engine no longer acts on them, and it cannot tell when somebody else has.
 """
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 import attrs
 
@@ -15,7 +14,8 @@ from onebroker.actors.kernel.events import Events
 from onebroker.config.events import Event, ExposureProtected, ExposureUnprotected, ParentTrouble, ParentTroubleOver
 
 
-class Found(NamedTuple):
+@attrs.frozen
+class Found:
     """One thing that is wrong with a parent."""
 
     instrument_id: str
@@ -23,11 +23,13 @@ class Found(NamedTuple):
     sentence: str
     units: int | None = None
     """Units that are open without a stop, where the trouble is this."""
+    why: str | None = attrs.field(default=None, eq=False)
+    """Why their exits do not guard them, where it is known. Another reason is no other trouble."""
 
     def begins(self, parent_id: str) -> Event:
         """Return the event that the trouble is there."""
         if self.units is not None:
-            return ExposureUnprotected(parent=parent_id, instrument=self.instrument_id, units=self.units)
+            return ExposureUnprotected(parent=parent_id, instrument=self.instrument_id, units=self.units, why=self.why)
         return ParentTrouble(parent=parent_id, instrument=self.instrument_id, words=self.sentence)
 
     def ends(self, parent_id: str) -> Event:

@@ -21,7 +21,7 @@ def troubles_of(
 ) -> list[Found]:
     """Return the troubles of a parent. `unsent_cancels`: ids of legs whose cancel the actor itself has still to send."""
     found = [
-        Found(instrument_id, plan_texts.without_stop(units), units)
+        Found(instrument_id, plan_texts.without_stop(units), units, own.why.get(instrument_id))
         for instrument_id, units in sorted(own.unprotected.items())
     ]
     found += [

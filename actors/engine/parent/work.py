@@ -28,6 +28,8 @@ class WorkTroubles:
 
     unprotected: Mapping[str, int] = attrs.field(factory=dict)
     """Units that are open without a stop, by instrument id."""
+    why: Mapping[str, str] = attrs.field(factory=dict)
+    """Why, by instrument id, where an exit of theirs says it."""
     ended_by_hand: Mapping[str, int] = attrs.field(factory=dict)
     """Units that were open when a caller ended their stop, and are not closed since, by instrument id."""
     untold: Collection[str] = ()

@@ -44,7 +44,7 @@ class ExitHolders:
             unread = self._unread(new)
             if not unread and held_for(self._context, None, new.instrument_id, new.product, new.side) == 0:
                 return new  # nothing is held any more
-            return texts.holder_unread(unread[0]) if unread else texts.NOTHING_LEFT_YET
+            return unread[0] if unread else texts.NOTHING_LEFT_YET
         if sum(units >= new.quantity for units in left.values()) > 1 and left == self._left(new):
             return new
         return attrs.evolve(new, broker=most, quantity=min(new.quantity, left[most]))
@@ -105,9 +105,11 @@ class ExitHolders:
         return sent + sum(order.quantity for order in others if (order.broker, order.part) == (code, new.part))
 
     def _unread(self, new: NewLeg) -> list[str]:
-        """Return the brokers that list an exit's instrument and have shown no positions since the start, and those that the settings leave out."""
+        """Return what to say of the brokers that list an exit's instrument and have shown no positions since the start, and of those that the settings
+        leave out."""
         codes = sorted(self._context.sessions.keys() & set(self._listings(new)))
-        return [*(code for code in codes if judged(self._context, code) is None), *sorted(self._context.left_out)]
+        unread = [texts.holder_unread(code) for code in codes if judged(self._context, code) is None]
+        return [*unread, *map(texts.holder_left_out, sorted(self._context.left_out))]
 
     def _listings(self, new: NewLeg) -> Mapping[str, Listing]:
         latest = self._context.catalogue.value.latest

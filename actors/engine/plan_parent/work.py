@@ -31,6 +31,7 @@ from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.parent.work import WorkTroubles
 from onebroker.actors.engine.plan.machine.advance import advance
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
+from onebroker.actors.engine.plan.machine.open_units import why_unguarded
 from onebroker.actors.engine.plan.machine.share_actions import looked_until, shares_over_days
 from onebroker.actors.engine.plan_parent.asked_quotes import AskedQuotes
 from onebroker.actors.engine.plan_parent.callers import PlanCallers
@@ -282,6 +283,7 @@ class PlanWork:
         over = self._record.over_filled_quantity
         return WorkTroubles(
             unprotected=unprotected,
+            why=why_unguarded(self._plan.root, self._record.parts, unprotected),
             ended_by_hand={one: units for one, units in by_hand.items() if one not in unprotected},
             untold=(*untold, texts.over_filled(over)) if over else untold,
             unsent_cancels=self._steps.unsent_cancels if sends else frozenset(),

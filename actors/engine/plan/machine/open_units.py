@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
-from onebroker.actors.engine.orders.part_state import PartRecord, RowToClose
+from onebroker.actors.engine.orders.part_state import PartRecord, PartState, RowToClose
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Reason
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base, exits_by_base
 from onebroker.actors.engine.plan.parts import Direction, OrderPart, Part, PriceAt, TimeOfDay, own_orders_of, walk
@@ -144,6 +144,18 @@ def still_guarded(record: ParentRecord) -> Mapping[str, int]:
         legs = (leg for leg in record.legs if leg.part == order.path and not leg.state.final)
         found[order.instrument_id] += sum(leg.quantity - leg.filled_quantity for leg in legs)
     return found
+
+
+def why_unguarded(root: Part, parts: Mapping[str, PartRecord], instrument_ids: Iterable[str]) -> Mapping[str, str]:
+    """Return instrument -> what its exits say, where units of it are open without a stop and an exit says why."""
+    said: dict[str, list[str]] = {instrument_id: [] for instrument_id in instrument_ids}
+    for part in walk(root):
+        if isinstance(part, OrderPart) and part.is_exit and part.instrument_id in said:
+            now = parts.get(part.path, PartRecord())
+            reason = None if now.state is PartState.COMPLETED else now.held_up or now.status_message
+            if reason is not None and reason not in said[part.instrument_id]:
+                said[part.instrument_id].append(reason)
+    return {instrument_id: "; ".join(reasons) for instrument_id, reasons in said.items() if reasons}
 
 
 def _had_ended(record: ParentRecord, order: OrderPart) -> bool:

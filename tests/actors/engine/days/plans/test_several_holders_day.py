@@ -18,6 +18,12 @@ from tests.actors.engine.plan.trees import order
 from tests.support.day import Day
 
 
+def why(trading):
+    """Why units are open without a stop, as `/api/health` tells it."""
+    (trouble,) = trading.day.engine_context.troubles.rows
+    return trouble.found.why
+
+
 async def bought_at_two(trading, product="MIS"):
     """20 units at one broker and 30 at the other, which both show them."""
     for code, units in (("zerodha", 20), ("upstox", 30)):
@@ -389,6 +395,7 @@ async def test_a_holder_that_has_shown_nothing_since_the_start_is_waited_for(mar
         trading.moved(-2.5)
         await is_told(trading, "20 units are open without a stop", seconds=40)
         await trio.sleep(10)
+        assert "a login there lets it go on" in why(trading)
         assert (net(trading), net(trading, "upstox")) == (20, 0)
         await market.log_in("zerodha")
         await trading.until(answer, "completed", seconds=90)
@@ -413,6 +420,7 @@ async def test_a_holder_that_the_settings_leave_out_for_a_while_is_waited_for(au
             trading.moved(-2.5)
             await is_told(trading, "20 units are open without a stop", seconds=10)
             assert [one["side"] for one in day.ledger()["messages"]] == ["BUY"]
+            assert "the settings leave out zerodha" in why(trading)
         day.codes = ("upstox", "zerodha", "dhan")
         async with day.service(quotes=True):
             trading.quotes = day.quotes.follow([share])
