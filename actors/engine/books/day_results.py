@@ -8,6 +8,7 @@ whole result is computed from the executed orders. Where a part is unknown there
 none either while a position does not agree with its fills: the day's loss then keeps the last figure, so that a row which is left out takes no loss away.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
@@ -32,7 +33,7 @@ from onebroker.actors.engine.context.day_loss import Figure
 from onebroker.actors.engine.context.engine_context import Counts, SessionHandle
 from onebroker.actors.engine.context.position_days import PositionDay
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.position_view import known_sum, side_paise, total_paise
+from onebroker.actors.portfolio.position_view import known_sum, position_product, side_paise, total_paise
 from onebroker.actors.quotes.interface import LiveQuotes
 from onebroker.actors.quotes.tick_fold import Quote
 from onebroker.actors.sessions.session_view import SessionView
@@ -40,10 +41,14 @@ from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock, latest_boundary
 from onebroker.config.money import paise
+from onebroker.config.vocabulary import Product
 
 APART_SECONDS = 3.0
 """A broker's two lists do not change at once. Positions and orders count as of the same moment under three conditions. The read of the positions
 began at least this long after the last fill. The read of the orders began at least this long after that read. There was no fill in between."""
+
+
+_DELIVERED = frozenset({position_product(Product.CNC), position_product(Product.MTF)})
 
 
 def everything(_: OrderRow | PositionRow) -> bool:
@@ -111,9 +116,10 @@ class DayResults:
     def _of_rows(
         self, code: str, view: SessionView, rows: Sequence[PositionRow], counts: Counts = everything
     ) -> list[Result | None]:
-        found: list[Result | None] = []
+        grouped = _grouped(filter(counts, rows))
+        found = self._hidden(code, [row for row in view.orders.values() if held_as(row) not in grouped and counts(row)])
         orders: Traded | None = None
-        for held, group in _grouped(filter(counts, rows)).items():
+        for held, group in grouped.items():
             if not group.has_past:
                 found += [_of_today(row, self._missing_price(code, row)) for row in group.nets]
                 continue
@@ -124,6 +130,18 @@ class DayResults:
                 sides = group.confirmed(orders.get(held, Sides()))
             found.append(None if sides is None else self._day_result(code, held, sides, group.carried, group.nets))
         return found
+
+    def _hidden(self, code: str, orders: Sequence[OrderRow]) -> list[Result | None]:
+        """Return the results of what was traded today and whose rows the broker does not show, or not any more once they are flat."""
+        if not any(row.filled_quantity for row in orders):
+            return []
+        traded, known = traded_today(orders, self.clock.now()), judged(self, code)
+        if traded is None:
+            return [None]
+        carried = Counter[Held]()
+        for key, units in ({} if known is None else known.carried).items():
+            carried[key.token, key.product in _DELIVERED] += units
+        return [self._day_result(code, held, sides, carried[held], ()) for held, sides in traded.items()]
 
     # --- brokers whose positions report only what is open --------------------------------------------------------------
 

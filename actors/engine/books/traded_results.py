@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 import attrs
 
+from onebroker.actors.engine.orders.leg_rows import is_of_day
 from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.config.clock import latest_boundary
 from onebroker.config.money import value_paise
@@ -65,7 +66,7 @@ def traded_today(orders: Iterable[OrderRow], now: datetime) -> Traded | None:
     price."""
     day, found = latest_boundary(now), dict[tuple[str, bool], Sides]()
     for row in orders:
-        if not row.filled_quantity or not _is_of(row, day):
+        if not row.filled_quantity or not is_of_day(row, day):
             continue
         if row.contract_units is None or row.average_price <= 0 or row.transaction_type not in (Side.BUY, Side.SELL):
             return None
@@ -124,9 +125,3 @@ def result_paise(sides: Sides, carried: int, *, last: float | None, close: float
         + (value_paise(left, last) if last is not None else 0)
         - (value_paise(carried, close) if close is not None else 0)
     )
-
-
-def _is_of(row: OrderRow, day: datetime) -> bool:
-    """Tell whether an order belongs to the broking day that began at `day`. An order without a time of placing does, since it is in the day's
-    book."""
-    return row.order_timestamp is None or latest_boundary(datetime.fromisoformat(row.order_timestamp)) == day

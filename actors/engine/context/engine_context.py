@@ -8,6 +8,7 @@ import attrs
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.context.day_loss import DayLoss, Figure
 from onebroker.actors.engine.context.guarded_units import GuardedUnits
+from onebroker.actors.engine.context.hidden_results import HiddenResults
 from onebroker.actors.engine.context.instrument_facts import InstrumentFacts
 from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage
 from onebroker.actors.engine.context.order_failures import OrderFailures
@@ -120,6 +121,7 @@ class EngineContext:
     loss: Published[DayLoss] = attrs.field(factory=lambda: Published(DayLoss()))
     """The day's loss, for the lockout."""
     day_results: TodaysResults = attrs.field(factory=NothingTold)
+    hidden_results: HiddenResults = attrs.field(factory=HiddenResults)
     position_days: dict[str, PositionDay] = attrs.field(factory=dict)
     """Broker code -> what is remembered of its positions of today (`actors/engine/books/settled_positions.py` judges by it)."""
     parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)

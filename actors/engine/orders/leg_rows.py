@@ -1,10 +1,12 @@
 """Finds a leg's row among a broker's orders: by token first, then by the order id of the leg's own day (order-engine 2.3). Pure."""
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from onebroker.actors.engine.orders.leg_tokens import looks_like_token
 from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.brokers.records import OrderRow
+from onebroker.config.clock import latest_boundary
 
 
 def is_of(leg: LegRecord, row: OrderRow, today: str) -> bool:
@@ -20,3 +22,9 @@ def row_of(leg: LegRecord, orders: Mapping[str, OrderRow], today: str) -> OrderR
     if row is not None and is_of(leg, row, today):
         return row
     return next((row for row in orders.values() if is_of(leg, row, today)), None)
+
+
+def is_of_day(row: OrderRow, day: datetime) -> bool:
+    """Tell whether an order belongs to the broking day that began at `day`. An order without a time of placing does, since it is in the day's
+    book."""
+    return row.order_timestamp is None or latest_boundary(datetime.fromisoformat(row.order_timestamp)) == day

@@ -242,14 +242,27 @@ class PlanMarket:
                 if not results:
                     continue
                 told = results[code]
-            elif net:
-                told = known_sum([total_paise(row, self._missing_price(code, row)) for row in net])
             else:
-                continue
+                hidden = self._hidden_result(code, handle.view.value, net, counts)
+                if not net and not hidden:
+                    continue
+                told = known_sum([*(total_paise(row, self._missing_price(code, row)) for row in net), hidden])
             scope = (None if own is None else tuple(own), product, today)
             read_began = shown_began(handle.view.value)
             figures[code] = None if told is None else self._figures.result(code, scope, told, read_began, net)
         return _joined(figures, self._filled_at)
+
+    def _hidden_result(self, code: str, view: SessionView, net: Sequence[PositionRow], counts: Counts) -> int | None:
+        """Return what the positions have earned that were closed today and whose rows the broker shows no more; None where that is not known."""
+        found = judged(self._context, code)
+        return self._context.hidden_results.of(
+            code,
+            net,
+            filter(counts, view.orders.values()),
+            {} if found is None else found.carried,
+            now=self._context.clock.now(),
+            result_of=lambda row: total_paise(row, self._missing_price(code, row)),
+        )
 
     def _filled_at(self, code: str) -> float | None:
         """Return the moment of a broker's latest fill, in epoch seconds."""

@@ -1,5 +1,6 @@
 """One odd figure never acts (order-engine 1.6): a broker's row or a feed's tick is wrong once, and right again; judged on the exchange's ledger."""
 
+import contextlib
 from contextlib import contextmanager
 
 import msgspec
@@ -7,6 +8,7 @@ import pytest
 import trio
 
 from onebroker.actors.quotes.tick_fold import Quote
+from onebroker.config.vocabulary import Product
 from tests.actors.engine.presets.test_exits_position_days import holding
 from tests.support.trading import Trading
 
@@ -53,6 +55,46 @@ async def test_a_strategy_stop_does_not_fire_by_one_odd_read(trading, autojump_c
     await trading.move(-3)
     await trading.until(answer, "completed")
     assert trading.messages()[1:] == [("place", "SELL", 10, "LIMIT")]
+
+
+@contextmanager
+def hides_flat_rows(monkeypatch, trading, code):
+    """The broker leaves a position out once it is flat, as some do."""
+    portfolio = trading.day.sessions[code].broker.portfolio
+    parse = portfolio.parse_positions
+    with monkeypatch.context() as patched:
+        patched.setattr(portfolio, "parse_positions", lambda *given: [row for row in parse(*given) if row.quantity])
+        yield
+
+
+@pytest.mark.parametrize("since", ["placement", "day"])
+@pytest.mark.parametrize("hides", [True, False])
+async def test_a_leg_that_is_closed_by_hand_takes_its_gain_not_out_of_a_joint_result(
+    trading, autojump_clock, monkeypatch, since, hides
+):
+    """The broker shows its row no more. Nobody has lost what went out of the sum. A loss of the other leg counts in full."""
+    other = Trading(trading.day, 1)
+    await other.move(0)
+    with hides_flat_rows(monkeypatch, trading, "zerodha") if hides else contextlib.nullcontext():
+        await holding(trading, "BUY", 100, "zerodha")
+        await trading.send(instrument_id=other.share.instrument_id, quantity=10, broker="zerodha")
+        await trio.sleep(10)
+        await trading.move(2)
+        await trio.sleep(20)
+        both = [trading.share.instrument_id, other.share.instrument_id]
+        settings = {"type": "strategy_stop", "instrument_ids": both, "max_loss": 50, "since": since}
+        answer = await trading.send(quantity=None, synthetic=settings)
+        assert (answer.status, answer.body["outcome"]) == (202, "armed")
+        await trio.sleep(20)
+        trading.day.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
+        await trio.sleep(60)
+        assert (await trading.parent(answer))["state"] == "armed"
+        await other.move(-3)  # 10 units: more than the 50, less than the gain of the day
+        if since == "placement":
+            await trading.until(answer, "completed")
+        else:
+            await trio.sleep(60)
+            assert (await trading.parent(answer))["state"] == "armed"
 
 
 async def test_a_figure_that_two_reads_show_fires_without_a_quote_that_explains_it(
