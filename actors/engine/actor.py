@@ -42,6 +42,7 @@ from onebroker.actors.engine.lost_orders import (
 from onebroker.actors.engine.order_router import OrderRouter
 from onebroker.actors.engine.orders.parent_records import ParentRecord, decode_parent
 from onebroker.actors.engine.parents import Parents
+from onebroker.actors.engine.plan.machine.free_units import claims_of, lone_exits
 from onebroker.actors.engine.plan.machine.held_units import closing_sides
 from onebroker.actors.engine.plan.stored_tree import decode_plan
 from onebroker.actors.engine.startup import (
@@ -157,9 +158,10 @@ class EngineActor:
         if record.plan is None:
             return
         with contextlib.suppress(StructureError):  # a damaged tree: its parent's actor tells it
-            closes = closing_sides(decode_plan(record.plan))
+            root, about = decode_plan(record.plan), (record.parent_order_id, record.created_at)
             self._context.open_states[record.parent_order_id] = record.state
-            self._context.guarded.note(record.parent_order_id, record.created_at, record.legs, closes)
+            self._context.guarded.note(*about, record.legs, closing_sides(root))
+            self._context.guarded.note_claims(*about, claims_of(root, lone_exits(root), record.parts, record.legs))
 
     async def _open_records(self) -> list[ParentRecord]:
         """Load every open parent, oldest first, and index its legs before any book row is read."""

@@ -213,7 +213,8 @@ class Parents:
         finally:
             self._parents.pop(parent_id, None)
             self._context.open_states.pop(parent_id, None)
-            self._context.guarded.forget(parent_id)
+            for instrument_id in self._context.guarded.forget_all(parent_id):
+                self._context.bounds.tell_closing(instrument_id)  # newer exits may be for the units now
             for message in running.asked:
                 message.reply.refuse(NotOurs(parent_id))
 

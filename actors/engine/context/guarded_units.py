@@ -4,8 +4,8 @@ Two plans of ten units each guard a position of twenty. A person sells five in t
 can tell whose units are gone, so the order of the plans decides: the older plan keeps its exits, and the newer plan finds what the older one leaves.
 
 Only units that a plan has bought itself count, as the broker's own order book shows them: the positions are compared with the same book
-(`position_days.py`), so that a fill is in both or in neither. An exit without an entry in its plan has bought nothing: it claims no units, and
-gives way to every plan that has (`plan/machine/free_units.py`).
+(`position_days.py`), so that a fill is in both or in neither. An exit without an entry in its plan has bought nothing: it
+gives way to every plan that has, and to older exits like itself (`plan/machine/free_units.py`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +15,7 @@ import attrs
 
 from onebroker.actors.engine.orders.leg_rows import is_of
 from onebroker.actors.engine.orders.parent_records import LegRecord
+from onebroker.actors.engine.plan.machine.free_units import Claim
 from onebroker.brokers.records import OrderRow
 from onebroker.config.vocabulary import Side
 
@@ -42,6 +43,8 @@ class GuardedUnits:
     _plans: dict[Place, dict[str, _Plan]] = attrs.field(factory=dict)
     _places: dict[str, frozenset[Place]] = attrs.field(factory=dict)
     """Plan -> where it is noted."""
+    _claims: dict[str, tuple[tuple[float, str], tuple[Claim, ...]]] = attrs.field(factory=dict)
+    """Plan -> its age, and what its exits without an entry claim."""
 
     def note(self, parent_id: str, made_at: float, legs: Iterable[LegRecord], closes: Mapping[str, Side]) -> None:
         """Take the orders of a plan in place of those that were noted of it. `closes`: part -> the side that closes what the part's legs buy or
@@ -57,8 +60,40 @@ class GuardedUnits:
         if found:
             self._places[parent_id] = frozenset(found)
 
+    def note_claims(self, parent_id: str, made_at: float, claims: tuple[Claim, ...]) -> frozenset[str]:
+        """Take what a plan's exits without an entry claim, in place of what was noted. Return the instruments of which it claims other units now."""
+        before = self._claims.pop(parent_id, (None, ()))[1]
+        if claims:
+            self._claims[parent_id] = (made_at, parent_id), claims
+        changed = {_said(claim) for claim in before} ^ {_said(claim) for claim in claims}
+        return frozenset(said[0] for said in changed)
+
+    def claimed_by_older(
+        self,
+        parent_id: str | None,
+        counts: Callable[[Claim], bool],
+        rows: Callable[[str], Mapping[str, OrderRow]],
+        today: str,
+        sends: Callable[[str], bool],
+    ) -> int:
+        """Return the units that exits without an entry of older plans claim; of all plans, for an order that is no open plan. `rows`: broker -> its rows
+        of today."""
+        own, found = self._claims.get(parent_id or "", (None, ()))[0], 0
+        for other, (age, claims) in self._claims.items():
+            if other != parent_id and (own is None or age < own) and sends(other):
+                for claim in filter(counts, claims):
+                    filled = sum(_filled(leg, rows(leg.broker), today) for leg in claim.legs)
+                    found += max(0, claim.units - filled)
+        return found
+
+    def forget_all(self, parent_id: str) -> frozenset[str]:
+        """Forget a plan that sends nothing any more. Return the instruments of which it has guarded or claimed units."""
+        places = {place.instrument_id for place in self._places.get(parent_id, ())}
+        self.forget(parent_id)
+        return self.note_claims(parent_id, 0.0, ()) | places
+
     def forget(self, parent_id: str) -> None:
-        """Forget a plan that sends nothing any more."""
+        """Forget what a plan has bought."""
         for place in self._places.pop(parent_id, ()):
             plans = self._plans[place]
             del plans[parent_id]
@@ -89,6 +124,10 @@ class GuardedUnits:
         plans = self._plans.get(place, {})
         others = (plan for other, plan in plans.items() if other != parent_id and sends(other))
         return _all_open(others, place.side, rows, today)
+
+
+def _said(claim: Claim) -> tuple[str, str | None, str, Side, bool, int]:
+    return claim.instrument_id, claim.broker, claim.product, claim.side, claim.stops, claim.units
 
 
 def _all_open(plans: Iterable[_Plan], side: Side, rows: Mapping[str, OrderRow], today: str) -> int:

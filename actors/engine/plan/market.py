@@ -343,8 +343,11 @@ class Market(Protocol):
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         """Return the units of such a position that older open plans have bought and guard (1.13)."""
 
-    def guarded_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
-        """Return the units of such a position, at a broker or at all brokers together, that other open plans have bought and guard (1.13)."""
+    def taken_by_others(
+        self, broker: str | None, instrument_id: str, product: str, side: Side, *, stops: bool, anywhere: bool
+    ) -> int:
+        """Return the units of such a position, at a broker or at all brokers together, that other open plans have bought and guard, and those that
+        older exits without an entry claim, stops or targets (1.13). `anywhere`: whether exits that name no broker count."""
 
     def stopped_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
         """Return the units of other plans' stops that rest there on this side."""

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from onebroker.actors.engine.books.guarded_places import units_of_others
+from onebroker.actors.engine.books.guarded_places import taken_by_others
 from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged, shown_for
 from onebroker.actors.engine.context.engine_context import EngineContext
-from onebroker.actors.engine.context.guarded_units import Place
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.placing.write_ahead import Recorder
 from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
+from onebroker.actors.engine.plan.machine.over_fills import is_stop_like
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.brokers.records import Listing
@@ -66,23 +66,24 @@ class ExitHolders:
         left, own = self._left(new), self._armed_beside(new)
         if own is None:
             return left
-        free = {code: units - self._guarded_by_others(code, new) for code, units in left.items()}
+        free = {code: units - self._taken(new, code, anywhere=False) for code, units in left.items()}
         return free if own == 0 or any(units > 0 for units in free.values()) else left
 
     def bound(self, new: NewLeg, held: int) -> int:
         """Return how many of the units that are held at its broker, or at all brokers together, an exit without an entry may take
         (`plan/machine/free_units.py`)."""
-        own, codes = self._armed_beside(new), self._context.sessions if new.broker is None else (new.broker,)
+        own = self._armed_beside(new)
         if new.known_exit or own is None:
             return held
-        return max(0, min(held, held - sum(self._guarded_by_others(code, new) for code in codes) + own))
+        return max(0, min(held, held - self._taken(new, new.broker, anywhere=True) + own))
 
     def _armed_beside(self, new: NewLeg) -> int | None:
         return self._plan.parts[new.part].armed_beside
 
-    def _guarded_by_others(self, code: str, new: NewLeg) -> int:
-        place = Place(code, new.instrument_id, new.product, new.side)
-        return units_of_others(self._context, self._recorder.record.parent_order_id, place)
+    def _taken(self, new: NewLeg, broker: str | None, *, anywhere: bool) -> int:
+        parent_id, stops = self._recorder.record.parent_order_id, is_stop_like(self._plan.part_at(new.part))
+        where = (broker, new.instrument_id, new.product, new.side)
+        return taken_by_others(self._context, parent_id, *where, stops=stops, anywhere=anywhere)
 
     def _left(self, new: NewLeg) -> Mapping[str, int]:
         """Return the units that each broker holds of what an exit closes, less what its part has out there."""

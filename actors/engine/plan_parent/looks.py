@@ -6,7 +6,7 @@ ahead.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 import trio
@@ -17,10 +17,11 @@ from onebroker.actors.engine.orders.states import parent_state
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
 from onebroker.actors.engine.plan.machine.advance import advance
+from onebroker.actors.engine.plan.machine.free_units import claims_of, lone_exits
 from onebroker.actors.engine.plan.machine.held_units import closing_sides
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Action, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
-from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.parts import OrderPart, Part
 from onebroker.actors.engine.plan_parent.leg_conversion import event_of
 from onebroker.actors.engine.plan_parent.leg_steps import LegSteps
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan, is_louder
@@ -58,6 +59,8 @@ class Looks:
         """Legs that could not be changed at the last look: their broker has not shown them yet, or a message is unanswered."""
         self._noted: tuple[LegRecord, ...] | None = None
         """The legs that the other plans know (`GuardedUnits`)."""
+        self._lone: tuple[Part, Sequence[OrderPart]] | None = None
+        """The plan's tree, and its exits that hang on no entry."""
         self._number = 0
         """How many looks there were."""
         self.quotes: PlanQuotes | None = None
@@ -119,6 +122,7 @@ class Looks:
         loud = scaled or bool(actions) or state is not record.state or looked.over_filled != record.over_filled_quantity
         loud = loud or is_louder(looked.parts, plan.parts)
         plan.parts = looked.parts
+        self._note_claims()
         self._waiting.keep_wanted(plan.parts)
         self._steps.forget_unwanted_cancels(inputs.legs, actions)
         if loud or plan.keep_in_seconds() <= 0:
@@ -138,6 +142,18 @@ class Looks:
             self._noted = record.legs
             closes = closing_sides(self._plan.root)
             self._context.guarded.note(self._parent.parent_id, record.created_at, record.legs, closes)
+
+    def _note_claims(self) -> None:
+        """Tell the newer exits what those of this plan claim, and let them look where that has changed."""
+        record, plan = self._plan.record, self._plan
+        if self._lone is None or self._lone[0] is not plan.root:
+            self._lone = plan.root, lone_exits(plan.root)
+        if not self._lone[1]:
+            return
+        claims = claims_of(*self._lone, plan.parts, record.legs)
+        about = (self._parent.parent_id, record.created_at)
+        for instrument_id in self._context.guarded.note_claims(*about, claims):
+            self._context.bounds.tell_closing(instrument_id)
 
     def _is_being_read(self, action: Action) -> bool:
         return isinstance(action, ReadRows) and action.part in self.reading

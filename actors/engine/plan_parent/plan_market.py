@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.books.guarded_places import units_of_older, units_of_others
+from onebroker.actors.engine.books.guarded_places import taken_by_others, units_of_older
 from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged
 from onebroker.actors.engine.books.shown_positions import shown_began, shown_since
 from onebroker.actors.engine.context.day_loss import figure_of
@@ -331,10 +331,11 @@ class PlanMarket:
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         return units_of_older(self._context, self._parent_id, Place(broker, instrument_id, product, side))
 
-    def guarded_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
-        codes = self._context.sessions if broker is None else (broker,)
-        places = [Place(code, instrument_id, product, side) for code in codes]
-        return sum(units_of_others(self._context, self._parent_id, place) for place in places)
+    def taken_by_others(
+        self, broker: str | None, instrument_id: str, product: str, side: Side, *, stops: bool, anywhere: bool
+    ) -> int:
+        where = (broker, instrument_id, product, side)
+        return taken_by_others(self._context, self._parent_id, *where, stops=stops, anywhere=anywhere)
 
     def stopped_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
         legs = self._of_others(instrument_id, product, side)

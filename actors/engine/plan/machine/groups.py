@@ -313,17 +313,13 @@ def _together(look: Look, part: TogetherPart, context: Context) -> None:
     shares = _shares(look, part.children, context)
     ending = context.ending or (DROPPED if part.inseparable and _is_broken(look, part) else None)
     room = context.guard
-    pair = is_group(part) and is_pair(part)
-    if pair:
-        _make_room(look, part)
+    left = limit_of_group(look, part) if context.base is not None and is_group(part) else None
+    pair = _pair_of(look, part, context, left) if is_group(part) or context.pair is not None else None
     for number, child in enumerate(part.children):
         guard = room if room is None else min(room, _unfilled(look, child, context, room))
         room = room if room is None or guard is None else room - guard
         below = attrs.evolve(context, guard=guard, share=shares.get(number), ending=ending)
-        left = limit_of_group(look, part) if pair and context.base is not None else None
-        if left is not None and isinstance(child, OrderPart):
-            below = _of_pair(look, part, child, below, left)
-        work(look, child, below)
+        work(look, child, _in_pair(look, pair, child, below))
 
 
 def _is_broken(look: Look, part: TogetherPart) -> bool:
@@ -394,16 +390,10 @@ def _one_cancels_others(look: Look, part: OneCancelsOthersPart, context: Context
 def _cancel_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
     """The first fill of any size ends all others."""
     taken = [child for child in part.children if look.filled(child)]
-    guard = _guard(look, part, context)
-    pair = is_pair(part)
-    if pair:
-        _make_room(look, part)
+    pair = _pair_of(look, part, context, _guard(look, part, context))
     for child in part.children:
         ending = DROPPED if taken and child not in taken else context.ending
-        below = attrs.evolve(context, ending=ending)
-        if pair and isinstance(child, OrderPart):
-            below = _of_pair(look, part, child, below, guard)
-        work(look, child, below)
+        work(look, child, _in_pair(look, pair, child, attrs.evolve(context, ending=ending)))
 
 
 def guarded(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
@@ -476,9 +466,7 @@ def _says(look: Look, child: Part, context: Context) -> int | None:
 def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
     guard = _guard(look, part, context)
     apart = _shares_apart(look, part, context)
-    pair = is_pair(part)
-    if pair:
-        _make_room(look, part)
+    pair = _pair_of(look, part, context, guard)
     rooms = [guard, guard]
     for number, child in enumerate(part.children):
         own, share = guard, None
@@ -488,10 +476,7 @@ def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> No
                 own = min(rooms[kind], max(0, share - look.filled(child)))
                 rooms[kind] -= own
         ending = DROPPED if not guard and _nothing_more(look, part, child, context) else context.ending
-        below = attrs.evolve(context, guard=own, share=share, ending=ending)
-        if pair and isinstance(child, OrderPart):
-            below = _of_pair(look, part, child, below, guard)
-        work(look, child, below)
+        work(look, child, _in_pair(look, pair, child, attrs.evolve(context, guard=own, share=share, ending=ending)))
     if part.breakeven_after is not None:
         _break_even(look, part, part.breakeven_after, context)
 
@@ -500,6 +485,26 @@ def _make_room(look: Look, part: Group) -> None:
     """End the targets' orders that rest in the way of a refused stop, and those that the market has left."""
     for leg in (*reorder(look, part), *left_behind(look, part)):
         end(look, leg, Reason.SHRINK)
+
+
+def _pair_of(look: Look, part: Group, context: Context, guard: int | None) -> tuple[Group, int] | None:
+    """Return the group whose stops and targets may take units from each other (1.12), and the units that it guards: the outermost one above, or the group
+    itself, whose targets then make room here. None where there is none."""
+    if context.pair is not None:
+        return context.pair
+    if not is_pair(part):
+        return None
+    _make_room(look, part)
+    return None if guard is None else (part, guard)
+
+
+def _in_pair(look: Look, pair: tuple[Group, int] | None, child: Part, below: Context) -> Context:
+    """Return the context of a child of such a group, or of a group in it."""
+    if pair is None:
+        return below
+    if isinstance(child, OrderPart):
+        return _of_pair(look, pair[0], child, attrs.evolve(below, pair=None), pair[1])
+    return attrs.evolve(below, pair=pair if isinstance(child, TogetherPart | OneCancelsOthersPart) else None)
 
 
 def _of_pair(look: Look, part: Group, child: OrderPart, context: Context, guard: int) -> Context:
@@ -563,10 +568,8 @@ def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> N
     complete = [child for child in part.children if look.record(child).own is PartState.COMPLETED]
     winner = next((child for child in part.children if child.when is not None and look.record(child).fired), None)
     stays = _why_others_stay(look, part, winner) if winner is not None and not complete else None
-    guard = _guard(look, part, context)
-    pair = is_pair(part) and all(child.when is None for child in part.children)
-    if pair:
-        _make_room(look, part)
+    waits_for_one = any(child.when is not None for child in part.children)
+    pair = None if waits_for_one else _pair_of(look, part, context, _guard(look, part, context))
     for child in part.children:
         others = [other for other in part.children if other is not child]
         beaten = winner is not None and child is not winner and (stays is None or child.when is not None)
@@ -578,9 +581,7 @@ def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> N
             held_back=waits,
             less=sum(look.filled(other) for other in others),
         )
-        if pair and isinstance(child, OrderPart):
-            below = _of_pair(look, part, child, below, guard)
-        work(look, child, below)
+        work(look, child, _in_pair(look, pair, child, below))
         if winner is None and child.when is not None and look.record(child).fired:
             winner = child
             stays = _why_others_stay(look, part, winner) if not complete else None

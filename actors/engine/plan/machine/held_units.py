@@ -29,7 +29,7 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.plan.machine.exit_shares import limit_within
-from onebroker.actors.engine.plan.machine.free_units import beside, may_take
+from onebroker.actors.engine.plan.machine.free_units import beside, group_of, may_take
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import (
@@ -45,7 +45,6 @@ from onebroker.actors.engine.plan.parts import (
     FromExposure,
     FromFill,
     FromPosition,
-    OneCancelsOthersPart,
     OrderPart,
     Part,
     links_of,
@@ -149,7 +148,7 @@ def note_gone(look: Look) -> None:
             look.note(base, gone=now)
     for part in _alone(look):
         units = max(0, _guarded_alone(look, part) - _filled_with(look, part))
-        names = frozenset({_group_of(look.root, part)})
+        names = frozenset({group_of(look.root, part)})
         claim = _Claim(_place(part, part.broker, side_of(part)), units, names=names, stops=is_stop_like(part))
         held = held_for(look, part)
         if held is not None:
@@ -193,14 +192,6 @@ def _claimed(claims: Iterable[_Claim], claim: _Claim) -> int:
         ):
             found[one.names] = max(one.units, found.get(one.names, 0))
     return sum(found.values())
-
-
-def _group_of(root: Part, order: OrderPart) -> str:
-    """Return the path of the outermost group of which one order cancels the others, and that has the order; of the order itself if there is none."""
-    for part in walk(root):
-        if isinstance(part, OneCancelsOthersPart) and any(one is order for one in own_orders_of(part)):
-            return part.path
-    return order.path
 
 
 def _of_unknown_outcome(look: Look, exits: Iterable[OrderPart]) -> Counter[str]:
@@ -289,7 +280,7 @@ def _guarded_alone(look: Look, part: OrderPart) -> int:
 
 def _filled_with(look: Look, part: OrderPart) -> int:
     """Return the units that an exit and the others of its group have filled: they are for the same units, and what a sibling has sold has not gone."""
-    group = _group_of(look.root, part)
+    group = group_of(look.root, part)
     return sum(look.filled(order) for order in own_orders_of(look.by_path[group]))
 
 

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.parts import (
     FromFill,
@@ -139,7 +140,12 @@ def asked_of(look: Look, part: Part) -> int | None:
     """Return the units asked for on one side; None where its quantity is no plain number."""
     if not isinstance(part, OrderPart):
         return None
-    own = look.record(part).quantity
+    return asked_units(part, look.record(part))
+
+
+def asked_units(part: OrderPart, record: PartRecord) -> int | None:
+    """Return the same of a part with this record."""
+    own = record.quantity
     match part.quantity:
         case Units():
             return part.quantity.quantity if own is None else own

@@ -3,7 +3,7 @@
 import attrs
 
 from onebroker.actors.engine.orders.part_state import Ending
-from onebroker.actors.engine.plan.parts import Lifetime, Part
+from onebroker.actors.engine.plan.parts import Lifetime, OneCancelsOthersPart, Part, TogetherPart
 
 
 @attrs.frozen(kw_only=True)
@@ -26,6 +26,8 @@ class Context:
     """The units by which a stop is smaller, because the targets of its group have them out or want them out (`swaps.py`)."""
     room: int | None = None
     """Of a target that is swapped in for a stop: the most units that it may have out now; None = it does not swap."""
+    pair: tuple[OneCancelsOthersPart | TogetherPart, int] | None = None
+    """A group above whose stops and targets may take units from each other, and the units that it guards (`groups.py`)."""
     less: int = 0
     """The units that the siblings have filled in the part's place (rule trigger)."""
     ending: Ending | None = None

@@ -162,7 +162,9 @@ class World:
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         return self.older.get(broker, 0)
 
-    def guarded_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
+    def taken_by_others(
+        self, broker: str | None, instrument_id: str, product: str, side: Side, *, stops: bool, anywhere: bool
+    ) -> int:
         return sum(self.others.values()) if broker is None else self.others.get(broker, 0)
 
     def stopped_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:

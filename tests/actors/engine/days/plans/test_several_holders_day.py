@@ -170,6 +170,47 @@ async def test_what_a_person_sells_is_taken_off_the_exit_that_has_bought_nothing
         assert (net(trading), net(trading, "upstox"), resting(trading)) == (0, 30, [])
 
 
+@pytest.mark.parametrize("newer", ["daily_stop", "hidden_stop", "oco"])
+@pytest.mark.parametrize("older", ["daily_stop", "oco"])
+@pytest.mark.parametrize("held", [60, 30])
+async def test_of_two_exits_that_have_bought_nothing_the_older_keeps_its_units(
+    market, older, newer, held, autojump_clock
+):
+    """Over 60 each has its own 30; a person's sale is taken off the newer. Over 30 both are for the same units, as their caller has said."""
+    async with traded(market) as trading:
+        await trading.send(quantity=held, broker="zerodha")
+        share, context = trading.share.instrument_id, market.engine_context
+        await market.until(lambda: held_for(context, "zerodha", share, "MIS", Side.SELL) == held, 60)
+        body = {"transaction_type": "SELL", "quantity": 30, "broker": "zerodha"}
+        for kind in (older, newer):
+            await trading.send(**body, synthetic=lone(trading, kind))
+        await trio.sleep(20)
+        if held == 30:
+            assert problems(trading) == []
+            await trio.sleep(20)
+            assert resting(trading).count(("SELL", "SL", 30)) == (1 if newer == "hidden_stop" else 2)
+            return
+        market.person.reduce("zerodha", share, Product.MIS, 25)
+        await is_told(trading, "holds 5 of the 30 units", seconds=20)
+        await trading.move(-2.5)
+        await trio.sleep(20)
+        assert (net(trading), resting(trading)) == (0, [])
+
+
+async def test_an_exit_has_its_units_back_once_the_older_one_has_ended(market, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=60, broker="zerodha")
+        share, context = trading.share.instrument_id, market.engine_context
+        await market.until(lambda: held_for(context, "zerodha", share, "MIS", Side.SELL) == 60, 60)
+        body = {"transaction_type": "SELL", "quantity": 30, "broker": "zerodha"}
+        first, _ = [await trading.send(**body, synthetic=lone(trading, "daily_stop")) for _ in (1, 2)]
+        await trio.sleep(20)
+        market.person.reduce("zerodha", share, Product.MIS, 25)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 5), ("SELL", "SL", 30)], 20)
+        await market.stop(first.body["parent_id"])
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 30)], 20)
+
+
 @pytest.mark.parametrize("code", ["zerodha", "upstox"])
 async def test_an_exit_at_two_holders_becomes_smaller_where_units_have_gone(market, code, autojump_clock):
     async with traded(market) as trading:

@@ -121,3 +121,42 @@ async def test_shares_that_another_plan_s_stop_reserves_are_not_open_without_a_s
         await trio.sleep(10)
         assert problems(trading) == ([] if guarded else ["40 units are open without a stop"])
         assert "Check holdings" in (await trading.parent(answer))["status_message"]
+
+
+def nested(trading, shape):
+    """A stop beside a group of targets."""
+    stop = {
+        "transaction_type": "SELL",
+        "price": {"kind": "native_stop", "trigger_price": trading.at(-4), "limit_price": trading.at(-6)},
+    }
+    half = {} if shape in ("one target", "cancel") else {"quantity": {"share": 0.5}}
+    levels = (2,) if shape == "one target" else (2, 3)
+    targets = [
+        {"transaction_type": "SELL", "price": {"kind": "fixed", "price": trading.at(one)}, **half} for one in levels
+    ]
+    rule = {"part": "one_cancels_others", "rule": "cancel"} if shape == "cancel" else {"part": "together"}
+    children = [stop, {**rule, "children": targets}]
+    return {
+        "part": "one_cancels_others",
+        "rule": "shrink",
+        "children": children[:: -1 if shape == "targets first" else 1],
+    }
+
+
+@pytest.mark.parametrize("hold", [True, False])
+@pytest.mark.parametrize("shape", ["two targets", "one target", "targets first", "cancel"])
+async def test_a_target_in_a_group_of_its_own_is_swapped_in_beside_its_stop(market, shape, hold, autojump_clock):
+    async with traded(market) as trading:
+        body = {"product": "CNC", "quantity": 40, "broker": "zerodha", "order_type": "LIMIT", "price": trading.at(1)}
+        root = {"each_fill": nested(trading, shape)}
+        await trading.send(**body, synthetic={"type": "plan", "hold_limits": hold, "root": root})
+        await trio.sleep(20)
+        since = len(trading.messages())
+        await trio.sleep(60)
+        assert resting(trading) == [("SELL", "SL", 40)], problems(trading)
+        assert len(trading.messages()) == since
+        await trading.move("2.2")
+        left = 20 if shape in ("two targets", "targets first") else 0
+        await market.until(lambda: net(trading) == left, 25)
+        await market.until(lambda: resting(trading) == ([("SELL", "SL", 20)] if left else []), 15)
+        assert problems(trading) == []
