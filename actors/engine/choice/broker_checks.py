@@ -102,6 +102,11 @@ class Candidate:
         return self.order.closes and self.order.broker == self.broker.code
 
     @property
+    def is_tried_here(self) -> bool:
+        """Whether neither the exclusion list nor unanswered orders stop the order: it is pinned to this broker, and closes, or is owed by its plan."""
+        return self.only_way_out or (self.order.owed and self.order.broker == self.broker.code)
+
+    @property
     def listing(self) -> Listing | None:
         return self.order.instrument.listings.get(self.broker.code)
 
@@ -122,7 +127,7 @@ def _skip(candidate: Candidate, reason: str, why: Why = Why.OTHER) -> Skipped:
 
 
 def _not_excluded(candidate: Candidate) -> Skipped | None:
-    out = candidate.excluded and not candidate.only_way_out
+    out = candidate.excluded and not candidate.is_tried_here
     return _skip(candidate, texts.EXCLUDED_BY_CONFIGURATION) if out else None
 
 
@@ -208,7 +213,7 @@ def _has_money(candidate: Candidate) -> Skipped | None:
 
 
 def _answers(candidate: Candidate) -> Skipped | None:
-    if not candidate.unanswered or candidate.only_way_out:
+    if not candidate.unanswered or candidate.is_tried_here:
         return None
     return _skip(candidate, texts.did_not_answer(candidate.unanswered), Why.UNANSWERED)
 

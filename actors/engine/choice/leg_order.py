@@ -33,6 +33,8 @@ class LegOrder:
     Then neither the exclusion list nor unanswered orders stop it (4.1, 4.9)."""
     keeps_off_reserve: bool = False
     """Whether it closes, but may not use the part of a daily cap that is kept for exits: no caller said `closes_position` (rules 2.7)."""
+    owed: bool = False
+    """Whether its plan owes it: it follows the fills of another order, or takes the place of an order that the plan has cancelled."""
     exit: bool = False
     """An exit of a running plan, a position close or flatten: the engine itself knows that it closes. Not a caller's flag; the loss lockout lets
     it through (4.7)."""

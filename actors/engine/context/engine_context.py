@@ -24,6 +24,7 @@ from onebroker.actors.engine.context.troubles import Troubles
 from onebroker.actors.engine.context.write_count import WriteCount
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState
+from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
 from onebroker.actors.kernel.conflation import Changes
 from onebroker.actors.kernel.events import Events
 from onebroker.actors.kernel.mailbox import Address
@@ -122,6 +123,8 @@ class EngineContext:
     """The day's loss, for the lockout."""
     day_results: TodaysResults = attrs.field(factory=NothingTold)
     hidden_results: HiddenResults = attrs.field(factory=HiddenResults)
+    leaving: list[tuple[str, NewLeg]] = attrs.field(factory=list)
+    """(plan, order) of the exits without an entry that are sized, go to be filled at once, and have no leg yet."""
     position_days: dict[str, PositionDay] = attrs.field(factory=dict)
     """Broker code -> what is remembered of its positions of today (`actors/engine/books/settled_positions.py` judges by it)."""
     parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)

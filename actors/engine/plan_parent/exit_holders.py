@@ -21,6 +21,9 @@ from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.brokers.records import Listing
 from onebroker.config.messages import plan_life as texts
 
+LEAVING_SECONDS = 10.0
+"""An order without a trigger that was sent so lately may still be on its way to be filled. One that rests for longer waits for its price."""
+
 
 class ExitHolders:
     """The holders of what a plan's exits close. `sized`: the plan's orders whose broker and quantity are decided, and that have no leg yet."""
@@ -72,10 +75,38 @@ class ExitHolders:
     def bound(self, new: NewLeg, held: int) -> int:
         """Return how many of the units that are held at its broker, or at all brokers together, an exit without an entry may take
         (`plan/machine/free_units.py`)."""
-        own = self._armed_beside(new)
-        if new.known_exit or own is None:
+        if new.known_exit:
             return held
-        return max(0, min(held, held - self._taken(new, new.broker, anywhere=True) + own))
+        own, free = self._armed_beside(new), held - self._leaving(new)
+        if own is not None:
+            free = min(free, held - self._taken(new, new.broker, anywhere=True) + own)
+        return max(0, min(held, free))
+
+    def _leaving(self, new: NewLeg) -> int:
+        """Return the units of other plans' orders that go to be filled at once: two exits over one position may fire by one tick. Not of an order that
+        rests as a stop."""
+        if new.trigger is not None:
+            return 0
+        parent_id, since = self._recorder.record.parent_order_id, self._context.clock.epoch() - LEAVING_SECONDS
+        place = (new.instrument_id, new.product, new.side)
+        sized = sum(
+            order.quantity
+            for other, order in self._context.leaving
+            if other != parent_id
+            and (order.instrument_id, order.product, order.side) == place
+            and (None in (new.broker, order.broker) or order.broker == new.broker)
+        )
+        own = {leg.leg_id for leg in self._recorder.record.legs}
+        return sized + sum(
+            leg.quantity - leg.filled_quantity
+            for leg in self._context.legs.unfinished
+            if (leg.instrument_id, leg.product, leg.transaction_type) == place
+            and new.broker in (None, leg.broker)
+            and leg.leg_id not in own
+            and leg.trigger_price is None
+            and leg.sent_at >= since
+            and not leg.given_up
+        )
 
     def _armed_beside(self, new: NewLeg) -> int | None:
         return self._plan.parts[new.part].armed_beside

@@ -90,6 +90,7 @@ def order_of(new: NewLeg, instrument: Instrument, *, closes: bool, prefer: str |
         prefer=prefer,
         closes=closes or new.is_exit,
         keeps_off_reserve=new.exit_by_type and not closes,
+        owed=new.replaces,
         exit=new.known_exit,
     )
 

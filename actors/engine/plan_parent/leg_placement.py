@@ -151,8 +151,7 @@ class Placing:
         sized = await self._sized(new, instrument, runs=runs)
         if isinstance(sized, NotPlaced):
             return sized
-        if sized.broker is not None:
-            standing.is_sized(sized)
+        self._note_sized(standing, sized, runs=runs)
         own_units = own_units_of(self._plan_open, sized)
         closing = self._closing_only(sized, own_units)
         if closing is None:
@@ -201,6 +200,12 @@ class Placing:
         if runs and new.is_exit:
             passing = passing | {Why.DELIVERY}  # an exit never gives up: a row that one read leaves out comes back
         return NotPlaced(_reason(refusal, skipped), passes=any(skip.why in passing for skip in skipped))
+
+    def _note_sized(self, standing: "_Standing", sized: NewLeg, *, runs: bool) -> None:
+        if sized.broker is not None:
+            standing.is_sized(sized)
+        if runs and sized.is_exit and not sized.known_exit and sized.trigger is None:
+            standing.leaves(self._context.leaving, self._recorder.record.parent_order_id, sized)
 
     def _warn(self, warnings: Sequence[str]) -> None:
         record = self._recorder.record
@@ -272,9 +277,14 @@ class Placing:
             if new.broker is not None and self._waiting.aside_seconds(new) > 0:
                 return NotPlaced(_refused(texts.NO_BROKER), passes=True, order=new, is_aside=True)
         held = held_for(self._context, new.broker, new.instrument_id, new.product, new.side)
-        held = None if held is None else self._holders.bound(new, held)
-        if held is None or held >= new.quantity:
+        if held is None:
             return new
+        bound = self._holders.bound(new, held)
+        if bound >= new.quantity:
+            return new
+        if bound == 0 and held > 0:
+            return NotPlaced(_refused(life_texts.NOTHING_LEFT_YET), passes=True)
+        held = bound
         if held == 0:
             sent = any(leg.part == new.part and leg.order_id is not None for leg in self._recorder.record.legs)
             sentence = life_texts.nothing_to_exit(new.broker, sent=sent)
@@ -405,6 +415,7 @@ class _Standing:
         self._listed = False
         self.sized: NewLeg | None = None
         """The order with its broker and quantity, once these are decided."""
+        self._left: Callable[[], None] | None = None
         self.began = began
         """Monotonic seconds."""
 
@@ -413,11 +424,20 @@ class _Standing:
         self.sized, self._listed = order, True
         self._sized_orders.append(order)
 
+    def leaves(self, leaving: list[tuple[str, NewLeg]], parent_id: str, order: NewLeg) -> None:
+        """Let other plans see the order in `leaving` until it has a leg, or is refused."""
+        entry = (parent_id, order)
+        leaving.append(entry)
+        self._left = lambda: leaving.remove(entry)
+
     def end(self) -> None:
         """Take the order off the lists: it has a leg, or was refused. A second call does nothing."""
         if self._new is not None:
             self._under_way.remove(self._new)
             self._new = None
+        if self._left is not None:
+            self._left()
+            self._left = None
         if self.sized is not None and self._listed:
             self._sized_orders.remove(self.sized)
             self._listed = False

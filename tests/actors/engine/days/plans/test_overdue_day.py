@@ -464,7 +464,7 @@ async def test_the_second_order_of_a_sequence_is_sent_in_the_end_and_told_meanwh
         market.exchange.fill("zerodha", answer.body["order_id"], 40)
         if trouble == "no connection":
             await is_told(trading, "40 units", seconds=5)
-        await trading.until(answer, "completed", seconds=90)
+        await trading.until(answer, "completed", seconds=25 if trouble == "no connection" else 60)
         assert (net(trading), problems(trading)) == (0, [])
 
 

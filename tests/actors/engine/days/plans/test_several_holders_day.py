@@ -197,6 +197,30 @@ async def test_of_two_exits_that_have_bought_nothing_the_older_keeps_its_units(
         assert (net(trading), resting(trading)) == (0, [])
 
 
+@pytest.mark.parametrize("kind", ["hidden_stop", "market_if_touched"])
+@pytest.mark.parametrize("held", [60, 40])
+async def test_exits_that_fire_by_one_tick_sell_no_more_than_is_held(market, kind, held, autojump_clock):
+    """Two of 30 each. Of the 60 a person sells 20; over 40 their caller has asked for 60."""
+    async with traded(market) as trading:
+        await trading.send(quantity=held, broker="zerodha")
+        share, context = trading.share.instrument_id, market.engine_context
+        await market.until(lambda: held_for(context, "zerodha", share, "MIS", Side.SELL) == held, 60)
+        settings = {"type": kind, "trigger_price": trading.at(-2)}
+        if kind == "market_if_touched":
+            settings |= {"closes_position": True, "trigger_direction": "below"}
+        body = {"transaction_type": "SELL", "quantity": 30, "broker": "zerodha"}
+        plans = [await trading.send(**body, synthetic=settings) for _ in (1, 2)]
+        await trio.sleep(20)
+        if held == 60:
+            market.person.reduce("zerodha", share, Product.MIS, 20)
+            await trio.sleep(30)
+        await trading.move(-2.5)
+        await market.until(lambda: net(trading) == 0, 30)
+        await trio.sleep(30)
+        assert (net(trading), resting(trading)) == (0, [])
+        assert not any(plan.body["parent_id"] in market.engine_context.open_states for plan in plans)
+
+
 async def test_an_exit_has_its_units_back_once_the_older_one_has_ended(market, autojump_clock):
     async with traded(market) as trading:
         await trading.send(quantity=60, broker="zerodha")
