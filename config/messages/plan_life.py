@@ -79,6 +79,13 @@ def nobody(side: Side) -> str:
     return f"nobody is {doing} this instrument, so the {side.value} could not be priced and nothing was sent"
 
 
+def nobody_takes(side: Side, price: Decimal | None) -> str:
+    """Ours: an order that is to be filled at once has left, and the other side of the book is empty."""
+    doing = "offering" if side is Side.BUY else "bidding for"
+    where = "" if price is None else f" at {price}"
+    return f"nobody is {doing} this instrument, so the {side.value}{where} rests and is not filled"
+
+
 def not_deep_enough(shown: int, quantity: int) -> str:
     return f"the visible depth holds {shown} of {quantity}, so maximum_cost_bps could not be kept and nothing was sent"
 

@@ -6,6 +6,7 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.plan.machine.held_units import gone_of
+from onebroker.actors.engine.plan.machine.jumped_stops import nobody_takes
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, ChangeLeg, Leg, NewLeg, Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end
 from onebroker.actors.engine.plan.machine.look import Look, side_of
@@ -18,7 +19,7 @@ from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_o
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
 from onebroker.actors.engine.plan.pricing.touch import past_touch
 from onebroker.config.messages import plan_life as texts
-from onebroker.config.vocabulary import OrderType, Validity
+from onebroker.config.vocabulary import OrderType, Side, Validity
 
 CLOSED_ELSEWHERE_SECONDS = 1.0
 """After so long a close looks again that waits for another plan's close of the same position."""
@@ -105,6 +106,12 @@ def _by_broker(look: Look, part: OrderPart) -> Counter[str]:
     return filled
 
 
+def _say_unmatched(look: Look, part: OrderPart, side: Side, resting: list[Leg]) -> None:
+    why = nobody_takes(look, part.instrument_id, side, resting)
+    if why is not None:
+        block_due(look, part, why, blind=part.instrument_id)
+
+
 def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]) -> None:
     side, terms = side_of(part).opposite, look.terms(part)
     look.guarded.add(part.instrument_id)
@@ -125,6 +132,7 @@ def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]
         look.wake(due)
         if leg.changeable and price is not None and look.now >= due and price != leg.price and leg.price is not None:
             look.do(ChangeLeg(leg_id=leg.leg_id, quantity=leg.quantity, price=price, trigger=None, reduces=False))
+    _say_unmatched(look, part, side, resting)
     on_the_way = any(order.instance == CLOSING and order.broker == broker for order in look.on_the_way(part))
     if resting or on_the_way:
         return

@@ -11,9 +11,13 @@ A stop-limit that is triggered while the market is past its limit rests as a pla
 A stop that the engine itself watches may have a limit too (a `close_on_trigger`, a gtt that closes). Once it has fired it is the same: the market past its
 limit, nobody trades there, whether its order rests or is held back.
 
+An order that is to be filled at once and rests at an empty side guards nothing either (`note_unmatched`).
+
 Where the book does not show it and no quote can be had, nothing is said: a share that nobody trades looks the same, and its stop is at the
 exchange, which needs no quote of ours.
 """
+
+from collections.abc import Iterable
 
 from onebroker.actors.engine.plan.machine.conditions import direction_of
 from onebroker.actors.engine.plan.machine.leg_actions import Leg
@@ -21,7 +25,7 @@ from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.overdue import block
 from onebroker.actors.engine.plan.market import Calm
 from onebroker.actors.engine.plan.parts import Direction, OrderPart, PriceAt
-from onebroker.actors.engine.plan.price_kinds import Fixed, is_stop
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, is_stop, uncapped
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 
@@ -65,6 +69,25 @@ def note_passed(look: Look, part: OrderPart) -> None:
         look.stays(part.instrument_id, Calm(below=limit) if is_past else Calm(least=limit))
     else:
         look.stays(part.instrument_id, Calm(above=limit) if is_past else Calm(most=limit))
+
+
+def note_unmatched(look: Look, part: OrderPart, legs: Iterable[Leg]) -> None:
+    """Say that an exit or a hedge that is to be filled at once rests, because nobody is on the other side: it has left, and its units are open all the
+    same. (A price that a caller chose may rest as long as he likes.)"""
+    price = uncapped(part.price)
+    if isinstance(price, Marketable) or look.record(part).marketable:
+        why = nobody_takes(look, part.instrument_id, side_of(part), legs)
+        if why is not None:
+            block(look, part, why, blind=part.instrument_id, gravest=True)
+
+
+def nobody_takes(look: Look, instrument_id: str, side: Side, legs: Iterable[Leg]) -> str | None:
+    """Return why orders that are to be filled at once rest; None where somebody is on the other side, or nothing is known of it."""
+    resting = [leg for leg in legs if leg.live and leg.accepted and leg.unfilled and leg.trigger is None]
+    quote = look.glimpsed(instrument_id) if resting else None
+    if quote is None or not quote.tells_depth or quote.against(side):
+        return None
+    return texts.nobody_takes(side, resting[0].price)
 
 
 def _limits_a_loss(look: Look, part: OrderPart) -> bool:

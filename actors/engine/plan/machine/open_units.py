@@ -150,9 +150,10 @@ def why_unguarded(root: Part, parts: Mapping[str, PartRecord], instrument_ids: I
     """Return instrument -> what its exits say, where units of it are open without a stop and an exit says why."""
     said: dict[str, list[str]] = {instrument_id: [] for instrument_id in instrument_ids}
     for part in walk(root):
-        if isinstance(part, OrderPart) and part.is_exit and part.instrument_id in said:
+        if isinstance(part, OrderPart) and part.instrument_id in said:
             now = parts.get(part.path, PartRecord())
-            reason = None if now.state is PartState.COMPLETED else now.held_up or now.status_message
+            closes = part.is_exit or (now.ending is not None and now.ending.close)
+            reason = None if now.state is PartState.COMPLETED or not closes else now.held_up or now.status_message
             if reason is not None and reason not in said[part.instrument_id]:
                 said[part.instrument_id].append(reason)
     return {instrument_id: "; ".join(reasons) for instrument_id, reasons in said.items() if reasons}

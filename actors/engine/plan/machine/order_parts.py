@@ -8,7 +8,7 @@ from onebroker.actors.engine.plan.machine.conditions import fired, judged_by, to
 from onebroker.actors.engine.plan.machine.executions import send
 from onebroker.actors.engine.plan.machine.exposure import work_exposure
 from onebroker.actors.engine.plan.machine.held_units import arm, held_for, limit_of
-from onebroker.actors.engine.plan.machine.jumped_stops import note_jumped, note_passed
+from onebroker.actors.engine.plan.machine.jumped_stops import note_jumped, note_passed, note_unmatched
 from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end, is_at_holders, move, shrink
 from onebroker.actors.engine.plan.machine.lifetimes import (
@@ -177,6 +177,7 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
         move(sending)
         note_jumped(look, part)
         note_passed(look, part)
+        note_unmatched(look, part, look.live(part))
         _fill_in_time(look, part)
     _conclude(look, part, context, verdict, wanted_units)
 

@@ -12,7 +12,7 @@ import attrs
 
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import Instance, PartRecord, PartState, RowToClose
-from onebroker.actors.engine.plan.machine.jumped_stops import note_passed
+from onebroker.actors.engine.plan.machine.jumped_stops import note_passed, note_unmatched
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.leg_changes import move_legs, reduce
 from onebroker.actors.engine.plan.machine.look import Look
@@ -234,6 +234,7 @@ def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, 
         move_legs(sending, [leg for leg in legs if leg.live])
         if not over:
             note_passed(look, sending.part)
+            note_unmatched(look, sending.part, legs)
     if any(leg.live for leg in legs) or _on_the_way(look, part, row):
         return None
     filled = sum(leg.filled for leg in legs)

@@ -13,7 +13,7 @@ from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.plan.execution_kinds import Daily
 from onebroker.actors.engine.plan.machine.held_units import held_for, still_open
-from onebroker.actors.engine.plan.machine.jumped_stops import is_jumped
+from onebroker.actors.engine.plan.machine.jumped_stops import is_jumped, nobody_takes
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.open_units import is_guard
@@ -309,7 +309,8 @@ def _rows_left(look: Look, part: OrderPart) -> Mapping[str, int]:
     has_ended = look.record(part).own is not None
     for row in look.record(part).rows or ():
         legs = [leg for leg in look.legs(part) if leg.instance == row.key]
-        out = sum(leg.committed if stands(look, leg, legs) else leg.filled for leg in legs)
+        rests = nobody_takes(look, row.instrument_id, row.closing_side, legs) is not None and part.path in look.held_up
+        out = sum(leg.committed if stands(look, leg, legs) and not rests else leg.filled for leg in legs)
         left = min(row.units, abs(row.quantity)) - out
         if row.cleared and (has_ended or is_given_up(look, part, row)):
             held = look.market.held(row.broker, row.instrument_id, row.product, row.closing_side)

@@ -19,6 +19,7 @@ from onebroker.http.health_parts import order_problems
 from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.support.day import Day
 from tests.support.halts import SENTENCE, halt, resume
+from tests.support.trading import Trading
 
 ALL = "all"
 
@@ -501,3 +502,58 @@ async def test_a_strategy_stop_whose_broker_has_no_login_any_more_says_so_within
         assert problems(trading) == []
         market.simulator.fault("zerodha", FaultKind.EXPIRE_SESSION)
         await is_told(trading, "the positions of zerodha cannot be read, so their joint profit or loss", seconds=6)
+
+
+@pytest.mark.parametrize("kind", ["hidden_stop", "square_off", "time_stop"])
+async def test_a_close_that_rests_because_nobody_bids_is_told_until_it_fills(market, kind, autojump_clock):
+    """Its order has left after two seconds, at the last price; its units are open all the same."""
+    async with traded(market) as trading:
+        soon = (market.clock.now() + timedelta(seconds=40)).strftime("%H:%M:%S")
+        if kind == "time_stop":
+            synthetic = {"type": "time_stop", "minutes": 1, "hold_limits": False}
+            await trading.send(
+                quantity=40, order_type="LIMIT", price=trading.at(1), broker="zerodha", synthetic=synthetic
+            )
+        else:
+            await trading.send(quantity=40, broker="zerodha")
+        await market.until(lambda: net(trading) == 40, 10)
+        await trio.sleep(15)
+        if kind == "hidden_stop":
+            stop = {"type": "hidden_stop", "trigger_price": trading.at(-2)}
+            await trading.send(transaction_type="SELL", quantity=40, broker="zerodha", synthetic=stop)
+        elif kind == "square_off":
+            await trading.send(quantity=None, synthetic={"type": "square_off", "at_time": soon})
+        market.simulator.empty_side(trading.share.instrument_id, Side.BUY, 100)
+        if kind == "hidden_stop":
+            await trading.move(-3)
+        await market.until(lambda: resting(trading), 60)
+        await is_told(trading, "40 units are open without a stop", seconds=8)
+        for _ in range(10):
+            await trio.sleep(2)
+            assert "40 units are open without a stop" in problems(trading)
+        assert "nobody is bidding" in trading.day.engine_context.troubles.rows[0].found.why
+        await market.until(lambda: net(trading) == 0, 120)
+        await market.until(lambda: problems(trading) == [], 10)
+
+
+@pytest.mark.parametrize("kind", ["legged_spread", "attached_hedge"])
+async def test_a_hedge_that_rests_because_nobody_bids_is_told(market, kind, autojump_clock):
+    async with traded(market) as trading:
+        other = Trading(market, 1)
+        await other.move(0)
+        second = other.share.instrument_id
+        own = {
+            "legged_spread": {"second_instrument_id": second, "net_price": float(trading.at(-2) - other.at(0))},
+            "attached_hedge": {"hedge_instrument_id": second, "hedge_ratio": 1},
+        }[kind]
+        body = {"quantity": 20, "order_type": "LIMIT", "price": trading.at(-2), "broker": "zerodha"}
+        answer = await trading.send(**body, synthetic={"type": kind, **own})
+        await trio.sleep(3)
+        market.simulator.empty_side(second, Side.BUY, 60)
+        await trio.sleep(1)
+        market.exchange.fill("zerodha", answer.body["order_id"], 20)
+        await is_told(trading, "20 units", seconds=10)
+        await trio.sleep(10)
+        assert any("20 units" in sentence for sentence in problems(trading))
+        await trading.until(answer, "completed", seconds=120)
+        assert problems(trading) == []
