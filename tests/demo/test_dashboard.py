@@ -195,11 +195,12 @@ def test_a_flatten_says_first_what_could_not_be_read(screen):
     screen.page.route("**/api/orders/flatten", lambda route: route.fulfill(json={**route.fetch().json(), **unread}))
     screen.open()
     screen.page.click("header button:has-text('FLATTEN')")
-    screen.page.wait_for_selector("#not-read")
-    assert screen.page.locator("#not-read p.bad").all_inner_texts() == [
-        "groww cannot be read: its orders and positions are not in this list.",
-        "Some positions of upstox cannot be read and are not in this list: one row has no quantity",
-    ]
+    screen.page.wait_for_selector("#stop-trouble")
+    lines = screen.page.locator("#stop-trouble p.bad").all_inner_texts()
+    assert lines[0].startswith("groww cannot be read: its orders and positions are not in this list. ")
+    assert lines[1] == (
+        "Some positions of upstox cannot be read and are not in this list: one row has no quantity. Look at its own app."
+    )
     text = screen.page.inner_text("dialog")
     following = "would be cancelled" if "would be cancelled" in text else "Nothing else is open."
     assert text.index("groww cannot be read") < text.index(following)

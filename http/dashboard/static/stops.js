@@ -3,6 +3,7 @@
 import { html, useState } from "/dashboard/preact-htm.js";
 import { ask } from "/dashboard/api.js";
 import { known, changed } from "/dashboard/store.js";
+import { namesOf, troublesOf, whyNotClosed } from "/dashboard/troubles.js";
 
 let shown = null; // the open dialog: {kind, plan, isSent, error, answer}, and {title, limits} of a CLOSE
 
@@ -76,11 +77,11 @@ function Dialog() {
         <h2 id="stop-title">${kind}</h2>
         ${shown.title && html`<p><strong>${shown.title}</strong></p>`}
         <p>${MEANING[kind]}</p>
-        ${isPlanned && html`<${Plan} plan=${plan} error=${error} />`}
+        ${isPlanned && !answer && html`<${Plan} plan=${plan} error=${error} />`}
         ${kind === "HALT" && html`<p><label>Reason <input value=${reason} maxlength="200" onInput=${(event) => setReason(event.target.value)} /></label></p>`}
         ${!answer && kind !== "CLOSE" && html`<p><label>Type ${kind} <input id="stop-word" autocomplete="off" value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label></p>`}
         ${error && html`<p class="bad" role="alert">${error}</p>`}
-        ${answer && html`<${Unread} answer=${answer} /><p class=${answer.flat === false ? "bad" : "good"} role="status">${told(kind, answer)}</p>`}
+        ${answer && html`<${Troubles} answer=${answer} /><p class=${answer.flat === false ? "bad" : "good"} role="status">${told(kind, answer)}</p>`}
         <p>
           ${!answer && html`<button class="danger" disabled=${!isReady}>${kind}</button>`}
           <button type="button" onClick=${close}>${answer ? "Close" : "Leave"}</button>
@@ -95,25 +96,29 @@ function Plan({ plan, error }) {
   if (error) return null;
   if (!plan) return html`<p role="status">Asking what would be done…</p>`;
   const { would_cancel: cancels, would_close: closes } = plan;
-  if (!cancels.length && !closes.length) return html`<${Unread} answer=${plan} /><p>${isWhole(plan) ? "Nothing is open." : "Nothing else is open."}</p>`;
+  const names = namesFor(plan);
+  const isWhole = !troublesOf(plan, names).length;
+  if (!cancels.length && !closes.length) return html`<${Troubles} answer=${plan} /><p>${isWhole ? "Nothing is open." : "Nothing else is open."}</p>`;
   return html`
-    <${Unread} answer=${plan} />
-    <p>${cancels.length} orders would be cancelled, ${closes.length} positions closed:</p>
+    <${Troubles} answer=${plan} />
+    <p>${cancels.length} orders would be cancelled, ${closes.filter((row) => !whyNotClosed(row)).length} positions closed:</p>
     <div class="wide"><table><thead><tr><th>Broker</th><th>What</th><th>How</th></tr></thead><tbody>
-      ${cancels.map((row) => html`<tr><td>${row.broker}</td><td>${row.tradingsymbol ?? row.order_id}</td><td>cancel</td></tr>`)}
-      ${closes.map((row) => html`<tr><td>${row.broker}</td><td>${row.tradingsymbol}</td><td>${row.transaction_type} ${row.close_quantity}${row.covered_by_holdings ? " (covered by holdings: it buys back what was sold)" : ""}</td></tr>`)}
+      ${cancels.map((row) => html`<tr><td>${row.broker}</td><td>${names.order(row.broker, row.order_id)}</td><td>cancel</td></tr>`)}
+      ${closes.map((row) => html`<tr><td>${row.broker}</td><td>${names.row(row)}</td><td>${how(row)}</td></tr>`)}
     </tbody></table></div>`;
 }
 
-const isWhole = (answer) => !answer.brokers_not_read?.length && !answer.positions_not_readable?.length;
+function how(row) {
+  if (whyNotClosed(row)) return "not from here";
+  return `${row.transaction_type} ${row.close_quantity}${row.covered_by_holdings ? " (covered by holdings: it buys back what was sold)" : ""}`;
+}
 
-/** What the lists do not have, before the lists: a broker that cannot be read may hold anything. */
-function Unread({ answer }) {
-  if (isWhole(answer)) return null;
-  return html`<div role="alert" id="not-read">
-    ${(answer.brokers_not_read ?? []).map((broker) => html`<p class="bad" key=${broker}>${broker} cannot be read: its orders and positions are not in this list.</p>`)}
-    ${(answer.positions_not_readable ?? []).map((one) => html`<p class="bad" key=${`${one.broker} ${one.status_message}`}>Some positions of ${one.broker} cannot be read and are not in this list: ${one.status_message}</p>`)}
-  </div>`;
+const namesFor = (answer) => namesOf(answer, { net: known.documents.positions?.net, orders: known.orders, parents: known.parents, health: known.health });
+
+/** What was not read, believed or done, above the lists and beside the result: a broker that cannot be read may hold anything. */
+function Troubles({ answer }) {
+  const sentences = troublesOf(answer, namesFor(answer));
+  return sentences.length ? html`<div role="alert" id="stop-trouble">${sentences.map((each) => html`<p class="bad" key=${each}>${each}</p>`)}</div>` : null;
 }
 
 function told(kind, answer) {
