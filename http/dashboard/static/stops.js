@@ -5,7 +5,7 @@ import { ask } from "/dashboard/api.js";
 import { known, changed } from "/dashboard/store.js";
 import { namesOf, troublesOf, whyNotClosed } from "/dashboard/troubles.js";
 
-let shown = null; // the open dialog: {kind, plan, isSent, error, answer}, and {title, limits} of a CLOSE
+let shown = null; // the open dialog: {kind, plan, isSent, error, answer}, {title, limits} of a CLOSE, {skipsCovered} of a FLATTEN
 
 export const openHalt = () => show({ kind: known.health?.halt?.halted ? "RESUME" : "HALT" });
 export const close = () => show(null);
@@ -35,7 +35,7 @@ function show(next) {
 const SENT = {
   HALT: (reason) => ask("POST", "/api/orders/halt", { confirm: "HALT", reason }),
   RESUME: () => ask("DELETE", "/api/orders/halt"),
-  FLATTEN: () => ask("POST", "/api/orders/flatten", { confirm: "FLATTEN" }),
+  FLATTEN: () => ask("POST", "/api/orders/flatten", { confirm: "FLATTEN", ...(shown.skipsCovered ? { skip_covered: true } : {}) }),
   CLOSE: () => ask("POST", "/api/orders/close", { ...shown.limits, confirm: "CLOSE" }),
 };
 
@@ -77,7 +77,8 @@ function Dialog() {
         <h2 id="stop-title">${kind}</h2>
         ${shown.title && html`<p><strong>${shown.title}</strong></p>`}
         <p>${MEANING[kind]}</p>
-        ${isPlanned && !answer && html`<${Plan} plan=${plan} error=${error} />`}
+        ${isPlanned && !answer && html`<${Plan} plan=${plan} error=${error} skipsCovered=${shown.skipsCovered} />`}
+        ${kind === "FLATTEN" && !answer && plan?.would_close.some((row) => row.covered_by_holdings) && html`<p><label><input type="checkbox" id="skip-covered" checked=${Boolean(shown.skipsCovered)} disabled=${Boolean(isSent)} onChange=${(event) => show({ ...shown, skipsCovered: event.target.checked })} /> Leave sales out of the holdings as they are</label></p>`}
         ${kind === "HALT" && html`<p><label>Reason <input value=${reason} maxlength="200" onInput=${(event) => setReason(event.target.value)} /></label></p>`}
         ${!answer && kind !== "CLOSE" && html`<p><label>Type ${kind} <input id="stop-word" autocomplete="off" value=${typed} onInput=${(event) => setTyped(event.target.value)} /></label></p>`}
         ${error && html`<p class="bad" role="alert">${error}</p>`}
@@ -92,21 +93,25 @@ function Dialog() {
 
 const open = (dialog) => dialog && !dialog.open && dialog.showModal();
 
-function Plan({ plan, error }) {
+function Plan({ plan, error, skipsCovered }) {
   if (error) return null;
   if (!plan) return html`<p role="status">Asking what would be done…</p>`;
   const { would_cancel: cancels, would_close: closes } = plan;
+  const isLeft = (row) => Boolean(skipsCovered && row.covered_by_holdings);
+  const closed = closes.filter((row) => !isLeft(row) && !whyNotClosed(row));
   const names = namesFor(plan);
   const isWhole = !troublesOf(plan, names).length;
   if (!cancels.length && !closes.length) return html`<${Troubles} answer=${plan} /><p>${isWhole ? "Nothing is open." : "Nothing else is open."}</p>`;
   return html`
     <${Troubles} answer=${plan} />
-    <p>${cancels.length} orders would be cancelled, ${closes.filter((row) => !whyNotClosed(row)).length} positions closed:</p>
+    <p>${count(cancels, "order")} would be cancelled, ${count(closed, "position")} closed:</p>
     <div class="wide"><table><thead><tr><th>Broker</th><th>What</th><th>How</th></tr></thead><tbody>
       ${cancels.map((row) => html`<tr><td>${row.broker}</td><td>${names.order(row.broker, row.order_id)}</td><td>cancel</td></tr>`)}
-      ${closes.map((row) => html`<tr><td>${row.broker}</td><td>${names.row(row)}</td><td>${how(row)}</td></tr>`)}
+      ${closes.map((row) => html`<tr><td>${row.broker}</td><td>${names.row(row)}</td><td>${isLeft(row) ? "left as it is (covered by holdings)" : how(row)}</td></tr>`)}
     </tbody></table></div>`;
 }
+
+const count = (rows, noun) => `${rows.length} ${noun}${rows.length === 1 ? "" : "s"}`;
 
 function how(row) {
   if (whyNotClosed(row)) return "not from here";
@@ -122,7 +127,7 @@ function Troubles({ answer }) {
 }
 
 function told(kind, answer) {
-  if (kind === "FLATTEN") return answer.flat ? "All is flat." : `Not all is flat yet${answer.error ? `: ${answer.error}` : ""}.`;
+  if (kind === "FLATTEN") return answer.flat ? `All is flat${shown.skipsCovered ? ", without the sales out of the holdings: they are left as they are" : ""}.` : `Not all is flat yet${answer.error ? `: ${answer.error}` : ""}.`;
   if (kind === "CLOSE") return answer.flat ? `Closed: ${closedAt(answer)}.` : `Not all is closed yet${answer.error ? `: ${answer.error}` : ""}: ${closedAt(answer)}.`;
   return kind === "HALT" ? "Trading is halted." : "Trading goes on.";
 }

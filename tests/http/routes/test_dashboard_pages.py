@@ -192,6 +192,7 @@ await settled();
 const seen = () => ({
   lines: having(page, "id", "stop-trouble").map((each) => texts(each, "p")),
   rows: texts(page, "tr").slice(1),
+  summary: texts(page, "p").find((each) => each.includes("would be cancelled")) ?? null,
   status: having(page, "role", "status").map(text),
 });
 const before = seen();
@@ -267,3 +268,34 @@ def test_what_goes_on_beside_a_close_is_said(run):
             "p2 also works outside of this and goes on: see the page Parents.",
         ]
     ]
+
+
+# --- sales out of the holdings ----------------------------------------------------------------------------------------------
+
+COVERED = {**CLOSING, "position_key": "1:CNC", "tradingsymbol": "ITC", "product": "delivery", "quantity": -5}
+COVERED |= {"transaction_type": "BUY", "close_quantity": 5, "covered_by_holdings": True}
+COVERED_PLAN = {**stopping.DRY_RUN_EXAMPLE, "would_cancel": [], "would_close": [CLOSING, COVERED]}
+
+
+def test_a_flatten_buys_back_what_was_sold_out_of_the_holdings_unless_it_is_told_otherwise(run):
+    told = dialog(run, COVERED_PLAN, stopping.FLAT_EXAMPLE)
+    assert told["hasBox"]
+    assert told["before"]["rows"][1].endswith("BUY 5 (covered by holdings: it buys back what was sold)")
+    assert "2 positions closed" in told["before"]["summary"]
+    assert told["asked"][1] == ["POST", "/api/orders/flatten", {"confirm": "FLATTEN"}]
+    assert told["after"]["status"] == ["All is flat."]
+
+
+def test_it_leaves_them_when_the_box_is_ticked(run):
+    told = dialog(run, COVERED_PLAN, stopping.FLAT_EXAMPLE, skips=True)
+    assert told["chosen"]["rows"][1].endswith("left as it is (covered by holdings)")
+    assert told["chosen"]["rows"][0] == told["before"]["rows"][0]
+    assert "1 position closed" in told["chosen"]["summary"]
+    assert told["asked"][1][2] == {"confirm": "FLATTEN", "skip_covered": True}
+    assert told["after"]["status"] == ["All is flat, without the sales out of the holdings: they are left as they are."]
+
+
+def test_a_close_offers_no_such_box(run):
+    opened, about, _ = OPENED[1]
+    told = dialog(run, COVERED_PLAN, stopping.FLAT_EXAMPLE, opened, about)
+    assert not told["hasBox"]
