@@ -14,10 +14,11 @@ from onebroker.actors.portfolio.assembler import DocumentState, document_body, f
 from onebroker.actors.portfolio.document_age import READ_RULES
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.order_owners import LegOwner
+from onebroker.actors.portfolio.positions import DoubtedRow, PositionsAssembler
 from onebroker.actors.portfolio.read_status import read_brokers
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.actors.sessions.slices import Slice
-from onebroker.brokers.records import OrderRow, TradeRow
+from onebroker.brokers.records import OrderRow, PositionRow, TradeRow
 from onebroker.config.clock import from_epoch, local_text
 from onebroker.http.app import build_app
 from tests.support.checked_client import CheckedClient
@@ -69,17 +70,22 @@ ROWS = {
 }
 
 
-def state(services, resource, *, age=0.0, error=None):
-    """Build a document as its actor does, `age` seconds before now; portfolio documents carry an order book's rows here."""
+NO_CATALOGUE = Published(CatalogueState(latest=None, published_today=False, reason=""))
+
+
+def state(services, resource, *, age=0.0, error=None, rows=None, assembler=None):
+    """Build a document as its actor does, `age` seconds before now; portfolio documents carry an order book's rows here, unless they are given with
+    their assembler."""
     now = services.clock.epoch() - age
     book = resource if resource in BOOKS else "orders"
-    catalogue = Published(CatalogueState(latest=None, published_today=False, reason=""))
-    assembler = BOOKS[book](catalogue, OneLeg())
-    held = Slice(broker="dhan", resource=resource, rows=None if error else ROWS[book], received_at=now, error=error)
+    assembler = assembler or BOOKS[book](NO_CATALOGUE, OneLeg())
+    held = Slice(
+        broker="dhan", resource=resource, rows=None if error else rows or ROWS[book], received_at=now, error=error
+    )
     reads = read_brokers(resource, ("dhan",), {"dhan": held}, now)
     usable = {read.broker: read.slice for read in reads if read.usable}
     content = finish(assembler.assemble(usable))
-    brokers = msgspec.json.encode([read.entry() for read in reads])
+    brokers = msgspec.json.encode([assembler.broker_entry(read) for read in reads])
     as_of = local_text(from_epoch(now))
     return DocumentState(
         resource=resource, body=document_body(content, brokers, as_of), as_of=as_of, as_of_epoch=now,
@@ -98,11 +104,11 @@ async def in_time():
 def get(services, token):
     """Ask for a path of an application that keeps the documents given."""
 
-    async def ask(path, **documents):
+    async def ask(path, *, checked=False, **documents):
         held = {resource: Published(one) for resource, one in documents.items()}
         app = build_app(attrs.evolve(services, documents=held))
-        # A portfolio document of these tests is an invention.
-        kind = CheckedClient if documents.keys() <= BOOKS.keys() else TrioClient
+        # A portfolio document with an order book's rows is an invention.
+        kind = CheckedClient if checked or documents.keys() <= BOOKS.keys() else TrioClient
         response = await kind(app).get(path, headers={"access-token": token})
         return response.status_code, await response.get_data()
 
@@ -113,6 +119,28 @@ def get(services, token):
 async def test_a_recent_document_is_sent_as_the_very_bytes_published(services, get, resource):
     held = state(services, resource)
     assert await get(PATHS[resource], **{resource: held}) == (200, held.body)
+
+
+def sold(quantity, **given):
+    return PositionRow(
+        position_key=f"I:CNC:{quantity}", view="net", product="CNC", instrument_token="T", tradingsymbol="ITC", exchange="NSE",
+        quantity=quantity, **given,
+    )  # fmt: skip
+
+
+async def test_a_sale_out_of_the_holdings_and_a_doubted_row_are_marked_in_the_positions(services, get):
+    rows = (sold(-5, covered_by_holdings=True), sold(-3), sold(2))
+    doubted = DoubtedRow(
+        instrument_id=None, tradingsymbol="ITC", product="delivery", shown=2, by_fills=7, since="2026-11-25T10:00:05"
+    )
+    assembler = PositionsAssembler(NO_CATALOGUE, None, lambda code: [doubted])
+    held = state(services, "positions", rows=rows, assembler=assembler)
+    status, body = await get(PATHS["positions"], checked=True, positions=held)
+    document = json.loads(body)
+    parts = [part for row in document["net"] for part in row["by_broker"]]
+    marks = {part["quantity"]: part.get("covered_by_holdings") for part in parts}
+    assert (status, marks) == (200, {-5: True, -3: None, 2: None})
+    assert [part["doubted"] for part in document["brokers"]] == [[msgspec.to_builtins(doubted)]]
 
 
 @every_case("resource", list(PATHS))
