@@ -5,6 +5,7 @@ import { Age, marks, Status, worst } from "/dashboard/freshness.js";
 import { known } from "/dashboard/store.js";
 import { openClose } from "/dashboard/stops.js";
 import { openTicket } from "/dashboard/ticket.js";
+import { doubtWords } from "/dashboard/troubles.js";
 
 export function Positions() {
   const held = known.documents.positions;
@@ -16,11 +17,20 @@ export function Positions() {
       <p>Result ${money(held.summary.total)}: realised ${money(held.summary.realized)}, unrealised ${money(held.summary.unrealized)}.
         ${held.summary.unknown_rows ? html` <span class="warn">${held.summary.unknown_rows} rows whose result is not known are not in it.</span>` : null}</p>
       <p>${held.brokers.map((part) => html`<span key=${part.broker}>${part.broker} <${Status} part=${part} />${" "}</span>`)}</p>
+      <${Doubted} document=${held} />
       <div class="wide"><table id="positions" data-as-of=${held.as_of}><thead><tr>
         <th>Instrument</th><th>Product</th><th class="number">Units</th><th class="number">Average, ₹</th><th class="number">Last, ₹</th><th class="number">Result, ₹</th><th>Brokers</th><th><span class="hidden">Actions</span></th>
       </tr></thead><tbody>
         ${held.net.map((row) => html`<${Row} key=${`${row.instrument_id ?? row.by_broker[0]?.position_key} ${row.product}`} row=${row} parts=${held.brokers} />`)}
       </tbody></table></div>`}`;
+}
+
+/** Positions whose rows do not agree with the fills, above the table: the row of one may be missing there. */
+function Doubted({ document }) {
+  const rows = document.brokers.flatMap((part) => (part.doubted ?? []).map((doubt) => [part.broker, doubt]));
+  const shown = (doubt) => document.net.find((row) => row.instrument_id && row.instrument_id === doubt.instrument_id && row.product === doubt.product);
+  return rows.length ? html`<div role="status" id="doubted">${rows.map(([broker, doubt]) => html`
+    <p class="bad" key=${`${broker} ${doubt.tradingsymbol} ${doubt.product}`}>${doubtWords(broker, doubt, `${instrument(shown(doubt) ?? doubt)} ${doubt.product}`)}</p>`)}</div>` : null;
 }
 
 function Row({ row, parts }) {

@@ -72,6 +72,7 @@ globalThis.document = {
   addEventListener: () => {},
 };
 globalThis.requestAnimationFrame = (then) => setTimeout(then, 0);
+globalThis.cancelAnimationFrame = clearTimeout;
 globalThis.sessionStorage = { getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value), removeItem: (name) => kept.delete(name) };
 
 /** What the page asked the service: [method, path, body], in order. */

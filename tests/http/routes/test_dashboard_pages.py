@@ -299,3 +299,49 @@ def test_a_close_offers_no_such_box(run):
     opened, about, _ = OPENED[1]
     told = dialog(run, COVERED_PLAN, stopping.FLAT_EXAMPLE, opened, about)
     assert not told["hasBox"]
+
+
+# --- positions --------------------------------------------------------------------------------------------------------------
+
+PNL = {"realized": 0, "unrealized": 0, "total": 0}
+HELD = {
+    "instrument_id": SHARE, "symbol": "INFY", "underlying_symbol": None, "product": "intraday", "quantity": 5, "average_price": 1,
+    "last_price": 1, "pnl": PNL, "by_broker": [{"broker": "zerodha", "position_key": "k", "tradingsymbol": "INFY-EQ", "quantity": 5}],
+}  # fmt: skip
+LEFT = {
+    **HELD, "instrument_id": "i", "symbol": "ITC", "product": "delivery", "quantity": -5,
+    "by_broker": [
+        {"broker": "dhan", "position_key": "l", "quantity": -2},
+        {"broker": "upstox", "position_key": "k", "quantity": -3, "covered_by_holdings": True},
+    ],
+}  # fmt: skip
+POSITIONS = """
+const { Positions } = await import("./positions.mjs");
+await show(Positions);
+result = { doubts: having(page, "id", "doubted").map((each) => texts(each, "p")), brokers: find(page, "tr").slice(1).map((row) => texts(row, "td").slice(-2)[0]) };
+"""
+
+
+def positions(run, *doubts):
+    parts = [
+        {"broker": "zerodha", "status": "ok", "as_of": None, **({"doubted": doubts} if doubts else {})},
+        {"broker": "upstox", "status": "ok", "as_of": None},
+        {"broker": "dhan", "status": "ok", "as_of": None},
+    ]
+    summary = {"total": 0, "realized": 0, "unrealized": 0, "unknown_rows": 0}
+    document = {"net": [HELD, LEFT], "day": [], "summary": summary, "brokers": parts, "as_of": "2026-11-30T10:00:06"}
+    return run(POSITIONS, documents={"positions": document})
+
+
+def test_a_doubted_position_is_told_with_both_figures_and_by_the_name_of_its_row(run):
+    names = ("instrument_id", "tradingsymbol", "product", "shown", "by_fills", "since")
+    doubt = {name: DOUBT[name] for name in names}
+    gone = {**doubt, "instrument_id": None, "tradingsymbol": "TCS-EQ", "product": "delivery", "by_fills": -7}
+    told = positions(run, {**doubt, "tradingsymbol": "INFY-EQ"}, gone)
+    other = IN_DOUBT.replace("INFY intraday", "TCS-EQ delivery").replace("100", "-7")
+    assert told["doubts"] == [[IN_DOUBT, other]]
+    assert positions(run)["doubts"] == []
+
+
+def test_a_sale_out_of_the_holdings_is_marked_at_its_broker_alone(run):
+    assert positions(run)["brokers"] == ["zerodha 5", "dhan -2upstox -3 covered by holdings"]
