@@ -40,6 +40,7 @@ function Parent({ parent }) {
       <h2 id=${`title-${id}`}>${typeOf(parent)}: ${parent.state} ${!ENDED.has(parent.state) && html`<${Cancel} id=${id} />`}</h2>
       <p><strong>${nameOf(parent.instrument_id)}</strong> <span class="quiet">${id}, ${age(now() / 1000 - parent.created_at)} old${parent.status_message ? `: ${parent.status_message}` : ""}</span></p>
       ${parent.over_filled_quantity ? html`<p class="bad">${number(parent.over_filled_quantity)} units more than ordered were filled.</p>` : null}
+      ${troublesOf(id).map((each) => html`<p class="bad" key=${each}>${each}</p>`)}
       <${Branch} parent=${parent} paths=${Object.keys(partsOf(parent))} above="" />
       <div class="wide"><table><thead><tr><th>Order</th><th>Broker</th><th>Side</th><th class="number">Units</th><th class="number">Price, ₹</th><th class="number">Away, ₹</th><th>State</th></tr></thead><tbody>
         ${parent.legs.map((leg) => html`<tr key=${leg.leg_id}>
@@ -51,6 +52,10 @@ function Parent({ parent }) {
       </tbody></table></div>
     </section>`;
 }
+
+/** What the health says is wrong with a parent, and why where an exit says it. */
+const troublesOf = (id) => (known.health?.order_problems ?? []).filter((each) => each.parent_id === id)
+  .map((each) => [nameOf(each.instrument_id), each.message, each.why].filter(Boolean).join(": "));
 
 const instrumentOf = (parent, path) => partsOf(parent)[path]?.instrument_id ?? parent.instrument_id;
 

@@ -345,3 +345,35 @@ def test_a_doubted_position_is_told_with_both_figures_and_by_the_name_of_its_row
 
 def test_a_sale_out_of_the_holdings_is_marked_at_its_broker_alone(run):
     assert positions(run)["brokers"] == ["zerodha 5", "dhan -2upstox -3 covered by holdings"]
+
+
+# --- parents ----------------------------------------------------------------------------------------------------------------
+
+PARENT = {
+    "parent_order_id": "p", "instrument_id": SHARE, "routed_from": "bracket", "state": "working", "created_at": 0, "legs": [],
+    "parameters": {"parts": {}}, "status_message": "40 units are open without a stop",
+}  # fmt: skip
+TROUBLE = {
+    "parent_id": "p",
+    "instrument_id": SHARE,
+    "message": "40 units are open without a stop",
+    "why": "no login at zerodha",
+}
+PARENTS = """
+const { Parents } = await import("./parents.mjs");
+await show(Parents);
+result = having(page, "class", "bad").map(text);
+"""
+
+
+def test_a_parent_says_why_its_units_are_open_without_a_stop(run):
+    other = {**TROUBLE, "message": "orders still to be cancelled at dhan: 1", "why": None}
+    elsewhere = {**TROUBLE, "parent_id": "q", "message": "of another parent"}
+    health = {**HEALTH, "order_problems": [TROUBLE, other, elsewhere]}
+    answers = [[200, {"symbol": "INFY"}]]
+    said = run(PARENTS, parents=[PARENT], health=health, answers=answers)
+    assert said == [
+        "INFY: 40 units are open without a stop: no login at zerodha",
+        "INFY: orders still to be cancelled at dhan: 1",
+    ]
+    assert run(PARENTS, parents=[PARENT], health=HEALTH, answers=answers) == []
