@@ -218,6 +218,12 @@ def hedging_ended(broker: str | None, units: int, why: str | None) -> str:
     return f"a hedge of {units} units{_at(broker)} was refused, and the exposure is hedged no further: {why or 'without a reason'}"
 
 
+def hedging_stopped(broker: str | None, units: int, *, expired: bool) -> str:
+    """A hedge of an exposure has expired, or another hand has cancelled it, and the part has ended with it (ours)."""
+    how = "has expired" if expired else "was cancelled by another hand"
+    return f"a hedge of {units} units{_at(broker)} {how}, and the exposure is hedged no further"
+
+
 def _at(broker: str | None) -> str:
     return "" if broker is None else f" at {broker}"
 

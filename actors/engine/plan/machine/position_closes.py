@@ -153,13 +153,15 @@ def _not_closed(record: PartRecord) -> str | None:
 
 def left_unclosed(look: Look) -> tuple[str, ...]:
     """Return a sentence for each close that has ended without some of its positions, or whose order another hand has cancelled, and for each hedge that
-    was refused. It stays true after the plan's end. Not of a close whose caller is told so in the answer to the place."""
+    was refused, or that has ended unfilled. It stays true after the plan's end. Not of a close whose caller is told so in the answer to the place."""
     said: set[str] = set()
     for part in walk(look.root):
         if not isinstance(part, OrderPart):
             continue
         if isinstance(part.quantity, FromPosition) and not is_due_at_once(look.root, part):
             said.update(texts.left_by_hand(*left) for left in _left_by_hand(look, part))
+        if isinstance(part.quantity, FromExposure):
+            said.update(_stopped_hedges(look, part))
         if look.record(part).own not in (PartState.FAILED, PartState.REJECTED):
             continue
         if isinstance(part.quantity, FromExposure):
@@ -181,6 +183,17 @@ def _refusals(look: Look, part: OrderPart) -> Iterator[tuple[str | None, int, st
         if left > 0 and not row.cleared and (row.refusal or refused):
             broker = refused[-1].broker if refused else row.broker
             yield broker, left, row.refusal or refused[-1].status_message
+
+
+def _stopped_hedges(look: Look, part: OrderPart) -> Iterator[str]:
+    """Yield a sentence for each hedge that ended unfilled, and its part with it, although no caller has ended them."""
+    record = look.record(part)
+    if record.own not in (PartState.CANCELLED, PartState.EXPIRED) or (record.ending and record.ending.by_caller):
+        return
+    for leg in look.legs(part):
+        expired = leg.state is LegState.EXPIRED
+        if leg.unfilled > 0 and leg.accepted and (expired or _is_cancelled_by_hand(leg)):
+            yield texts.hedging_stopped(leg.broker, leg.unfilled, expired=expired)
 
 
 def _left_by_hand(look: Look, part: OrderPart) -> Iterator[tuple[str, int]]:

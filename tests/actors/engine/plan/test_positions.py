@@ -621,6 +621,16 @@ def test_a_rejected_hedge_ends_the_part():
     assert run.outcome.lasting == (texts.hedging_ended("alpha", 30, "margin"),)
 
 
+@pytest.mark.parametrize(("status", "expired"), [("cancelled", False), ("expired", True)])
+def test_a_hedge_that_ends_unfilled_ends_the_part_and_is_told(status, expired):
+    run = hedging()
+    run.nets(A=60)
+    run.book("A1", "open")
+    run.book("A1", status)
+    assert run.state() == status
+    assert run.outcome.lasting == (texts.hedging_stopped("alpha", 30, expired=expired),)
+
+
 def test_an_exposure_ends_with_its_session():
     run = hedging()
     run.nets(A=0)
