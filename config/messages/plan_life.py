@@ -161,6 +161,14 @@ def holder_unread(broker: str) -> str:
     )
 
 
+def holder_without_listing(broker: str) -> str:
+    """Ours: the same, of a broker whose list has lost the instrument."""
+    return (
+        f"{broker} does not list this instrument now, and holds a position that may be of it, so nothing was sent: "
+        "close it in the broker's app, or wait for the next list"
+    )
+
+
 def holder_left_out(broker: str) -> str:
     """Ours: the same, of a broker that was used today and that the settings do not name."""
     return (

@@ -76,7 +76,7 @@ def _share_of(record: ParentRecord, entry: OrderPart) -> Share | None:
     days = {leg.session_day for leg in legs if leg.filled_quantity}
     if len(days) != 1 or not all(leg.state.final for leg in legs):
         return None
-    return Share(parent_id=record.parent_order_id, tag=record.tag, day=days.pop())
+    return Share(parent_id=record.parent_order_id, tag=_tag_of(record, entry), day=days.pop())
 
 
 def _share_of_tag(record: ParentRecord, exit_order: OrderPart) -> Share | None:
@@ -85,11 +85,14 @@ def _share_of_tag(record: ParentRecord, exit_order: OrderPart) -> Share | None:
     over = None if now is None else now.armed_over
     created = latest_boundary(from_epoch(record.created_at)).date().isoformat()
     days = {leg.session_day for leg in record.legs if leg.part == exit_order.path} or {created}
-    if record.tag is None or not isinstance(size, int) or len(days) != 1:
+    tag = _tag_of(record, exit_order)
+    if tag is None or not isinstance(size, int) or len(days) != 1:
         return None
-    return Share(
-        parent_id=record.parent_order_id, tag=record.tag, day=days.pop(), least=min(size, over) if over else size
-    )
+    return Share(parent_id=record.parent_order_id, tag=tag, day=days.pop(), least=min(size, over) if over else size)
+
+
+def _tag_of(record: ParentRecord, order: OrderPart) -> str | None:
+    return record.tag if order.tag is None else order.tag
 
 
 def is_closed(context: EngineContext, place: Place, since: float) -> bool:

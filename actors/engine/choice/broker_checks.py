@@ -32,6 +32,8 @@ class Why(StrEnum):
     MONEY = "money"
     LOGIN = "login"
     UNANSWERED = "unanswered"
+    LISTING = "listing"
+    """Its list has not got the instrument now."""
     DELIVERY = "delivery"
     """It cannot deliver the shares of a delivery sale, or nobody knows whether it can."""
     OTHER = "other"
@@ -140,7 +142,7 @@ def _logged_in(candidate: Candidate) -> Skipped | None:
 
 
 def _carries(candidate: Candidate) -> Skipped | None:
-    return None if candidate.listing is not None else _skip(candidate, texts.DOES_NOT_CARRY)
+    return None if candidate.listing is not None else _skip(candidate, texts.DOES_NOT_CARRY, Why.LISTING)
 
 
 def _takes(candidate: Candidate) -> Skipped | None:

@@ -24,7 +24,7 @@ from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.day_trades import filled_orders, fills_by_last_news, trades_of
 from onebroker.actors.engine.context.messages import Reach
 from onebroker.actors.engine.orders.order_index import Legs
-from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
+from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord, tag_of
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, walk
 from onebroker.actors.engine.plan.stored_tree import decode_plan
 from onebroker.actors.portfolio.position_view import position_product
@@ -126,8 +126,6 @@ class Scope:
         """Return whether all of a parent's work is covered, a part of it, or nothing."""
         if self.is_whole:
             return Reach.ALL
-        if self.tag not in (None, record.tag):
-            return Reach.NONE
         found = set(self._places(record))
         if found == {True}:
             return Reach.ALL
@@ -138,11 +136,13 @@ class Scope:
         parent's orders are: with a limit of the broker it says nothing."""
         for leg in record.legs:
             if leg.filled_quantity or not leg.state.final:
-                yield self.takes(leg.broker, leg.instrument_token, leg.product)
-        for instrument_id, product, broker in _parts(record):
+                has_tag = self.tag in (None, tag_of(record, leg))
+                yield has_tag and self.takes(leg.broker, leg.instrument_token, leg.product)
+        for instrument_id, product, broker, tag in _parts(record):
+            has_tag = self.tag in (None, record.tag if tag is None else tag)
             has_instrument = self.instrument is None or instrument_id == self.instrument.instrument_id
             has_product = self.product is None or product is None or position_product(product) == self.product
-            if not (has_instrument and has_product):
+            if not (has_tag and has_instrument and has_product):
                 yield False
             elif self.broker is None or broker is not None:
                 yield self.broker in (None, broker)
@@ -155,8 +155,8 @@ def _within(units: int, position: int) -> int:
     return min(units, position) if units > 0 else max(units, position)
 
 
-def _parts(record: ParentRecord) -> Iterator[tuple[str | None, str | None, str | None]]:
-    """Yield instrument (None: several), product (None: all) and pinned broker of each part of a plan that may still send orders."""
+def _parts(record: ParentRecord) -> Iterator[tuple[str | None, str | None, str | None, str | None]]:
+    """Yield instrument (None: several), product (None: all), pinned broker and own tag of each part of a plan that may still send orders."""
     if record.plan is None:
         return
     for part in walk(decode_plan(record.plan)):
@@ -164,12 +164,12 @@ def _parts(record: ParentRecord) -> Iterator[tuple[str | None, str | None, str |
         if not isinstance(part, OrderPart) or (kept is not None and kept.state.final):
             continue
         if not isinstance(part.quantity, FromPosition):
-            yield part.instrument_id, part.product, part.broker
+            yield part.instrument_id, part.product, part.broker, part.tag
         elif part.quantity.every_instrument:
-            yield None, part.quantity.product, part.broker
+            yield None, part.quantity.product, part.broker, part.tag
         else:
             for instrument_id in part.quantity.instrument_ids:
-                yield instrument_id, part.quantity.product, part.broker
+                yield instrument_id, part.quantity.product, part.broker, part.tag
 
 
 EVERYTHING = Scope()

@@ -117,6 +117,8 @@ class LegRecord:
     """The fill or position row for which the leg was made, or a mark that the leg closes its part's filled quantity."""
     given_up: bool = False
     """Whether the leg stays unknown until its session ends: the broker shows more candidate orders than there are such legs (row 13b)."""
+    tag: str | None = None
+    """The caller's tag of the leg's part, where it is another than the parent's."""
     fills_unknown: bool = False
     """Whether the leg ended unseen: its day is over, no book shows it, and its last fills are not known (K15)."""
     moved_at: float = 0.0
@@ -247,6 +249,11 @@ def decode_entry(body: bytes) -> LegEntry | None:
         return None
 
 
+def tag_of(record: ParentRecord, leg: LegRecord) -> str | None:
+    """Return the caller's tag of a leg: that of its part, else of its parent."""
+    return record.tag if leg.tag is None else leg.tag
+
+
 def entry_of(record: ParentRecord, leg: LegRecord) -> LegEntry:
     return LegEntry(
         parent_id=record.parent_order_id,
@@ -254,7 +261,7 @@ def entry_of(record: ParentRecord, leg: LegRecord) -> LegEntry:
         synthetic_type=record.synthetic_type,
         intent_id=record.intent_id,
         leg_role=leg.part,
-        tag=record.tag,
+        tag=tag_of(record, leg),
         broker=leg.broker,
         session_day=leg.session_day,
     )

@@ -11,6 +11,7 @@ import attrs
 
 from onebroker.actors.engine.books.guarded_places import taken_by_others
 from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged, shown_for
+from onebroker.actors.engine.books.unlisted_positions import shown_unlisted
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.placing.write_ahead import Recorder
@@ -18,6 +19,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
 from onebroker.actors.engine.plan.machine.over_fills import is_stop_like
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
+from onebroker.actors.portfolio.position_view import position_product
 from onebroker.brokers.records import Listing
 from onebroker.config.messages import plan_life as texts
 
@@ -137,10 +139,14 @@ class ExitHolders:
         return sent + sum(order.quantity for order in others if (order.broker, order.part) == (code, new.part))
 
     def _unread(self, new: NewLeg) -> list[str]:
-        """Return what to say of the brokers that list an exit's instrument and have shown no positions since the start, and of those that the settings
-        leave out."""
+        """Return what to say of the brokers that list an exit's instrument and have shown no positions since the start, of those that hold something
+        which their list does not name, and of those that the settings leave out."""
         codes = sorted(self._context.sessions.keys() & set(self._listings(new)))
         unread = [texts.holder_unread(code) for code in codes if judged(self._context, code) is None]
+        unlisted = shown_unlisted(
+            self._context, [new.instrument_id], position_product(new.product), self._context.sessions
+        )
+        unread += map(texts.holder_without_listing, unlisted)
         return [*unread, *map(texts.holder_left_out, sorted(self._context.left_out))]
 
     def _listings(self, new: NewLeg) -> Mapping[str, Listing]:

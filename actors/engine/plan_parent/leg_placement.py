@@ -198,7 +198,8 @@ class Placing:
             self._number = number  # else hours of waiting use up the numbers by which a lost order is found (K19)
         passing = PASSES if runs else {Why.RATE}
         if runs and new.is_exit:
-            passing = passing | {Why.DELIVERY}  # an exit never gives up: a row that one read leaves out comes back
+            # An exit never gives up: a row that one read leaves out comes back, and so does an instrument that a list has lost.
+            passing = passing | {Why.DELIVERY, Why.LISTING}
         return NotPlaced(_reason(refusal, skipped), passes=any(skip.why in passing for skip in skipped))
 
     def _note_sized(self, standing: "_Standing", sized: NewLeg, *, runs: bool) -> None:
@@ -377,6 +378,7 @@ class Placing:
             instrument_id=new.instrument_id,
             piece=new.piece,
             instance=new.instance,
+            tag=None if new.tag == self._recorder.record.tag else new.tag,
             sent_at=now,
             updated_at=now,
         )

@@ -172,5 +172,6 @@ def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]
                 is_exit=True,
                 known_exit=True,
                 instance=CLOSING,
+                tag=part.tag,
             )
         )

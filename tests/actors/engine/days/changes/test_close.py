@@ -2,6 +2,7 @@
 before."""
 
 import attrs
+import pytest
 import trio
 
 from onebroker.actors.engine.orders.parent_records import decode_parent
@@ -14,6 +15,7 @@ from tests.actors.engine.days.plans.test_plan_orders import held_bracket, traded
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.support.day import Day
 from tests.support.engine_orders import placed_elsewhere, resting, ticks
+from tests.support.order_document import order_document
 
 BROKERS = ("kotakneo", "upstox", "zerodha")
 
@@ -272,3 +274,21 @@ async def test_a_flatten_buys_it_back_as_the_rules_say(autojump_clock):
         assert [one["covered_by_holdings"] for one in answer.body["closed"]] == [True]
 
     await three_brokers(story)
+
+
+@pytest.mark.parametrize("kind", ["part", "candidate"])
+async def test_a_close_takes_the_units_of_a_part_with_a_tag_of_its_own(market, kind, autojump_clock):
+    """The body has none, or another: the answer said that all was flat, and closed nothing."""
+    async with traded(market) as trading, order_document(market) as rows:
+        fixed = {"kind": "fixed", "price": trading.at(1)}
+        own = {"type": "plan", "root": {"transaction_type": "BUY", "tag": "aa", "price": fixed}}
+        if kind == "candidate":
+            candidate = {"order_type": "LIMIT", "price": trading.at(1), "quantity": 10, "tag": "aa"}
+            own = {"type": "basket", "candidates": [candidate]}
+        await trading.send(quantity=10, broker="zerodha", tag="bb", synthetic=own)
+        await market.until(lambda: net(trading.day, "zerodha", trading.share) == 10, 20)
+        await trio.sleep(10)
+        assert {row.tag for row in rows().values() if row.engine_parent_id} == {"aa"}
+        assert (await market.close(tag="bb")).body["closed"] == []
+        answer = await market.close(tag="aa")
+        assert (net(trading.day, "zerodha", trading.share), answer.body["flat"]) == (0, True), answer.body
