@@ -1,8 +1,9 @@
-"""A daily stop whose order ended unseen, because the service was away over the close: what its broker still holds bounds the next one
-(order-engine 2.5, K15). Judged on the exchange's ledger."""
+"""A daily stop over units that have gone before it is armed: its order ended unseen, because the service was away over the close, or a person has
+closed them. What its broker still holds bounds the next one (order-engine 1.13; 2.5, K15). Judged on the exchange's ledger."""
 
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
 
 import pytest
 import trio
@@ -11,9 +12,13 @@ from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
+from onebroker.config.vocabulary import Product
 from tests.support.trading import Trading
 
 WEDNESDAY = datetime(2026, 11, 25, 15, 20, tzinfo=IST)
+AFTER_THE_CLOSE = datetime(2026, 11, 25, 15, 31, tzinfo=IST)
+CLOSED_BY_HAND = datetime(2026, 11, 26, 9, 16, tzinfo=IST)
+ARMED = datetime(2026, 11, 26, 9, 20, tzinfo=IST)
 THURSDAY = datetime(2026, 11, 26, 9, 19, 15, tzinfo=IST)
 
 
@@ -45,9 +50,13 @@ async def day(day_kind, autojump_clock):
         yield day_kind(calendar=calendar, start=WEDNESDAY, number=60)
 
 
+async def sleep_until(day, moment):
+    await trio.sleep((moment - day.clock.now()).total_seconds())
+
+
 @asynccontextmanager
-async def unseen(day, lots, limit=-5):
-    """Hold so many lots at Zerodha behind a daily stop, and have the service go away: within the market goes on without it."""
+async def unseen(day, lots, limit=-5, until=None):
+    """Hold so many lots at Zerodha behind a daily stop, and have the service go away, at once or at a time: within the market goes on without it."""
     async with day.market():
         async with day.service(quotes=True):
             trading = Future(day)
@@ -62,13 +71,15 @@ async def unseen(day, lots, limit=-5):
             assert answer.status in (200, 202), answer.body
             await day.until(lambda: trading.resting() == [("SELL", quantity)])
             await trio.sleep(5)
+            if until is not None:
+                await sleep_until(day, until)
         yield trading, answer
 
 
 @asynccontextmanager
 async def thursday(day, trading):
     """The service from before the next stop is due on, with everybody logged in."""
-    await trio.sleep((THURSDAY - day.clock.now()).total_seconds())
+    await sleep_until(day, THURSDAY)
     async with day.market():
         await trio.sleep(5)  # the brokers begin the day, and forget yesterday's orders
         trading.moved(-1)
@@ -108,6 +119,34 @@ async def test_one_that_traded_in_part_is_armed_for_what_is_left(day, autojump_c
         trading.moved(-4)
         await trading.until(answer, "completed")
         assert trading.net() == 0
+
+
+@pytest.mark.parametrize("away", [False, True])
+async def test_a_stop_over_a_future_that_a_person_has_closed_before_it_is_due_is_not_armed(day, away, autojump_clock):
+    async with unseen(day, 1, until=AFTER_THE_CLOSE) as (trading, answer):
+        pass
+    before = len(trading.messages())
+    await sleep_until(day, CLOSED_BY_HAND)
+    async with day.market():
+        await trio.sleep(5)
+        trading.moved(-1)
+        close = partial(day.person.reduce, "zerodha", trading.share.instrument_id, Product.NRML)
+        if away:
+            close()
+        async with day.service(quotes=True):
+            trading.quotes = day.quotes.follow([trading.share.instrument_id])
+            await trio.sleep(10)
+            if not away:
+                assert trading.net() == trading.lot
+                close()
+            assert day.clock.now() < ARMED
+            await sleep_until(day, ARMED)
+            await trio.sleep(60)
+            parent = await trading.parent(answer)
+            trading.moved(-6)
+            await trio.sleep(30)
+    assert (trading.net(), trading.resting(), trading.messages()[before:]) == (0, [], [])
+    assert parent["status_message"] == "zerodha does not hold what this exit would close any more, so it has ended"
 
 
 async def test_while_the_positions_cannot_be_read_nothing_is_sent_and_then_it_is_sent_whole(day, autojump_clock):
