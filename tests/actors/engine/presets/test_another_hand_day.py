@@ -296,11 +296,16 @@ GUARDS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("closes", [{"closes_position": True}, {}], ids=["closes", "as its page shows it"])
 @pytest.mark.parametrize("kind", GUARDS)
-async def test_a_guard_that_the_holder_cancels_while_it_is_being_moved_is_told_as_lost(trading, kind, autojump_clock):
+async def test_a_guard_that_the_holder_cancels_while_it_is_being_moved_is_told_as_lost(
+    trading, kind, closes, autojump_clock
+):
     entry = await trading.send()
     await trading.until(entry, "completed")
-    answer = await trading.send(transaction_type="SELL", synthetic={**GUARDS[kind](trading), "closes_position": True})
+    answer = await trading.send(
+        transaction_type="SELL", synthetic={**GUARDS[kind](trading), **closes}, broker=entry.body["broker"]
+    )
     assert answer.status == 200, answer
     code, order_id = answer.body["broker"], answer.body["order_id"]
     await trading.day.until(lambda: order_id in trading.day.sessions[code].view.value.orders)
@@ -311,6 +316,30 @@ async def test_a_guard_that_the_holder_cancels_while_it_is_being_moved_is_told_a
     await trio.sleep(SECONDS)
     (row,) = order_problems(trading.day.engine_context.troubles.rows)
     assert row["message"] == "10 units are open without a stop", row
+
+
+@pytest.mark.parametrize("kind", ["atr_trail", "stepped_stop"])
+async def test_a_guard_that_the_holder_has_tightened_is_never_loosened_and_moves_on(trading, kind, autojump_clock):
+    entry = await trading.send()
+    await trading.until(entry, "completed")
+    broker = entry.body["broker"]
+    answer = await trading.send(transaction_type="SELL", synthetic=GUARDS[kind](trading), broker=broker)
+    assert answer.status == 200, answer
+    code, order_id = answer.body["broker"], answer.body["order_id"]
+    await trading.day.until(lambda: order_id in trading.day.sessions[code].view.value.orders)
+    tighter = trading.at(-0.5)
+    assert stands(trading, order_id, code)[2] < tighter
+    in_the_app(trading, code, order_id, trigger_price=tighter, price=tighter - 2)
+    await trio.sleep(SECONDS)
+    assert D(str(leg_of(await trading.parent(answer), order_id)["trigger_price"])) == tighter
+    for percent in (0.3, 1, 1.9, 1, 0.3):
+        await trading.move(percent)
+        await trio.sleep(10)
+        assert stands(trading, order_id, code)[2] >= tighter
+    await trading.move(10)
+    await trio.sleep(SECONDS)
+    moved = {"atr_trail": trading.at(10) - 20, "stepped_stop": trading.at(0) + 1}
+    assert stands(trading, order_id, code)[2] == moved[kind]
 
 
 async def test_a_simple_order_is_shown_as_its_holder_has_made_it(trading, autojump_clock):
