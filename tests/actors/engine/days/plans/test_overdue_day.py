@@ -11,7 +11,9 @@ import trio
 from onebroker.actors.engine.books.settled_positions import held_for
 from onebroker.actors.engine.shown.stored_parents import stored_record
 from onebroker.actors.store.durable import HaltMode
+from onebroker.brokers.requests import CallKind, NotSent
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport
 from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.events import ExposureProtected, ExposureUnprotected, ParentTrouble, ParentTroubleOver
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
@@ -105,6 +107,24 @@ async def test_a_square_off_without_a_feed_closes_and_takes_no_stop_away_before_
         assert [one[:3] for one in sent if one[0] == "place"] == [("place", "SELL", 100)]
 
 
+@pytest.mark.parametrize("answers", [True, False])
+async def test_a_time_stop_without_a_feed_closes_what_it_has_bought(market, answers, autojump_clock):
+    async with traded(market) as trading:
+        settings = {"type": "time_stop", "minutes": 6}
+        bought = {"order_type": "LIMIT", "price": trading.at(1), "broker": "zerodha"}
+        began = market.clock.epoch()
+        answer = await trading.send(quantity=100, synthetic=settings, **bought)
+        await market.until(lambda: net(trading) == 100, 20)
+        await silence(trading, answers=answers)
+        due = began + 360
+        await trio.sleep(due - market.clock.epoch() - 1)
+        assert net(trading) == 100
+        await trading.until(answer, "completed", seconds=20)
+        assert market.clock.epoch() - due < 15
+        assert (net(trading), resting(trading)) == (0, [])
+        assert trading.messages()[1:] == [("place", "SELL", 100, "LIMIT" if answers else "MARKET")]
+
+
 async def test_a_close_that_takes_the_exits_of_another_plan_is_nobody_s_hand(market, autojump_clock):
     async with traded(market) as trading:
         await bought_with_bracket(trading)
@@ -143,6 +163,28 @@ async def test_a_square_off_under_a_full_halt_leaves_the_stop_and_says_why(marke
         assert (net(trading), resting(trading)) == (0, [])
 
 
+async def test_a_stop_that_the_market_falls_through_under_a_full_halt_stays_until_the_resume(market, autojump_clock):
+    """The new trigger is passed before the trail stands there, and the order at the market may not leave: the old stop is better than none."""
+    async with traded(market) as trading:
+        await trading.send(quantity=100, broker="zerodha")
+        await trio.sleep(10)
+        trail = {"type": "trailing_stop", "trail_percent": 4, "stop_limit_offset": 1}
+        answer = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=trail)
+        assert answer.status == 200
+        await trio.sleep(5)
+        before, since = triggers(trading), len(trading.messages())
+        await halt(market, HaltMode.NOTHING)
+        await trading.move(6)
+        await trading.move(1.5)
+        await is_told(trading, SENTENCE, seconds=10)
+        await trio.sleep(30)
+        assert (resting(trading), triggers(trading), trading.messages()[since:]) == ([("SELL", "SL", 100)], before, [])
+        assert SENTENCE in (await trading.parent(answer))["status_message"]
+        await resume(market)
+        await trading.until(answer, "completed", seconds=20)
+        assert (net(trading), resting(trading)) == (0, [])
+
+
 async def test_a_hidden_stop_that_is_blind_is_told_and_judged_by_a_quote_over_rest(market, autojump_clock):
     async with traded(market) as trading:
         await trading.send(quantity=100, broker="zerodha")
@@ -178,25 +220,98 @@ async def test_a_caller_who_ends_a_stop_is_warned_and_it_stands_in_the_problems(
         await is_told(trading, "its stop was ended by hand while 100 units were open")
 
 
-@pytest.mark.parametrize("fault", [FaultKind.REFUSE_CONNECTIONS, FaultKind.REJECT_ORDERS])
-async def test_a_trail_that_the_engine_replaces_is_tried_again_whatever_stopped_it(market, fault, autojump_clock):
+@pytest.mark.parametrize(("before", "meanwhile"), [(40, 30), (0, 100)])
+async def test_what_fills_while_a_bracket_is_cancelled_is_told_with_what_had_filled_before(
+    market, before, meanwhile, autojump_clock
+):
+    async with traded(market) as trading:
+        levels = {"stop_price": trading.at(-4), "stop_limit_price": trading.at(-5), "target_price": trading.at(4)}
+        answer = await trading.send(
+            quantity=100, order_type="LIMIT", price=trading.at(-1), broker="zerodha",
+            synthetic={"type": "bracket", "hold_limits": False, **levels},
+        )  # fmt: skip
+        order_id = answer.body["order_id"]
+        if before:
+            market.exchange.fill("zerodha", order_id, before)
+            await market.until(lambda: ("SELL", "SL", before) in resting(trading), 30)
+        await trio.sleep(5)
+        market.simulator.fault("zerodha", FaultKind.LATENCY, seconds=1, delay_seconds=1)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(market.stop, answer.body["parent_id"])
+            await trio.sleep(0.8)
+            market.exchange.fill("zerodha", order_id, meanwhile)
+        left = before + meanwhile
+        await is_told(trading, f"{left} units are open without a stop", seconds=15)
+        parent = await trading.parent(answer)
+        assert parent["open_units"] == {trading.share.instrument_id: left}
+        assert (net(trading), resting(trading)) == (left, [])
+
+
+class Unreachable(InProcessTransport):
+    """For 8 s after zerodha has answered the first cancel no new order gets through: no connection for an order message can be opened (None), or a fault
+    strikes. Its book is read all the while, so the engine knows that the cancelled order has gone."""
+
+    def __init__(self, day, fault):
+        super().__init__(day.simulator)
+        self._day, self._fault, self._shut = day, fault, None
+        self.refused = 0
+        day.open_transport = lambda: self
+
+    async def send(self, request, timeout_seconds):
+        is_order = request.kind is CallKind.ORDER
+        if is_order and self._fault is None and self._shut is not None and trio.current_time() < self._shut:
+            self.refused += 1
+            raise NotSent("the connection was refused")
+        answer = await super().send(request, timeout_seconds)
+        if is_order and self._shut is None and request.method == "DELETE":
+            self._shut = trio.current_time() + 8
+            if self._fault is not None:
+                self._day.simulator.fault("zerodha", self._fault, seconds=8)
+        return answer
+
+
+async def moved_until_replaced(trading, percent):
+    """Move the market in steps until the engine replaces an order, because its broker takes no more changes of it, and on from there."""
+    for step in range(1, 40):
+        trading.moved(step * percent)
+        await trio.sleep(1.5)
+    assert trading.day.messages("cancel"), "nothing was replaced"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"), [("trailing_stop", None), ("trailing_stop", FaultKind.REJECT_ORDERS), ("atr_trail", None)]
+)
+async def test_a_trail_that_the_engine_replaces_is_tried_again_whatever_stopped_it(market, kind, fault, autojump_clock):
+    transport = Unreachable(market, fault)
     async with traded(market) as trading:
         await trading.send(quantity=100, broker="zerodha")
         await trio.sleep(10)
-        trail = {"type": "trailing_stop", "trail_percent": 4, "stop_limit_offset": 1}
+        distance = {"trailing_stop": {"trail_percent": 4}, "atr_trail": {"trail_points": trading.at(4) - trading.at(0)}}
+        trail = {"type": kind, "stop_limit_offset": 1, **distance[kind]}
         answer = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=trail)
         assert answer.status == 200
-        for step in range(1, 24):
-            await trading.move(step * 0.2)
-            await trio.sleep(1.5)
-        market.simulator.fault("zerodha", fault, seconds=8)
-        for step in range(24, 40):
-            trading.moved(step * 0.2)
-            await trio.sleep(1.5)
+        await moved_until_replaced(trading, 0.2)
         await trio.sleep(30)
+        assert fault or transport.refused
         assert resting(trading) == [("SELL", "SL", 100)]
         assert (await trading.parent(answer))["state"] == "working"
         await is_quiet(trading)
+
+
+@pytest.mark.parametrize(("kind", "price"), [("peg", 8), ("chaser", -5)])
+async def test_an_entry_that_the_engine_replaces_is_tried_again_when_no_connection_could_be_opened(
+    market, kind, price, autojump_clock
+):
+    transport = Unreachable(market, None)
+    async with traded(market) as trading:
+        settings = {"type": kind, **({"step_seconds": 1} if kind == "chaser" else {})}
+        entry = {"order_type": "LIMIT", "price": trading.at(price), "broker": "zerodha", "synthetic": settings}
+        answer = await trading.send(quantity=20, **entry)
+        assert answer.status == 200, answer
+        await moved_until_replaced(trading, 0.1)
+        assert transport.refused
+        await market.until(lambda: resting(trading) == [("BUY", "LIMIT", 20)], 120)
+        assert (await trading.parent(answer))["state"] == "working"
 
 
 async def test_a_stop_over_delivery_shares_stays_while_its_target_may_not_leave(market, autojump_clock):
