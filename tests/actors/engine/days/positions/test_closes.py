@@ -106,29 +106,52 @@ async def test_a_quantity_by_the_position_is_sized_by_the_fills(zerodha, autojum
         assert again.status == 409, again
 
 
+async def hedging(trading, beat):
+    """Let the 100 units that are held be hedged with another share, which is returned with its quotes."""
+    day, other = trading.day, trading.day.equity(3)
+    day.simulator.set_price(other.instrument_id, day.exchange.market(other.instrument_id).last_price, 86_400)
+    quotes = day.quotes.follow([other.instrument_id])
+    await day.until(lambda: day.quotes.usable_tick(other.instrument_id) is not None)
+    hedge = {
+        "type": "exposure_hedge", "exposure_instruments": [{"instrument_id": trading.share.instrument_id}], "measure": "units",
+        "check_seconds": beat, "band": 1,
+    }  # fmt: skip
+    answer = await trading.send(
+        instrument_id=other.instrument_id, transaction_type="SELL", quantity=None, synthetic=hedge, wait=20
+    )
+    assert answer.status == 202, answer
+    return other, quotes
+
+
 @pytest.mark.parametrize(("beat", "seconds"), [(1, 3), (1, 8), (2, 5)])
 async def test_a_hedge_is_not_sent_again_while_its_fill_is_not_shown(zerodha, autojump_clock, beat, seconds):
     async with traded(zerodha) as trading:
         await emptied(zerodha)
-        other = zerodha.equity(3)
-        zerodha.simulator.set_price(
-            other.instrument_id, zerodha.exchange.market(other.instrument_id).last_price, 86_400
-        )
-        quotes = zerodha.quotes.follow([other.instrument_id])
-        await zerodha.until(lambda: zerodha.quotes.usable_tick(other.instrument_id) is not None)
         assert (await trading.send(quantity=100)).status == 200
         await trio.sleep(10)
         late(zerodha, seconds)
         before = len(trading.messages())
-        hedge = {
-            "type": "exposure_hedge", "exposure_instruments": [{"instrument_id": trading.share.instrument_id}], "measure": "units",
-            "check_seconds": beat, "band": 1,
-        }  # fmt: skip
-        answer = await trading.send(
-            instrument_id=other.instrument_id, transaction_type="SELL", quantity=None, synthetic=hedge, wait=20
-        )
-        assert answer.status == 202, answer
+        other, quotes = await hedging(trading, beat)
         await trio.sleep(60)
         assert len(trading.messages()) - before == 1
         assert net(zerodha, other) == -100
+        del quotes
+
+
+@pytest.mark.parametrize("count", [1, None])
+@pytest.mark.parametrize("row", ["the hedged", "the hedge"])
+async def test_a_row_that_is_left_out_is_no_change_of_the_exposure(zerodha, autojump_clock, row, count):
+    """It is missing in some single reads, or from now on in all of them."""
+    async with traded(zerodha) as trading:
+        await emptied(zerodha)
+        assert (await trading.send(quantity=100)).status == 200
+        await trio.sleep(10)
+        other, quotes = await hedging(trading, 1)
+        await zerodha.until(lambda: net(zerodha, other) == -100)
+        await trio.sleep(20)
+        before = trading.messages()
+        for _ in range(8):
+            left_out(zerodha, trading.share if row == "the hedged" else other, count=count)
+            await trio.sleep(7.3)
+        assert trading.messages() == before
         del quotes
