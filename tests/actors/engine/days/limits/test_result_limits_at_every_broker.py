@@ -1,5 +1,6 @@
 """Limits on profit and loss at brokers that report little of it: ICICI Direct neither sides nor results, Groww no last price."""
 
+from contextlib import asynccontextmanager
 from decimal import Decimal
 
 import attrs
@@ -8,6 +9,7 @@ import trio
 
 from onebroker.actors.engine.books.day_results import DayResults
 from onebroker.actors.engine.loss_watch import LossWatch
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import SimPosition
 from onebroker.config.vocabulary import Product
 from tests.support.trading import Trading
@@ -103,3 +105,135 @@ async def test_the_days_loss_counts_brokers_whose_funds_tell_no_result(day, auto
         refused = await trading.send(transaction_type="SELL", quantity=lot, product="NRML", broker="zerodha")
         assert refused.status == 403, refused
         nursery.cancel_scope.cancel()
+
+
+# --- rows that are late or left out ----------------------------------------------------------------------------------------
+
+
+class Limited:
+    """Two shares at one broker, whose funds tell no result of the day and whose accounts begin empty."""
+
+    def __init__(self, day, code, nursery):
+        self.day, self.code, self._nursery = day, code, nursery
+        self.shares = [Trading(day, number) for number in (0, 1)]
+
+    async def trade(self, trading, units, side="BUY"):
+        more = {"intent_id": f"{side} {trading.share.instrument_id}", "transaction_type": side, "broker": self.code}
+        answer = await trading.send(quantity=units, **more)
+        assert answer.status == 200, answer
+        await trading.until(answer, "completed")
+
+    def rupees(self, trading, percent, units):
+        return (trading.at(percent) - trading.at(0)) * units
+
+    async def watch(self, limit):
+        context = self.day.engine_context
+        watch = LossWatch(
+            limit=limit, funds=self.day.funds, published=context.loss, store=self.day.store, clock=self.day.clock,
+            calendar=self.day.calendar, positions=context.day_results.of,
+        )  # fmt: skip
+        await self._nursery.start(watch.run)
+        await self.day.until(lambda: context.loss.value.loss is not None, 60)
+
+    @property
+    def loss(self):
+        return self.day.engine_context.loss.value
+
+    def refused(self):
+        refusal = self.loss.refusal(self.day.clock.monotonic())
+        return None if refusal is None else refusal.status
+
+    def leave_out(self, trading, count):
+        more = {"count": count, "instrument_id": trading.share.instrument_id}
+        self.day.simulator.faults.add(self.code, FaultKind.PARTIAL_POSITIONS, **more)
+
+    async def refusals(self, seconds):
+        """Return the statuses with which orders would have been refused in this time."""
+        found = set()
+        for _ in range(seconds * 4):
+            found.add(self.refused())
+            await trio.sleep(0.25)
+        return found
+
+
+@asynccontextmanager
+async def limited(day, code):
+    day.__init__(brokers=("zerodha", code))
+    for account in map(day.exchange.account, day.codes):
+        account.begin_day(attrs.evolve(account.state, positions=[]))
+    async with day.market(), day.service(quotes=True, funds=True), trio.open_nursery() as nursery:
+        at = Limited(day, code, nursery)
+        for trading in at.shares:
+            await trading.move(0)
+        yield at
+        nursery.cancel_scope.cancel()
+
+
+CODES = pytest.mark.parametrize("code", ["dhan", "groww"])
+
+
+@CODES
+@pytest.mark.parametrize("count", [1, 4])
+async def test_a_gain_whose_row_is_left_out_locks_no_day(day, autojump_clock, code, count):
+    """Without the row there is a loss past the limit."""
+    async with limited(day, code) as at:
+        gaining, losing = at.shares
+        gain = at.rupees(gaining, 4, 100)
+        units = int(2 * gain / at.rupees(losing, 2, 1))
+        for trading, size in ((gaining, 100), (losing, units)):
+            await at.trade(trading, size)
+        await gaining.move(4)
+        await losing.move(-2)
+        await trio.sleep(60)
+        await at.watch(-at.rupees(losing, -2, units) - gain / 2)
+        at.leave_out(gaining, count)
+        assert await at.refusals(60) == {None}
+        assert not day.simulator.faults.find(code, FaultKind.PARTIAL_POSITIONS, [gaining.share.instrument_id])
+
+
+@CODES
+async def test_a_gain_that_was_taken_locks_no_day_while_its_row_is_late(day, autojump_clock, code):
+    """The row of before the sale follows the market down."""
+    async with limited(day, code) as at:
+        trading, _ = at.shares
+        await at.trade(trading, 100)
+        await trading.move(4)
+        await at.watch(at.rupees(trading, 1, 100))
+        await trio.sleep(30)
+        day.simulator.faults.add(code, FaultKind.LATE_POSITIONS, seconds=60, delay_seconds=20)
+        await at.trade(trading, 100, "SELL")
+        await trading.move(-4)
+        assert await at.refusals(60) == {None}
+
+
+@CODES
+@pytest.mark.parametrize("how", ["late", "left out"])
+async def test_a_loss_whose_row_is_late_or_left_out_locks_the_day_in_the_end(day, autojump_clock, code, how):
+    async with limited(day, code) as at:
+        trading, _ = at.shares
+        if how == "left out":
+            await at.trade(trading, 100)
+        await at.watch(at.rupees(trading, 2, 100))
+        await trio.sleep(30)
+        if how == "late":
+            day.simulator.faults.add(code, FaultKind.LATE_POSITIONS, seconds=600, delay_seconds=20)
+            await at.trade(trading, 100)
+        else:
+            at.leave_out(trading, 3)
+        await trading.move(-4)
+        await day.until(lambda: at.loss.locked is not None, 60)
+
+
+@CODES
+async def test_a_loss_past_the_limit_is_not_forgotten_while_its_row_is_left_out(day, autojump_clock, code):
+    async with limited(day, code) as at:
+        trading, _ = at.shares
+        await at.trade(trading, 100)
+        await at.watch(at.rupees(trading, 2, 100))
+        await trio.sleep(30)
+        await trading.move(-4)
+        await day.until(lambda: at.refused() == 403, 90)
+        at.leave_out(trading, None)
+        assert await at.refusals(60) == {403}
+        day.simulator.faults.heal()
+        await day.until(lambda: at.loss.locked is not None, 90)
