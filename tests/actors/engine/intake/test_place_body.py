@@ -486,6 +486,13 @@ def test_only_a_literal_true_closes_a_position(value, closes):
     assert placed(changed(synthetic={"type": "simple", "closes_position": value})).closes_position is closes
 
 
+@pytest.mark.parametrize("kind", ["simple", "bracket", "trailing_stop", "plan"])
+def test_exits_follow_position_is_a_flag_of_every_type(kind):
+    for wrong in (1, 0, "true", "false", [], {}):
+        asked = changed(synthetic={"type": kind, "exits_follow_position": wrong})
+        assert refusal(asked) == "exits_follow_position must be true or false"
+
+
 def test_hold_limits_is_a_flag_and_never_true_for_a_simple_order():
     for wrong in ("true", 1, 0, []):
         assert refusal(changed(synthetic={"hold_limits": wrong})) == "hold_limits must be true or false"

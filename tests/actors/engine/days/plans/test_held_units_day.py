@@ -34,6 +34,34 @@ async def test_a_person_takes_off_a_part_and_the_exits_guard_what_is_left(market
         assert (await trading.parent(answer))["state"] in ("completed", "failed")
 
 
+async def trailed_by(trading, **more):
+    await trading.send(quantity=100, broker="zerodha")
+    await trio.sleep(10)
+    trail = {"type": "trailing_stop", "trail_percent": 4, "stop_limit_offset": 1, **more}
+    answer = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=trail)
+    assert answer.status == 200, answer
+    await trio.sleep(5)
+    return answer
+
+
+@pytest.mark.parametrize("guard", [bought_with_bracket, trailed_by])
+@pytest.mark.parametrize("follows", [True, False])
+async def test_exits_follow_the_position_or_not_as_their_caller_says_also_after_a_restart(
+    market, follows, guard, autojump_clock
+):
+    async with traded(market) as trading:
+        answer = await guard(trading, exits_follow_position=follows)
+        assert (await trading.parent(answer))["parameters"]["exits_follow_position"] is follows
+        assert resting(trading) == [("SELL", "SL", 100)]
+    async with market.service(quotes=True):
+        trading.quotes = market.quotes.follow([trading.share.instrument_id])
+        await trio.sleep(5)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 60)
+        await is_told(trading, "zerodha holds 40 of the 100 units that this order guards", seconds=30)
+        await trio.sleep(30)
+        assert resting(trading) == [("SELL", "SL", 40 if follows else 100)]
+
+
 async def test_a_person_closes_the_position_and_neither_stop_nor_target_opens_a_short(market, autojump_clock):
     async with traded(market) as trading:
         await bought_with_bracket(trading)
