@@ -278,6 +278,16 @@ async def test_6_16_the_last_messages_of_a_day_are_kept_for_closing(choosing, au
     await choosing.says(f"PLACE {CAPPED} {PLACED} -> A1")
 
 
+async def test_6_16_a_stop_that_closes_by_its_type_alone_gets_none_of_the_last_messages(choosing, autojump_clock):
+    sale = {"transaction_type": "SELL", "quantity": 100, "broker": CAPPED}
+    trail = {"type": "trailing_stop", "trail_percent": 4, "stop_limit_offset": 1}
+    by_type = await choosing.send(**sale, synthetic=trail)
+    assert (by_type.status, by_type.body["error"]) == (429, CAP_SENTENCE)
+    assert choosing.said() == []
+    said = await choosing.send(**sale, synthetic={**trail, "closes_position": True})
+    assert (said.status, said.body["broker"]) == (200, CAPPED)
+
+
 async def test_6_16_an_order_that_its_broker_refuses_is_tried_at_no_other(choosing, autojump_clock):
     with choosing.refusing("LIMIT"):
         answer = await choosing.send(**ORDER)
