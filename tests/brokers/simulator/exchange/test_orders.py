@@ -1,6 +1,7 @@
 """What becomes of orders at the exchange."""
 
 from decimal import Decimal
+from functools import partial
 
 import pytest
 
@@ -203,6 +204,22 @@ def test_a_bad_modification_is_refused_and_changes_nothing(floor, changes, reaso
     assert refusal(lambda: floor.account().modify(order.order_id, **changes)) is reason
     assert floor.account().order(order.order_id) == order
     assert floor.account().market(share.instrument_id).buy[4].price > order.price
+
+
+def test_a_modification_discloses_no_more_than_remains(floor):
+    share = floor.contract()
+    price = floor.last(share) - 20 * share.tick_size
+    order = floor.place(share, "BUY", 100, "LIMIT", price=price, disclosed_quantity=30)
+    floor.exchange.fill("zerodha", order.order_id, 60)
+    change = partial(floor.account().modify, order.order_id)
+    for changes in ({"disclosed_quantity": 41}, {"quantity": 80, "disclosed_quantity": 21}):
+        with pytest.raises(SimRefusal, match="disclosed quantity must not exceed the remaining quantity") as refused:
+            change(**changes)
+        assert refused.value.reason is RefusalReason.BAD_QUANTITY
+    assert (floor.account().order(order.order_id).quantity, change(disclosed_quantity=40).disclosed_quantity) == (
+        100,
+        40,
+    )
 
 
 def test_a_modification_to_ioc_cancels_what_does_not_match(floor):
