@@ -1,6 +1,7 @@
 """The list of instruments loses a share in which plans are open: it is told at the parent, in the health and as an event, until it is back."""
 
 from datetime import timedelta
+from decimal import Decimal as D
 
 import attrs
 import pytest
@@ -119,6 +120,57 @@ async def test_a_plan_whose_share_the_list_has_lost_says_so_until_it_is_back(pla
     assert sentence in [event.words for event in trading.day.heard if isinstance(event, ParentTroubleOver)]
 
 
+async def guarded_by(trading, **synthetic):
+    """100 units at a broker, and a guard of them."""
+    await trading.move(0)
+    await trading.send(quantity=100, broker="zerodha")
+    await trio.sleep(10)
+    answer = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=synthetic)
+    assert answer.status in (200, 202), answer
+    await trio.sleep(5)
+    return answer
+
+
+LOST = pytest.mark.parametrize("at", [None, "zerodha"], ids=["everywhere", "at its broker"])
+
+
+def triggers(trading):
+    return [order.trigger_price for order in trading.day.exchange.all_orders() if not order.status.finished]
+
+
+@LOST
+async def test_a_trail_in_a_share_that_the_list_has_lost_follows_by_the_quotes_that_are_there(
+    at, trading, autojump_clock
+):
+    """The other broker still lists the share, and its feed has the price. Without any quote the trail waits until the list is back."""
+    answer = await guarded_by(trading, type="trailing_stop", trail_percent=4, stop_limit_offset=1)
+    before = triggers(trading)
+    publish(trading, listed=False, at=at)
+    await trio.sleep(5)
+    trading.moved(3)
+    if at is None:
+        await trio.sleep(60)
+        assert triggers(trading) == before
+        publish(trading, listed=True)
+    moved = trading.at(3) * D("0.96") // trading.tick * trading.tick
+    await trading.day.until(lambda: triggers(trading) == [moved], 30)
+    trading.moved(-1.2)
+    await trading.until(answer, "completed", seconds=30)
+    assert (net(trading), resting(trading)) == ({}, [])
+
+
+async def test_a_hidden_stop_in_a_share_that_no_list_has_sells_when_it_is_back(trading, autojump_clock):
+    answer = await guarded_by(trading, type="hidden_stop", trigger_price=trading.at(-2))
+    publish(trading, listed=False)
+    await trio.sleep(5)
+    trading.moved(-4)
+    await trio.sleep(60)
+    assert net(trading) == {"zerodha": 100}
+    publish(trading, listed=True)
+    await trading.until(answer, "completed", seconds=30)
+    assert (net(trading), resting(trading)) == ({}, [])
+
+
 # --- what is held in it is not gone -----------------------------------------------------------------------------------------
 
 NO_POSITION = "there was no open position to close"
@@ -155,9 +207,6 @@ async def guarded(trading):
 
 def in_seconds(trading, seconds):
     return (trading.day.clock.now() + timedelta(seconds=seconds)).strftime("%H:%M:%S")
-
-
-LOST = pytest.mark.parametrize("at", [None, "zerodha"], ids=["everywhere", "at its broker"])
 
 
 @LOST
