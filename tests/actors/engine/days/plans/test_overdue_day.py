@@ -5,16 +5,21 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 
+import attrs
 import pytest
 import trio
 
 from onebroker.actors.engine.books.settled_positions import held_for
 from onebroker.actors.engine.shown.stored_parents import stored_record
+from onebroker.actors.sessions.budget_counts import encode_counts
+from onebroker.actors.store import keys
 from onebroker.actors.store.durable import HaltMode
+from onebroker.actors.store.interface import Set
 from onebroker.brokers.requests import CallKind, NotSent
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.host.inprocess import InProcessTransport
 from onebroker.brokers.simulator.world.model import NewOrder
+from onebroker.brokers.transport.budget import BudgetCounts
 from onebroker.config.events import ExposureProtected, ExposureUnprotected, ParentTrouble, ParentTroubleOver
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from onebroker.http.health_parts import order_problems
@@ -379,6 +384,58 @@ async def test_a_stop_that_should_follow_and_cannot_says_so_until_it_has_moved(m
         with trio.fail_after(30):
             while triggers(trading) <= before:
                 await trio.sleep(0.1)
+
+
+async def use_up_the_cap(market):
+    """From its next start on the service has sent zerodha all order messages of the day."""
+    settings, now = market.settings, market.clock.now()
+
+    def capped():
+        made = settings()
+        zerodha = attrs.evolve(made.brokers["zerodha"], daily_messages=1000, exit_reserve=100)
+        return attrs.evolve(made, brokers={**made.brokers, "zerodha": zerodha})
+
+    market.settings, market.day_limits = capped, True
+    counts = BudgetCounts(dumped_at=now.timestamp(), minutes=(), day=f"{now:%Y-%m-%d}", day_orders=1000, day_calls=1000)
+    await market.store.write(Set(keys.rate("zerodha"), encode_counts(counts)))
+
+
+@pytest.mark.parametrize("kind", ["trailing_stop", "hidden_stop", "square_off"])
+async def test_no_stop_is_taken_away_once_the_daily_cap_is_used_up(market, kind, autojump_clock):
+    """A cancel may still be sent then, and nothing that would take its place."""
+    async with traded(market) as trading:
+        if kind == "square_off":
+            await bought_with_bracket(trading)
+        else:
+            await trading.send(quantity=100, broker="zerodha")
+            await trio.sleep(10)
+        backstop = {"backstop_price": trading.at(-4), "backstop_limit_price": trading.at(-5)}
+        settings = {
+            "trailing_stop": {"trail_percent": 4, "stop_limit_offset": 1},
+            "hidden_stop": {"trigger_price": trading.at(-2), **backstop},
+            "square_off": {"at_time": "10:05"},
+        }[kind]
+        size = {"quantity": None} if kind == "square_off" else {"quantity": 100, "broker": "zerodha"}
+        answer = await trading.send(transaction_type="SELL", synthetic={"type": kind, **settings}, **size)
+        assert answer.status in (200, 202), answer
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 100)], 20)
+        await trio.sleep(5)
+    before, since = triggers(trading), len(trading.messages())
+    await use_up_the_cap(market)
+    async with traded(market) as trading:
+        if kind == "trailing_stop":
+            await trading.move(6)
+            await trading.move(1.5)
+        elif kind == "hidden_stop":
+            await trading.move(-2.5)
+        else:
+            due = market.clock.now().replace(hour=10, minute=5, second=0, microsecond=0).timestamp()
+            await trio.sleep(due - market.clock.epoch())
+        said = "what is due waits: zerodha has been sent 1000 order messages today, which is all of its 1000"
+        await is_told(trading, said, seconds=10)
+        await trio.sleep(30)
+        assert said in (await trading.parent(answer))["status_message"]
+        assert (resting(trading), triggers(trading), trading.messages()[since:]) == ([("SELL", "SL", 100)], before, [])
 
 
 @pytest.mark.parametrize("how", ["halt", "login", "connections"])
