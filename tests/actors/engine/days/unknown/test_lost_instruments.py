@@ -120,12 +120,12 @@ async def test_a_plan_whose_share_the_list_has_lost_says_so_until_it_is_back(pla
     assert sentence in [event.words for event in trading.day.heard if isinstance(event, ParentTroubleOver)]
 
 
-async def guarded_by(trading, **synthetic):
+async def guarded_by(trading, broker="zerodha", **synthetic):
     """100 units at a broker, and a guard of them."""
     await trading.move(0)
     await trading.send(quantity=100, broker="zerodha")
     await trio.sleep(10)
-    answer = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=synthetic)
+    answer = await trading.send(transaction_type="SELL", quantity=100, broker=broker, synthetic=synthetic)
     assert answer.status in (200, 202), answer
     await trio.sleep(5)
     return answer
@@ -318,3 +318,23 @@ async def test_an_exit_without_a_broker_stays_where_its_brokers_list_has_lost_th
     parent = await trading.parent(answer)
     assert parent["state"] == "working"
     assert "holds 0" not in str(parent)
+
+
+@pytest.mark.parametrize("broker", ["zerodha", None])
+async def test_a_hidden_stop_whose_broker_has_lost_the_share_says_so_and_sells_when_it_is_back(
+    broker, trading, autojump_clock
+):
+    """Its part was rejected for good; without a broker nobody named the broker that does not list the share."""
+    answer = await guarded_by(trading, broker, type="hidden_stop", trigger_price=trading.at(-2))
+    publish(trading, listed=False, at="zerodha")
+    await trio.sleep(5)
+    trading.moved(-4)
+    await trio.sleep(10)
+    rows = order_problems(trading.day.engine_context.troubles.rows)
+    (why,) = [row["why"] for row in rows if "open without a stop" in row["message"]]
+    assert "zerodha" in why
+    assert "not carry this instrument" in why or "does not list this instrument" in why
+    await trio.sleep(60)
+    publish(trading, listed=True)
+    await trading.until(answer, "completed", seconds=60)
+    assert (net(trading), resting(trading)) == ({}, [])
