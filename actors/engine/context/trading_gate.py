@@ -1,7 +1,8 @@
 """The gate that a person closes to stop trading (order-engine 4.10). Every order message passes it twice: when a broker is chosen, and at the
 last moment before it leaves (`actors/engine/placing/send_once.py`).
 
-A closed gate stops entries: `reduce_only` lets exits and all that only reduces a position pass, `nothing` lets only cancels pass. Until the
+A closed gate stops entries: `reduce_only` lets exits and all that only reduces a position pass, `nothing` lets only cancels pass, and what makes an
+order smaller: a stop that may not follow the position down would open a short. Until the
 stored halt is read after a start, no entry passes. Closing waits for the entries that are just leaving, so none leaves after its answer.
 """
 
@@ -27,7 +28,12 @@ class Passage(Enum):
     """It may open or enlarge a position."""
     EXIT = auto()
     """It closes, or only reduces a position, or changes an order without enlarging it."""
+    SMALLER = auto()
+    """It takes units off an order and changes nothing else: a cancel of a part."""
     CANCEL = auto()
+
+
+_ALWAYS = (Passage.SMALLER, Passage.CANCEL)
 
 
 class TradingGate:
@@ -53,7 +59,7 @@ class TradingGate:
     def refusal(self, passage: Passage) -> EngineAnswer | None:
         """Return why a message does not pass now; None when it does. 403 for an entry, because a person decided; 503 for an exit, which waits."""
         halt = self.halt.value
-        if passage is Passage.CANCEL:
+        if passage in _ALWAYS:
             return None
         if not self._known:
             return None if passage is Passage.EXIT else _refused(503, texts.NOT_KNOWN)
@@ -65,7 +71,7 @@ class TradingGate:
     def leaving(self, passage: Passage) -> Iterator[EngineAnswer | None]:
         """Let a message leave in the block. Yield why it must not, else None; then a halt waits for the end of the block."""
         refused = self.refusal(passage)
-        if refused is not None or passage is Passage.CANCEL:
+        if refused is not None or passage in _ALWAYS:
             yield refused
             return
         self._leaving[passage] += 1

@@ -30,6 +30,8 @@ async def check_growth(context: EngineContext, target: Target, changes: LegChang
 def passage_of(context: EngineContext, target: Target, changes: LegChange) -> Passage:
     """Return what a change does to the risk. An order that grows is an entry, and so is another price or type of an order that is not against a
     position of its size: it may fill at once, and open one."""
+    if changes.quantity is not None and changes.quantity < target.row.quantity and not _moves(changes):
+        return Passage.SMALLER
     opens = _moves(changes) and not _is_against(target, _net(context, target), target.row.quantity)
     return Passage.ENTRY if opens or _grows(context, target, changes) else Passage.EXIT
 

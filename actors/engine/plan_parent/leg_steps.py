@@ -234,7 +234,7 @@ class LegSteps:
     def _passage(self, leg: LegRecord, action: ChangeLeg, change: LegChange, target: Target) -> Passage:
         """Return what a change does to the risk. An exit stays one as long as it closes no more than the plan holds."""
         if action.reduces:
-            return Passage.EXIT
+            return Passage.SMALLER
         if leg.instance == CLOSING or self._plan.part_at(leg.part).known_exit:
             units = own_units.of_leg(self._plan, leg)
             if units is None or action.quantity - leg.filled_quantity <= units(leg.broker, leg.leg_id):

@@ -6,6 +6,8 @@ import trio
 from onebroker.actors.engine.plan.price_kinds import Fixed
 from onebroker.actors.store.durable import DurableError, HaltMode
 from onebroker.config.events import ExposureUnprotected, HaltOff, HaltOn
+from onebroker.config.vocabulary import Product
+from tests.actors.engine.days.plans.test_overdue_day import net, resting
 from tests.actors.engine.days.plans.test_plan_orders import held_bracket, traded
 from tests.actors.engine.days.unknown.test_unknown_orders import bracket
 from tests.support.halts import SENTENCE, halt, resume
@@ -77,6 +79,20 @@ async def test_in_mode_nothing_an_exit_waits_is_told_and_goes_when_trading_goes_
             while not market.exchange.ledger.messages(before):
                 await trio.sleep(0.1)
         assert market.exchange.ledger.messages(before)[0].side == "SELL"
+
+
+async def test_in_mode_nothing_a_stop_becomes_as_small_as_the_position(market, autojump_clock):
+    """A person sells a part; the stop that stayed whole would open a short."""
+    async with traded(market) as trading:
+        cover = {"type": "cover", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-4)}
+        await trading.send(quantity=100, broker="zerodha", synthetic=cover)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 100)], 30)
+        await trio.sleep(10)
+        await halt(market, HaltMode.NOTHING)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 8)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 92)], 30)
+        await trading.move(-2.5)
+        await market.until(lambda: net(trading) == 0, 20)
 
 
 async def test_a_halt_that_cannot_be_stored_holds_and_says_so(market, autojump_clock):
