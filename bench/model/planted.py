@@ -132,14 +132,18 @@ PLANTED: Sequence[Planted] = (
     _planted("exits that leave together are sized by the same holding", "engine/plan_parent/leg_placement.py",
              "            standing.is_sized(sized)\n", "            pass\n"),
     _planted("an exit without a broker grows where it rests", f"{MACHINE}/leg_changes.py",
-             "    if not is_at_holders(look, part):\n        return True\n    return quantity", "    if part:\n        return True\n    return quantity"),
+             "    if not is_at_holders(look, part):\n        return True\n    held = look", "    if part:\n        return True\n    held = look"),
     _planted("exits side by side are bounded only when units have gone", f"{MACHINE}/held_units.py",
              "    left = still_open(look, base, exits)\n    link =",
              "    left = still_open(look, base, exits)\n    if left == sum(own_open(look, base, exits).values()):\n        return left\n    link ="),
     _planted("each entry of a plan has the whole position", f"{MACHINE}/held_units.py",
-             "    return sum(found.values())\n\n\ndef _group_of", "    return 0\n\n\ndef _group_of"),
+             "    return sum(found.values())\n\n\ndef _of_unknown", "    return 0\n\n\ndef _of_unknown"),
     _planted("a stop and a target written by hand are no pair", "engine/plan/reading/exit_marks.py",
              "    if not isinstance(part, OneCancelsOthersPart) or part.preset is not None:\n", "    if part.path:\n"),
+    _planted("a lone exit takes what other plans guard", f"{MACHINE}/free_units.py",
+             "    return held if own is None else max(0, min(held, held - _taken(look, part) + own))\n", "    return held\n"),
+    _planted("an exit without a broker goes where most is held, whoever guards it", "engine/plan_parent/exit_holders.py",
+             "        return free if own == 0 or any(units > 0 for units in free.values()) else left\n", "        return left\n"),
 )  # fmt: skip
 
 
