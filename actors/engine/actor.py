@@ -160,7 +160,7 @@ class EngineActor:
         with contextlib.suppress(StructureError):  # a damaged tree: its parent's actor tells it
             root, about = decode_plan(record.plan), (record.parent_order_id, record.created_at)
             self._context.open_states[record.parent_order_id] = record.state
-            self._context.guarded.note(*about, record.legs, closing_sides(root))
+            self._context.guarded.note(*about, record.legs, closing_sides(root, record.parts))
             self._context.guarded.note_claims(*about, claims_of(root, lone_exits(root), record.parts, record.legs))
 
     async def _open_records(self) -> list[ParentRecord]:

@@ -140,7 +140,7 @@ class Looks:
         record = self._plan.record
         if self._noted is not record.legs:
             self._noted = record.legs
-            closes = closing_sides(self._plan.root)
+            closes = closing_sides(self._plan.root, self._plan.parts)
             self._context.guarded.note(self._parent.parent_id, record.created_at, record.legs, closes)
 
     def _note_claims(self) -> None:

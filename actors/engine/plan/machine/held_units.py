@@ -235,12 +235,22 @@ def _guarded(look: Look) -> Iterator[tuple[Part, Sequence[OrderPart]]]:
 def _known(look: Look) -> Iterator[tuple[Part, list[OrderPart]]]:
     """Yield each base whose exits the engine itself knows to close it, or whose fills they sell (the second order of an `oto`, whatever most its caller
     allows). An order that hangs on an exit and enters again closes nothing."""
+    return _knowing(bases_of(look), takers_of(look))
+
+
+def _known_in(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
+    return _knowing(exits_by_base(root), takers_by_base(root))
+
+
+def _knowing(
+    bases: Iterable[tuple[Part, list[OrderPart]]], all_takers: Iterable[tuple[Part, list[OrderPart]]]
+) -> Iterator[tuple[Part, list[OrderPart]]]:
     found = set[str]()
-    for base, exits in bases_of(look):
+    for base, exits in bases:
         if all(order.known_exit or _sells(base, order) for order in exits):
             found.add(base.path)
             yield base, exits
-    for base, takers in takers_of(look):
+    for base, takers in all_takers:
         followers = [order for order in takers if _sells(base, order)]
         if followers and base.path not in found:
             yield base, followers
@@ -333,13 +343,16 @@ def _left_to(look: Look, base: Part, exits: Sequence[OrderPart], part: Part) -> 
     return limit_within(look, link, exits, look.kept(base), within=part, left=left)
 
 
-def closing_sides(root: Part) -> Mapping[str, Side]:
-    """Return order part -> the side that closes the position: of the entries whose exits the engine itself knows to close them, and of these exits."""
+def closing_sides(root: Part, parts: Mapping[str, PartRecord]) -> Mapping[str, Side]:
+    """Return order part -> the side that closes the position: of the entries whose fills the plan is to close (by exits that it knows as such, by an order
+    that sells what they have filled, by the end of a lifetime), and of these exits. Not of an entry that closes units of others."""
     found: dict[str, Side] = {}
-    for base, exits in exits_by_base(root):
-        if all(order.known_exit for order in exits):
-            side = side_of(exits[0])
-            found.update({order.path: side for order in (*own_orders_of(base), *exits)})
+    for base, exits in [*_known_in(root), *((order, []) for order in closed_at_end(root))]:
+        own = list(own_orders_of(base))
+        is_position = not any(isinstance(order.quantity, FromPosition | FromExposure) for order in own)
+        if is_position and not any(parts.get(order.path, PartRecord()).armed_against for order in own):
+            side = side_of(own[0]).opposite
+            found.update({order.path: side for order in (*own, *exits)})
     return found
 
 

@@ -7,7 +7,9 @@ import attrs
 import pytest
 
 from onebroker.actors.engine.orders.parent_records import LegState
+from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.plan.execution_kinds import Ladder
+from onebroker.actors.engine.plan.machine.held_units import closing_sides
 from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import Direction, FromFill, Lifetime, OnEnd, PriceAt, SequencePart, Share
 from onebroker.actors.engine.plan.price_kinds import ExitOrder, FillBasis, Fixed, FromFillPrice, NativeStop
@@ -468,3 +470,16 @@ def test_a_hedge_beside_a_stop_takes_no_share_of_what_is_left():
         run.book(leg.leg_id, "open")
     holds(run, 20)
     assert [leg.unfilled for leg in run.resting] == [20]
+
+
+@pytest.mark.parametrize(("against", "sides"), [(None, {"root.first": "SELL", "root.then": "SELL"}), (20, {})])
+def test_what_a_second_order_sells_is_held_by_its_plan(against, sides):
+    """A lone exit beside it gives way. Where the first order has closed units of others, nothing is held."""
+    then = order("root.then", "SELL", FromFill(), Fixed(D(110)))
+    root = SequencePart(path="root", first=order("root.first", quantity=100, price=100), then=then)
+    assert closing_sides(root, {"root.first": PartRecord(armed_against=against)}) == sides
+
+
+def test_what_the_end_of_a_lifetime_closes_is_held_by_its_plan():
+    life = Lifetime(at_time=time(15), on_end=OnEnd.CLOSE_FILLED)
+    assert closing_sides(order(quantity=100, price=100, lifetime=life), {}) == {"root": "SELL"}
