@@ -1,16 +1,18 @@
 """Mornings on which an exchange has moved an expiry and one broker still has the old one: what waits over days guards at its broker under the
-followed contract. Judged on the exchange's ledger."""
+followed contract. And a morning on which a contract has another lot. Judged on the exchange's ledger."""
 
 import itertools
 from contextlib import asynccontextmanager
 from datetime import date, datetime, timedelta
 
+import attrs
 import pytest
 import trio
 
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
+from onebroker.http.health_parts import order_problems
 from tests.support.moved_contracts import Mappings, move
 from tests.support.trading import Trading
 
@@ -214,3 +216,54 @@ async def test_a_close_before_the_build_is_not_over_while_the_position_has_a_new
             parent = await trading.parent(answer)
             assert parent["state"] == "armed"
             assert "icicidirect shows a position that may be in" in str(parent["status_message"])
+
+
+FRIDAY = THURSDAY + timedelta(days=1)
+
+
+def change_lot(day, contract, units):
+    """From the next building of the exchange's list on a contract has so many units in a lot."""
+    build, exchange = day.exchange._build_world, day.exchange
+
+    def built(listed_on):
+        world = build(listed_on)
+        contracts = tuple(
+            attrs.evolve(one, lot_size=units) if one.instrument_id == contract.instrument_id else one
+            for one in world.universe.contracts
+        )
+        world.universe = attrs.evolve(world.universe, contracts=contracts)
+        return world
+
+    exchange._build_world = built
+
+
+@asynccontextmanager
+async def morning_of(story, day_of_month, lot):
+    """A morning up to the minute after the stop is due, with so many units in a lot of the contract."""
+    day, trading = story.day, story.trading
+    change_lot(day, story.contract, lot)
+    await until(day, at(day_of_month, 9, 18))
+    async with day.market(), day.service(quotes=True):
+        await trio.sleep(5)
+        await story.mappings.publish()
+        assert day.snapshot.instrument(story.contract.instrument_id).lot_size == lot
+        trading.quotes = day.quotes.follow([story.contract.instrument_id])
+        trading.moved(0)
+        await until(day, at(day_of_month, 9, 20))
+        await trio.sleep(15)
+        yield [row["message"] for row in order_problems(day.engine_context.troubles.rows)]
+
+
+async def test_a_stop_whose_contract_has_another_lot_is_told_at_its_time_and_not_lost(
+    day_kind, tmp_path, autojump_clock
+):
+    async with evening(day_kind, tmp_path, "zerodha", FUTURES, "daily_stop") as story:
+        async with morning_of(story, THURSDAY, story.lot - 10) as told:
+            sentence = f"zerodha cannot take this order: quantity is not a whole number of lots of {story.lot - 10}"
+            assert told == [f"{story.lot} units are open without a stop", f"what is due waits: {sentence}"]
+            parent = await story.trading.parent(story.answer)
+            assert (parent["state"], story.resting()) == ("working", [])
+            assert sentence in parent["status_message"]
+        async with morning_of(story, FRIDAY, story.lot) as told:
+            assert told == []
+            assert story.resting() == [("zerodha", "SELL", story.lot, story.contract.instrument_id)]
