@@ -206,7 +206,9 @@ class PartRecord:
     """When the part began to send; its pieces are timed from here."""
     ending: Ending | None = None
     quantity: int | None = None
-    """A caller's own quantity, which replaces the plan's. Of a shrink group: the quantity that it guards in all."""
+    """A caller's own quantity, which replaces the plan's. Of a shrink group: the quantity that it guards in all (records of before `taken_by_caller`)."""
+    taken_by_caller: int = 0
+    """Units that callers have taken off the orders of an exit, or of a shrink group. What its entry fills later is guarded all the same."""
     price: Decimal | None = None
     trigger_price: Decimal | None = None
     memory: Memory = Memory()

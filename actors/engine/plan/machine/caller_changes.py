@@ -12,9 +12,10 @@ import attrs
 
 from onebroker.actors.engine.orders.parent_records import LegChange
 from onebroker.actors.engine.orders.part_state import Ending, PartRecord, PartState
-from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, Ladder
+from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, Daily, Ladder
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Leg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, side_of
+from onebroker.actors.engine.plan.machine.over_fills import asked_of
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.share_actions import day_of
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, price_of, wanted
@@ -25,6 +26,7 @@ from onebroker.actors.engine.plan.parts import (
     OrderPart,
     Part,
     Rule,
+    Share,
     Units,
     children_of,
     orders_of,
@@ -202,23 +204,37 @@ def _group_of(root: Part, part: OrderPart) -> OneCancelsOthersPart | None:
 
 
 def _new_quantity(look: Look, root: Part, part: OrderPart, leg: Leg, quantity: int) -> None:
-    """Note the new quantity of a leg. An exit in a group changes the group's quantity too; a plain order's target changes with the leg;
-    a split order keeps its total."""
-    group = _group_of(root, part)
+    """Note the new quantity of a leg. What is taken off an exit in a group is taken off the group too, once: its siblings become as much smaller, and an
+    exit with a quantity of its own has so much less of it. What is taken off an exit of fills stays off, and later fills are guarded all the same. A
+    plain order's target changes with the leg; a split order keeps its total."""
+    group, less = _group_of(root, part), leg.quantity - quantity
     if group is not None:
-        filled = sum(look.filled(child) for child in group.children)
-        quantity = filled + max(0, quantity - leg.filled)
-        look.note(group, quantity=quantity, changed_day=day_of(look.now).isoformat())
-    elif isinstance(part.quantity, FromPosition):
+        _take(look, group, less)
+        look.note(group, changed_day=day_of(look.now).isoformat())
+    if isinstance(part.quantity, FromPosition):
         _new_row_quantity(look, part, leg, quantity)
-    elif isinstance(part.quantity, FromFill) or (
-        isinstance(part.quantity, Units) and isinstance(part.execution, AllAtOnce)
+    elif isinstance(part.quantity, Share) or (isinstance(part.quantity, FromFill) and group is None):
+        _take(look, part, less)
+    elif (
+        isinstance(part.quantity, Units)
+        and isinstance(part.execution, AllAtOnce | Daily)
+        and not _is_whole(look, group, part)
     ):
         # The inputs may show the leg with its old or with its new quantity: it is left out, and counted by what the caller gave it.
         others = sum(other.spoken_for for other in look.legs(part) if other.leg_id != leg.leg_id)
         given_back = min(max(0, leg.taken_off), max(0, quantity - leg.quantity))
         own = quantity + leg.taken_off - given_back
         look.note(part, quantity=others + sum(order.quantity for order in look.on_the_way(part)) + own)
+
+
+def _take(look: Look, part: Part, units: int) -> None:
+    look.note(part, taken_by_caller=look.record(part).taken_by_caller + units)
+
+
+def _is_whole(look: Look, group: OneCancelsOthersPart | None, part: OrderPart) -> bool:
+    """Whether an order of a group is for all of the group's units: what is taken off it is taken off the group alone."""
+    own = None if group is None else [asked_of(look, child) for child in group.children]
+    return own is not None and asked_of(look, part) == max((units for units in own if units is not None), default=None)
 
 
 def _new_row_quantity(look: Look, part: OrderPart, leg: Leg, quantity: int) -> None:

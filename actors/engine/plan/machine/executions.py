@@ -312,6 +312,8 @@ def _send_rest(sending: Sending, session: Session | None) -> None:
     day = from_epoch(session.opens).date()
     today = [leg for leg in look.legs(part) if from_epoch(leg.sent_at).date() >= day and not goes_again(part, leg)]
     rest = sending.target - sum(map(_asked, today))
+    if any(leg.busy for leg in today):
+        return  # a change is under way, and what it takes off is not known yet
     if today and rest > 0 and look.record(part).armed_over:
         sending.place(rest, piece=len(look.legs(part)))
 

@@ -1,6 +1,6 @@
 """The parts above order parts in one look: whose turn it is, how siblings affect each other, how they end (order-engine 1.2, 1.7)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import assert_never
 
@@ -310,7 +310,7 @@ def _was_refused(look: Look, part: TogetherPart, states: Sequence[PartState]) ->
 
 
 def _together(look: Look, part: TogetherPart, context: Context) -> None:
-    shares = _shares(look, part.children, context)
+    shares = _less_taken(look, part.children, _shares(look, part.children, context))
     ending = context.ending or (DROPPED if part.inseparable and _is_broken(look, part) else None)
     room = context.guard
     left = limit_of_group(look, part) if context.base is not None and is_group(part) else None
@@ -346,6 +346,11 @@ def _shares(
     units = first.of if first.of is not None else (0 if context.base is None else look.filled(context.base))
     parts = shared(units, [form.share for _, form, _ in sharing], look.terms(order))
     return {number: part for (number, _, _), part in zip(sharing, parts, strict=True)}
+
+
+def _less_taken(look: Look, children: tuple[Part, ...], shares: Mapping[int, int]) -> dict[int, int]:
+    """Return the shares without the units that callers have taken off their orders."""
+    return {number: max(0, units - look.record(children[number]).taken_by_caller) for number, units in shares.items()}
 
 
 # --- sequence ------------------------------------------------------------------------------------------------------------
@@ -402,6 +407,7 @@ def guarded(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
     limit = look.record(part).quantity
     if limit is not None:
         total = min(total, limit)
+    total -= look.record(part).taken_by_caller
     return max(0, total - sum(_done(look, child) for child in part.children))
 
 
@@ -465,7 +471,7 @@ def _says(look: Look, child: Part, context: Context) -> int | None:
 
 def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
     guard = _guard(look, part, context)
-    apart = _shares_apart(look, part, context)
+    apart = [_less_taken(look, part.children, shares) for shares in _shares_apart(look, part, context)]
     pair = _pair_of(look, part, context, guard)
     rooms = [guard, guard]
     for number, child in enumerate(part.children):

@@ -79,10 +79,13 @@ def warnings_of(record: ParentRecord, *, path: str | None = None, leg_id: str | 
 
 
 def _guards_at(root: Part, path: str | None) -> Iterator[OrderPart]:
+    """Yield the guards that end with a part (None: with the whole parent). What hangs on the fills of an entry stays when the entry's rest is cancelled."""
     for part in walk(root):
-        within = path is None or part.path == path or part.path.startswith(f"{path}.")
-        if within and isinstance(part, OrderPart) and is_guard(part):
-            yield part
+        if part.path != path and path is not None:
+            continue
+        orders = walk(root) if path is None else own_orders_of(part)
+        yield from (order for order in orders if isinstance(order, OrderPart) and is_guard(order))
+        return
 
 
 def _guarded(record: ParentRecord, root: Part, order: OrderPart, leg_id: str | None) -> int:

@@ -124,7 +124,8 @@ def _beyond_units(look: Look, group: OneCancelsOthersPart) -> int:
             shares[is_stop_like(child)] += units or 0
     total = max(*shares.values(), *(units or 0 for child, units in sides if not _is_share(child)))
     limit = look.record(group).quantity
-    return max(0, look.filled(group) - (total if limit is None else min(total, limit)))
+    total = (total if limit is None else min(total, limit)) - look.record(group).taken_by_caller
+    return max(0, look.filled(group) - total)
 
 
 def is_stop_like(order: OrderPart) -> bool:

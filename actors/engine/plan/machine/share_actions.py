@@ -126,7 +126,8 @@ def _instruments(part: Part, record: PartRecord | None = None) -> tuple[str, ...
     """Return the instruments whose action concerns a part: its own, and those that its conditions watch. A group with a quantity of its own, as
     its record tells, also has those of its orders."""
     own: tuple[str, ...] = (part.instrument_id,) if isinstance(part, OrderPart) else ()
-    if record is not None and isinstance(part, OneCancelsOthersPart) and record.quantity is not None:
+    has_units = record is not None and (record.quantity is not None or record.taken_by_caller)
+    if has_units and isinstance(part, OneCancelsOthersPart):
         own = tuple(order.instrument_id for order in orders_of(part))
     until = None if part.lifetime is None else part.lifetime.when
     return tuple(dict.fromkeys((*own, *_watched(part.when), *_watched(until))))
@@ -317,11 +318,13 @@ class _Scaling:
             own = actions.get(part.instrument_id)
             return (part, record) if own is None else self._order(part, record, own)
         units = {_units(action) for action in actions.values()}
-        if isinstance(part, OneCancelsOthersPart) and record.quantity is not None:
+        if isinstance(part, OneCancelsOthersPart) and (record.quantity is not None or record.taken_by_caller):
             own_units = {_units(actions.get(order.instrument_id, NO_ACTION)) for order in orders_of(part)}
             if len(own_units) != 1:
                 raise _CannotScale
-            record = attrs.evolve(record, quantity=_whole(record.quantity, own_units.pop()))
+            scale = own_units.pop()
+            quantity = None if record.quantity is None else _whole(record.quantity, scale)
+            record = attrs.evolve(record, quantity=quantity, taken_by_caller=_whole(record.taken_by_caller, scale))
         if isinstance(part, TogetherPart) and part.most_inventory is not None and units != {Decimal(1)}:
             raise _CannotScale
         return part, record
@@ -354,6 +357,7 @@ class _Scaling:
         record = attrs.evolve(
             record,
             quantity=None if record.quantity is None else _whole(record.quantity, units),
+            taken_by_caller=_whole(record.taken_by_caller, units),
             price=None if record.price is None else (trigger if of_stop else limit)(record.price),
             trigger_price=None if record.trigger_price is None else trigger(record.trigger_price),
         )

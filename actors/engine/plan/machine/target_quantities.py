@@ -78,4 +78,4 @@ def from_fill(look: Look, part: OrderPart, form: FromFill, context: Context) -> 
     else:
         wanted = rounded_lots(filled * form.ratio, look.terms(part).lot, form.rounding)
     limits = [limit for limit in (form.most, look.record(part).quantity) if limit is not None]
-    return min([wanted, *limits])
+    return max(0, min([wanted, *limits]) - look.record(part).taken_by_caller)
