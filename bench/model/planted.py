@@ -118,7 +118,7 @@ PLANTED: Sequence[Planted] = (
     _planted("an intent is taken up again", "engine/admission.py", "                absent=keys.started(place.intent_id),\n",
              ""),
     _planted("a refused stop is final", f"{MACHINE}/verdicts.py",
-             "    return (part.is_exit and leg.never_reached) or leg.unsent\n", "    return leg.unsent\n"),
+             "    return ((part.is_exit or part.uncovered is not None) and leg.never_reached) or leg.unsent\n", "    return leg.unsent\n"),
     _planted("a cancelled rung is sent again", f"{MACHINE}/verdicts.py",
              "        return sum(map(_own_unfilled, cancelled))\n", "        return 0\n"),
     _planted("settled positions are believed while doubted", "engine/books/settled_positions.py",

@@ -10,7 +10,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.orders.part_state import PartRecord, PartState
-from onebroker.actors.engine.plan.machine.groups import work
+from onebroker.actors.engine.plan.machine.groups import left_uncovered, work
 from onebroker.actors.engine.plan.machine.held_units import note_gone, say_gone
 from onebroker.actors.engine.plan.machine.larger_exits import larger_than_open
 from onebroker.actors.engine.plan.machine.leg_actions import Action, ChangeLeg, EndLeg
@@ -85,7 +85,6 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         look.excess.clear()
         look.calm.clear()
         look.untold.clear()
-        look.lasting.clear()
         look.blocked.clear()
         look.blind.clear()
         look.guarded.clear()
@@ -131,7 +130,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         unprotected=without_stop,
         ended_by_hand=ended_by_hand(look),
         untold=tuple(sorted(untold)),
-        lasting=(*ended_today(look), *left_unclosed(look), *sorted(look.lasting)),
+        lasting=(*ended_today(look), *left_unclosed(look), *left_uncovered(look)),
         blind=frozenset(look.blind),
         guarded=frozenset(look.guarded),
     )

@@ -1,6 +1,6 @@
 """The parts above order parts in one look: whose turn it is, how siblings affect each other, how they end (order-engine 1.2, 1.7)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import assert_never
 
@@ -173,10 +173,20 @@ def _uncovered(look: Look, part: Part, link: Part) -> None:
     if not failed and not (link.path in look.blocked and is_overdue(look, link)):
         return
     units = look.kept(part) - int(look.filled(link) / link.quantity.ratio)
-    if units > 0:
-        (look.lasting if failed else look.untold).add(texts.units_without(units, link.uncovered))
     if units > 0 and failed:
         look.note(look.root, status_message=texts.units_without(units, link.uncovered))
+    elif units > 0:
+        look.untold.add(texts.units_without(units, link.uncovered))
+
+
+def left_uncovered(look: Look) -> Iterator[str]:
+    """Yield a sentence for the units that filled without the order that follows them, because that order has failed. It stays true after the plan's end."""
+    for part, link in links_of(look.root):
+        if not isinstance(link, OrderPart) or link.uncovered is None or not isinstance(link.quantity, FromFill):
+            continue
+        units = look.kept(part) - int(look.filled(link) / link.quantity.ratio)
+        if units > 0 and look.record(link).own in (PartState.REJECTED, PartState.FAILED):
+            yield texts.units_without(units, link.uncovered)
 
 
 # --- groups --------------------------------------------------------------------------------------------------------------

@@ -94,8 +94,6 @@ class Look:
         """`over_fills.bases_of`, once it was asked for."""
         self.takers: Sequence[tuple[Part, list[OrderPart]]] | None = None
         """`over_fills.takers_of`, once it was asked for."""
-        self.lasting: set[str] = set()
-        """Sentences of the same kind that stay true after the plan's end."""
         self.blocked: dict[str, str] = {}
         """Part path -> why a part that is due and guards something cannot act now (`overdue.py`)."""
         self.still_waits: set[str] = set()

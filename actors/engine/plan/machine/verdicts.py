@@ -32,8 +32,8 @@ def stopped(part: OrderPart, legs: Sequence[Leg]) -> Verdict | None:
 
 def goes_again(part: OrderPart, leg: Leg) -> bool:
     """Whether another order replaces a leg that its broker certainly never had. An exit is never given up for that reason, nor is an order
-    that took the place of an order which the plan itself had cancelled (`LegRecord.unsent`)."""
-    return (part.is_exit and leg.never_reached) or leg.unsent
+    that its plan owes (a hedge, a second order), or that took the place of an order which the plan itself had cancelled (`LegRecord.unsent`)."""
+    return ((part.is_exit or part.uncovered is not None) and leg.never_reached) or leg.unsent
 
 
 def _of_leg(part: OrderPart, leg: Leg, legs: Sequence[Leg], *, accepted: bool) -> Verdict | None:

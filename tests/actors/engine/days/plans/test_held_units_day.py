@@ -567,3 +567,17 @@ async def test_a_time_stop_says_that_its_units_have_gone(market, left, ends, aut
         assert ends in message if ends else message in (None, said)
         await market.until(lambda: problems(trading) == [], 10)
         assert net(trading) == 0
+
+
+@pytest.mark.parametrize("sold", [25, 45])
+async def test_two_plans_that_close_in_one_moment_sell_no_more_than_is_held(market, sold, autojump_clock):
+    """Each has bought 30, and a person has sold a part of the 60."""
+    async with traded(market) as trading:
+        body = {"quantity": 30, "broker": "zerodha", "order_type": "LIMIT", "price": trading.at(1)}
+        for _ in range(2):
+            await trading.send(**body, synthetic={"type": "time_stop", "until_time": "10:02"})
+        await trio.sleep(15)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, sold)
+        await market.until(lambda: net(trading) == 0, 180)
+        await trio.sleep(20)
+        assert (net(trading), resting(trading)) == (0, [])

@@ -729,3 +729,23 @@ async def test_a_hedge_that_rests_because_nobody_bids_is_told(market, kind, auto
         assert any("20 units" in sentence for sentence in problems(trading))
         await trading.until(answer, "completed", seconds=120)
         assert problems(trading) == []
+
+
+@pytest.mark.parametrize("fault", [FaultKind.HTTP_500, FaultKind.REJECT_ORDERS])
+@pytest.mark.parametrize("kind", ["oto", "sequence"])
+async def test_a_second_order_that_is_lost_is_sent_again_or_stays_told(market, kind, fault, autojump_clock):
+    """Its broker never had it, or has refused it. The plan ends then, and the problem stays."""
+    async with traded(market) as trading:
+        body = {"quantity": 40, "order_type": "LIMIT", "price": trading.at(-1), "broker": "zerodha"}
+        answer = await trading.send(**body, synthetic=following(trading, kind))
+        await trio.sleep(5)
+        how = {"seconds": 8} if fault is FaultKind.HTTP_500 else {"count": 1}
+        market.simulator.fault("zerodha", fault, **how)
+        market.exchange.fill("zerodha", answer.body["order_id"], 40)
+        if fault is FaultKind.HTTP_500:
+            await trading.until(answer, "completed", seconds=120)
+            assert (net(trading), problems(trading)) == (0, [])
+        else:
+            await trading.until(answer, "failed")
+            await trio.sleep(60)
+            assert problems(trading) == ["40 units are without the order that shall follow them"]
