@@ -10,6 +10,7 @@ import attrs
 from onebroker.actors.engine.books.guarded_places import taken_by_others, units_of_older
 from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged
 from onebroker.actors.engine.books.shown_positions import shown_began, shown_since
+from onebroker.actors.engine.books.unlisted_positions import shown_unlisted
 from onebroker.actors.engine.context.day_loss import figure_of
 from onebroker.actors.engine.context.engine_context import Counts, EngineContext, SessionHandle
 from onebroker.actors.engine.context.guarded_units import Place
@@ -228,10 +229,11 @@ class PlanMarket:
             code: None for code in holders or () if code not in self._context.sessions
         }
         """None: the broker's part is not known."""
+        unlisted = shown_unlisted(self._context, own or (), product, holders or ())
         for code, handle in self._context.sessions.items():
             counts = self._counting(code, own, product)
             shown = self._figure_rows(code, handle, own, product)
-            if shown is None:
+            if shown is None or code in unlisted:
                 if code in (holders or ()) or _has_traded(handle.view.value, counts):
                     figures[code] = None
                 continue

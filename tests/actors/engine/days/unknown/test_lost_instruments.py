@@ -8,8 +8,10 @@ import pytest
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Found
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.events import ParentTrouble, ParentTroubleOver
 from onebroker.http.health_parts import order_problems
+from tests.support.day import Day
 from tests.support.trading import Trading
 
 
@@ -338,3 +340,34 @@ async def test_a_hidden_stop_whose_broker_has_lost_the_share_says_so_and_sells_w
     publish(trading, listed=True)
     await trading.until(answer, "completed", seconds=60)
     assert (net(trading), resting(trading)) == ({}, [])
+
+
+async def test_a_joint_result_that_lacks_an_unlisted_position_is_told(autojump_clock):
+    with trio.fail_after(86_400):
+        async with Day(brokers=("upstox", "shoonya")).market() as day:
+            async with day.service(quotes=True):
+                every = sorted(
+                    day.listed("nse_equity_index_options"),
+                    key=lambda one: (
+                        one.identity.expiry_date,
+                        one.identity.underlying_symbol,
+                        one.identity.strike_price,
+                    ),
+                )
+                option = next(one for one in every if one.identity.expiry_date > "2026-11-25")
+                trading = Trading(day, instrument=option)
+                await trading.move(0)
+                await trading.send(quantity=option.lot_size, broker="shoonya", product="NRML")
+                await trio.sleep(12)
+                own = {"type": "strategy_stop", "instrument_ids": [option.instrument_id], "max_loss": 100}
+                await trading.send(quantity=None, product="NRML", synthetic=own)
+                await trio.sleep(5)
+                day.simulator.fault("shoonya", FaultKind.UNLISTED, instrument_id=option.instrument_id)
+            day.catalogue.set(CatalogueState(latest=None, published_today=False, reason="a new day's files"))
+            async with day.service(quotes=True):
+                trading.quotes = day.quotes.follow([option.instrument_id])
+                await trio.sleep(20)
+                trading.moved(-8)
+                await trio.sleep(60)
+                (told,) = [row["message"] for row in order_problems(day.engine_context.troubles.rows)]
+                assert "shoonya" in told
