@@ -137,11 +137,14 @@ def _one_broker(sending: Sending, leg: Leg) -> bool:
 
 
 def _is_held(sending: Sending, leg: Leg, quantity: int) -> bool:
-    """Whether the broker of a leg holds as much as the leg would sell, where each holder has its own order."""
+    """Whether the broker of a leg holds as much as the leg would sell, where each holder has its own order. What is settled counts, as where a leg is
+    made smaller: else one figure would grow it and the other shrink it, again and again."""
     look, part = sending.look, sending.part
     if not is_at_holders(look, part):
         return True
-    held = look.market.held_at_most(leg.broker, part.instrument_id, part.product, side_of(part))
+    where = (leg.broker, part.instrument_id, part.product, side_of(part))
+    held = look.market.held(*where)
+    held = look.market.held_at_most(*where) if held is None else held
     return quantity <= may_take_at(look, part, leg.broker, held)
 
 

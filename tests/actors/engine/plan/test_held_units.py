@@ -483,3 +483,19 @@ def test_what_a_second_order_sells_is_held_by_its_plan(against, sides):
 def test_what_the_end_of_a_lifetime_closes_is_held_by_its_plan():
     life = Lifetime(at_time=time(15), on_end=OnEnd.CLOSE_FILLED)
     assert closing_sides(order(quantity=100, price=100, lifetime=life), {}) == {"root": "SELL"}
+
+
+def test_an_order_at_a_holder_does_not_grow_by_units_that_are_doubted_and_shrink_by_settled_ones():
+    """The exchange has annulled a sale of ten that the broker's book still shows as filled."""
+    stop = order("root", "SELL", 40, NativeStop(trigger_price=D(95), limit_price=D(94)), is_exit=True)
+    run = Runner(stop)
+    run.world.holdings.update(alpha=30, beta=10)
+    run.world.doubted["alpha"] = 10
+    run.quote(100, 99.95, 100.00)
+    run.book("A1", "pending")
+    run.sent()
+    said = []
+    for _ in range(6):
+        run.look()
+        said += run.sent()
+    assert sum(one.startswith("MODIFY A1") for one in said) <= 1, said

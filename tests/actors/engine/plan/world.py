@@ -62,6 +62,8 @@ class World:
     holdings: dict[str, int]
     older: dict[str, int]
     """Broker -> units that older plans guard."""
+    doubted: dict[str, int]
+    """Broker -> units that it may hold beyond those that are settled."""
     others: dict[str, int]
     """Broker -> units that other plans guard."""
     stopped: dict[str, int]
@@ -88,6 +90,7 @@ class World:
         self.locked = None
         self.exit_locks = {}
         self.holdings, self.older, self.others, self.stopped, self.closing = {}, {}, {}, {}, {}
+        self.doubted = {}
         self.options, self.futures = {}, set()
         self.stale = set()
         self.standings = {}
@@ -157,7 +160,8 @@ class World:
         return self.holdings.get(broker)
 
     def held_at_most(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
-        return sum(self.holdings.values()) if broker is None else self.holdings.get(broker, 0)
+        more = 0 if broker is None else self.doubted.get(broker, 0)
+        return more + (sum(self.holdings.values()) if broker is None else self.holdings.get(broker, 0))
 
     def guarded_by_older(self, broker: str, instrument_id: str, product: str, side: Side) -> int:
         return self.older.get(broker, 0)
