@@ -211,6 +211,8 @@ class Actor(Script):
 
     async def send(self, **body: Any) -> None:
         assert self.trading is not None
+        if self.story.theme is Theme.PLAIN:  # on a plain day nobody buys what a flatten then closes
+            await self.day.until(lambda: not self.watch.closes, UNTIL_HEALED_SECONDS)
         self.intents += 1
         self.sent = {"intent_id": f"m-{self.intents}", **body}
         answer = await self.trading.send(**self.sent)

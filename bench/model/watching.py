@@ -136,6 +136,11 @@ class Watch:
         self.blind_spans.append((self.now, self.now + SETTLE_SECONDS))
 
     @property
+    def closes(self) -> bool:
+        """Whether a flatten or a close is under way."""
+        return self._closing > 0
+
+    @property
     def lost_knowledge(self) -> bool:
         """Whether the outcome of an order may not be known: something took knowledge away, or the service died."""
         return self._lost_knowledge or any(life.death for life in self.story.lives)
