@@ -44,7 +44,7 @@ def taken_by_others(
         place = (claim.instrument_id, claim.product, claim.side, claim.stops) == (instrument_id, product, side, stops)
         return place and (broker in (None, claim.broker) or (anywhere and claim.broker is None))
 
-    return taken + context.guarded.claimed_by_older(parent_id, counts, rows, today, sends)
+    return taken + context.guarded.claimed_by_older(parent_id, instrument_id, counts, rows, today, sends)
 
 
 def _sends(context: EngineContext, parent_id: str) -> bool:

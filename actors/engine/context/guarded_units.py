@@ -43,8 +43,10 @@ class GuardedUnits:
     _plans: dict[Place, dict[str, _Plan]] = attrs.field(factory=dict)
     _places: dict[str, frozenset[Place]] = attrs.field(factory=dict)
     """Plan -> where it is noted."""
-    _claims: dict[str, tuple[tuple[float, str], tuple[Claim, ...]]] = attrs.field(factory=dict)
-    """Plan -> its age, and what its exits without an entry claim."""
+    _claims: dict[str, dict[str, tuple[tuple[float, str], tuple[Claim, ...]]]] = attrs.field(factory=dict)
+    """Instrument -> plan -> its age, and what its exits without an entry claim there."""
+    _claimed: dict[str, tuple[Claim, ...]] = attrs.field(factory=dict)
+    """Plan -> all that its exits without an entry claim."""
 
     def note(self, parent_id: str, made_at: float, legs: Iterable[LegRecord], closes: Mapping[str, Side]) -> None:
         """Take the orders of a plan in place of those that were noted of it. `closes`: part -> the side that closes what the part's legs buy or
@@ -62,15 +64,24 @@ class GuardedUnits:
 
     def note_claims(self, parent_id: str, made_at: float, claims: tuple[Claim, ...]) -> frozenset[str]:
         """Take what a plan's exits without an entry claim, in place of what was noted. Return the instruments of which it claims other units now."""
-        before = self._claims.pop(parent_id, (None, ()))[1]
+        before = self._claimed.pop(parent_id, ())
+        for instrument_id in {claim.instrument_id for claim in before}:
+            at = self._claims[instrument_id]
+            del at[parent_id]
+            if not at:
+                del self._claims[instrument_id]
+        for instrument_id in {claim.instrument_id for claim in claims}:
+            own = tuple(claim for claim in claims if claim.instrument_id == instrument_id)
+            self._claims.setdefault(instrument_id, {})[parent_id] = (made_at, parent_id), own
         if claims:
-            self._claims[parent_id] = (made_at, parent_id), claims
+            self._claimed[parent_id] = claims
         changed = {_said(claim) for claim in before} ^ {_said(claim) for claim in claims}
         return frozenset(said[0] for said in changed)
 
     def claimed_by_older(
         self,
         parent_id: str | None,
+        instrument_id: str,
         counts: Callable[[Claim], bool],
         rows: Callable[[str], Mapping[str, OrderRow]],
         today: str,
@@ -78,8 +89,9 @@ class GuardedUnits:
     ) -> int:
         """Return the units that exits without an entry of older plans claim; of all plans, for an order that is no open plan. `rows`: broker -> its rows
         of today."""
-        own, found = self._claims.get(parent_id or "", (None, ()))[0], 0
-        for other, (age, claims) in self._claims.items():
+        at = self._claims.get(instrument_id, {})
+        own, found = at.get(parent_id or "", (None, ()))[0], 0
+        for other, (age, claims) in at.items():
             if other != parent_id and (own is None or age < own) and sends(other):
                 for claim in filter(counts, claims):
                     filled = sum(_filled(leg, rows(leg.broker), today) for leg in claim.legs)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.engine.context.guarded_units import GuardedUnits, Place
+from onebroker.actors.engine.plan.machine.free_units import Claim
 from onebroker.config.vocabulary import Side
 from tests.actors.engine.orders.test_another_hand import ROW
 from tests.actors.engine.orders.test_transitions import LEG
@@ -84,3 +85,33 @@ def test_together_the_plans_guard_no_more_than_is_held(plans, held):
     own = [bought - min(bought, sold) for bought, sold in plans]
     guarded = [min(mine, max(0, held - older(units, f"p{number}"))) for number, mine in enumerate(own)]
     assert sum(guarded) == min(held, sum(own))
+
+
+def claim(instrument_id="I", units=30, **more):
+    given = {"broker": "alpha", "product": "MIS", "side": Side.SELL, "stops": True, "legs": (), **more}
+    return Claim(instrument_id=instrument_id, units=units, **given)
+
+
+def test_exits_without_an_entry_claim_against_newer_ones_of_their_instrument():
+    units = GuardedUnits()
+    assert units.note_claims("a", 1.0, (claim(), claim("J", 5))) == {"I", "J"}
+    assert units.note_claims("b", 2.0, (claim(units=20),)) == {"I"}
+
+    def older(name, instrument_id="I"):
+        return units.claimed_by_older(name, instrument_id, lambda _: True, lambda _: {}, TODAY, lambda _: True)
+
+    assert (older("a"), older("b"), older(None), older(None, "J")) == (0, 30, 50, 5)
+    assert units.note_claims("a", 1.0, (claim(), claim("J", 5))) == frozenset()
+    assert units.note_claims("a", 1.0, (claim(units=10),)) == {"I", "J"}
+    assert (older("b"), older(None, "J")) == (10, 0)
+    assert units.forget_all("a") == {"I"}
+    assert (older("b"), units.forget_all("b"), units.forget_all("b")) == (0, {"I"}, frozenset())
+
+
+def test_what_a_claim_s_orders_have_filled_is_claimed_no_more():
+    units = GuardedUnits()
+    own = leg("root", 10, "1")
+    units.note_claims("a", 1.0, (claim(legs=(own,)),))
+    rows = {"1": row("1", 25)}
+    told = units.claimed_by_older(None, "I", lambda _: True, lambda _: rows, TODAY, lambda _: True)
+    assert told == 5
