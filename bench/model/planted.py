@@ -132,7 +132,7 @@ PLANTED: Sequence[Planted] = (
     _planted("exits that leave together are sized by the same holding", "engine/plan_parent/leg_placement.py",
              "            standing.is_sized(sized)\n", "            pass\n"),
     _planted("an exit without a broker grows where it rests", f"{MACHINE}/leg_changes.py",
-             "    if not is_at_holders(look, part):\n        return True\n    held = look", "    if part:\n        return True\n    held = look"),
+             "    if not is_at_holders(look, part):\n        return True\n    where = (leg", "    if part:\n        return True\n    where = (leg"),
     _planted("exits side by side are bounded only when units have gone", f"{MACHINE}/held_units.py",
              "    left = still_open(look, base, exits)\n    link =",
              "    left = still_open(look, base, exits)\n    if left == sum(own_open(look, base, exits).values()):\n        return left\n    link ="),
