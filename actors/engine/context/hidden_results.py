@@ -8,9 +8,12 @@ The result of such a position is computed from the fills of today, which the bro
     result now = result when its row was shown last - its units x price then + sold - bought since then
     result now = sold - bought today                                            where nothing was carried in and no row was ever shown
 
+Only a position that is flat by its fills counts. A sale of shares out of the holdings may have no row either, and its proceeds are no result.
+
 A position that was carried in and never shown has no known result: its cost is not known. The caller then has no figure, never a zero.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
@@ -55,17 +58,18 @@ class HiddenResults:
         """Return the result, in paise, of the positions that today's orders have traded and that are not among the rows: 0 where there are none, None
         where the result of one is not known. The rows agree with the fills; `rows` and `orders` are those that count, `carried` is what the day began with.
         """
-        day, cash = latest_boundary(now), dict[RowKey, int | None]()
+        day, cash, units = latest_boundary(now), dict[RowKey, int | None](), Counter(carried)
         for order in orders:
             if order.filled_quantity and is_of_day(order, day):
                 key = RowKey(order.instrument_token, position_product(order.product))
                 cash[key] = _added(cash.get(key, 0), order)
+                units[key] += order.filled_quantity if order.transaction_type == Side.BUY else -order.filled_quantity
         shown = {_key(row): row for row in rows}
         for key, row in shown.items():
             self._note(code, key, row, day, cash.get(key, 0), result_of)
         total = 0
         for key, moved in cash.items():
-            if key not in shown:
+            if key not in shown and not units[key]:
                 result = self._result(code, key, day, moved, carried.get(key, 0))
                 if result is None:
                     return None

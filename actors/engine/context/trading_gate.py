@@ -1,8 +1,8 @@
 """The gate that a person closes to stop trading (order-engine 4.10). Every order message passes it twice: when a broker is chosen, and at the
 last moment before it leaves (`actors/engine/placing/send_once.py`).
 
-A closed gate stops entries: `reduce_only` lets exits and all that only reduces a position pass, `nothing` lets only cancels pass, and what makes an
-order smaller: a stop that may not follow the position down would open a short. Until the
+A closed gate stops entries: `reduce_only` lets exits and all that only reduces a position pass, `nothing` lets only cancels pass, and
+changes that make an order smaller: a stop that may not follow the position down would open a short. Until the
 stored halt is read after a start, no entry passes. Closing waits for the entries that are just leaving, so none leaves after its answer.
 """
 

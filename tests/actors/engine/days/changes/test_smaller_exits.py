@@ -66,7 +66,10 @@ async def test_one_of_several_targets_that_becomes_smaller_takes_as_many_units_o
             own = {"type": "plan", "hold_limits": False, "root": {"each_fill": pair}}
         body = {"quantity": 30, "broker": "zerodha", "order_type": "LIMIT", "price": trading.at(1)}
         await trading.send(**body, synthetic=own)
-        targets = lambda: sorted(one.quantity for one in live(market) if one.trigger_price is None)  # noqa: E731
+
+        def targets():
+            return sorted(one.quantity for one in live(market) if one.trigger_price is None)
+
         await market.until(lambda: len(targets()) == 3 and len(live(market)) == 4, 30)
         before = targets()
         await trio.sleep(12)
