@@ -281,7 +281,8 @@ def _daily(sending: Sending, execution: Daily) -> None:
     session = look.session(part, look.now)
     if look.live(part) or look.on_the_way(part) or (is_stop(part.price) and look.filled(part)):
         _block_old(sending, session, execution)
-        _send_rest(sending, session)
+        if not _grow_back(sending, session):
+            _send_rest(sending, session)
         return
     if session is None:
         return
@@ -301,6 +302,17 @@ def _daily(sending: Sending, execution: Daily) -> None:
     if sending.place(sending.missing, piece=len(look.legs(part))):
         before = next((leg for leg in reversed(look.legs(part)) if leg.fills_unknown), None)
         look.note(part, status_message=None if before is None else before.status_message)
+
+
+def _grow_back(sending: Sending, session: Session | None) -> bool:
+    """Make today's order of an exit larger again: the units for which it had become smaller are back, or an older exit that had them has ended. False
+    where none grows."""
+    look, part = sending.look, sending.part
+    live = look.live(part)
+    if session is None or not part.is_exit or look.filled(part) or look.on_the_way(part):
+        return False
+    settled = not any(leg.state.unsettled or leg.busy for leg in live)
+    return settled and sending.missing > 0 and grow(sending, sending.missing)
 
 
 def _send_rest(sending: Sending, session: Session | None) -> None:

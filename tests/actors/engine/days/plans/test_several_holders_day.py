@@ -227,12 +227,40 @@ async def test_an_exit_has_its_units_back_once_the_older_one_has_ended(market, a
         share, context = trading.share.instrument_id, market.engine_context
         await market.until(lambda: held_for(context, "zerodha", share, "MIS", Side.SELL) == 60, 60)
         body = {"transaction_type": "SELL", "quantity": 30, "broker": "zerodha"}
-        first, _ = [await trading.send(**body, synthetic=lone(trading, "daily_stop")) for _ in (1, 2)]
+        first = await trading.send(**body, synthetic=lone(trading, "daily_stop"))
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 30)], 20)
+        second = await trading.send(**body, synthetic=lone(trading, "daily_stop"))
         await trio.sleep(20)
         market.person.reduce("zerodha", share, Product.MIS, 25)
         await market.until(lambda: resting(trading) == [("SELL", "SL", 5), ("SELL", "SL", 30)], 20)
         await market.stop(first.body["parent_id"])
         await market.until(lambda: resting(trading) == [("SELL", "SL", 30)], 20)
+        assert [leg["quantity"] for leg in (await trading.parent(second))["legs"]] == [30]
+
+
+@pytest.mark.parametrize("broker", ["zerodha", None])
+async def test_a_daily_stop_has_its_units_back_once_they_are_bought_again(market, broker, autojump_clock):
+    async with traded(market) as trading:
+        await bought_at_two(trading)
+        share, context = trading.share.instrument_id, market.engine_context
+        held = 20 if broker else 50
+        await market.until(lambda: held_for(context, broker, share, "MIS", Side.SELL) == held, 60)
+        body = {"transaction_type": "SELL", "quantity": held} | ({"broker": broker} if broker else {})
+        await trading.send(**body, synthetic=lone(trading, "daily_stop"))
+        whole = [("SELL", "SL", 20)] if broker else [("SELL", "SL", 20), ("SELL", "SL", 30)]
+        await market.until(lambda: resting(trading) == whole, 20)
+        await trio.sleep(20)
+        market.person.reduce("zerodha", share, Product.MIS, 15)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 5), *whole[1:]], 20)
+        await trio.sleep(20)
+        again = NewOrder(
+            instrument_id=share, side=Side.BUY, product=Product.MIS, order_type=OrderType.MARKET, validity=Validity.DAY,
+            quantity=15,
+        )  # fmt: skip
+        market.person.place("zerodha", again)
+        await market.until(lambda: resting(trading) == whole, 30)
+        await trio.sleep(30)
+        assert resting(trading) == whole
 
 
 @pytest.mark.parametrize("code", ["zerodha", "upstox"])
