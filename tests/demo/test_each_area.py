@@ -355,7 +355,9 @@ def test_a_person_finds_an_option_reads_its_chain_and_places_an_order_by_its_id(
     assert (first["underlying_symbol"], first["option_type"], first["exchange"]) == ("DESH", "CE", "nse")
     expiries = demo.read("/api/instruments/expiries", underlying_symbol="desh", exchange="nse")
     assert first["expiry_date"] == expiries["options"][0]["expiry_date"]
-    where = {"underlying_symbol": "DESH", "exchange": "nse", "expiry_date": first["expiry_date"], "strikes": 6}
+    # On the day of its expiry an option out of the money is worth nothing: nobody bids for it.
+    later = next(one["expiry_date"] for one in expiries["options"] if one["expiry_date"] > expiries["mapping_date"])
+    where = {"underlying_symbol": "DESH", "exchange": "nse", "expiry_date": later, "strikes": 6}
 
     def full_chain():
         chain = demo.read("/api/instruments/option_chain", **where)
