@@ -9,6 +9,7 @@ from collections.abc import Collection, Container, Mapping
 import attrs
 
 from onebroker.actors.engine.books.fresh_reads import read_soon
+from onebroker.actors.engine.books.settled_positions import judged
 from onebroker.actors.engine.context.second_figures import SecondFigures
 from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.parent.leg_cancel import CLOSED
@@ -38,10 +39,13 @@ from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
 from onebroker.actors.engine.plan_parent.position_rows import PlanRows
 from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing
 from onebroker.actors.sessions.messages import Sent
+from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.records import OrderRow
 
 POSITIONS_SECONDS = 10.0
 """Positions that a condition looks at are asked for again when older than this (the condition takes none older than 30 s)."""
+SETTLES_SECONDS = 30.0
+"""So long after a fill they are asked for again and again until they agree with it: no joint figure is known meanwhile."""
 MOST_READS = 3
 """How often an exposure whose units have changed is read, until two reads agree; then the next look reads it again."""
 
@@ -75,12 +79,18 @@ class PlanPositions:
         """Ask for the positions that a condition looks at again, before they are too old to act on."""
         if not self._sums_positions:
             return
-        now = self._clock.monotonic()
-        for handle in self._context.sessions.values():
-            view = handle.view.value
-            read = -math.inf if view.positions_read_started is None else view.positions_read_started
-            if view.live and now - read > POSITIONS_SECONDS:
+        for code, handle in self._context.sessions.items():
+            if handle.view.value.live and self._needs_a_read(code, handle.view.value):
                 read_soon(handle, "positions")
+
+    def _needs_a_read(self, code: str, view: SessionView) -> bool:
+        now, read, filled = self._clock.monotonic(), view.positions_read_started, view.fills_moved_at
+        if read is None or now - read > POSITIONS_SECONDS:
+            return True
+        if filled is None or now > filled + SETTLES_SECONDS:
+            return False
+        found = judged(self._context, code)
+        return read < filled or found is None or bool(found.doubts)
 
     # --- rows -------------------------------------------------------------------------------------------------------
 

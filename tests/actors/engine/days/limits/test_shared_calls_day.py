@@ -121,6 +121,34 @@ async def test_positions_that_somebody_waits_for_are_read_in_time_although_fills
             nursery.cancel_scope.cancel()
 
 
+@pytest.mark.parametrize("code", ["kotakneo", "fyers"])
+async def test_a_joint_result_is_known_again_soon_after_a_fill_although_calls_are_scarce(day_kind, code, autojump_clock):
+    """What reads the positions for the result does not wait for their turn (26 s), nor says that they cannot be read."""
+    with trio.fail_after(86_400):
+        async with serving(day_kind(brokers=(code, "zerodha"))) as trading:
+            day, share = trading.day, trading.share.instrument_id
+            await settled(trading)
+            await trading.send(quantity=100, broker=code)
+            await trio.sleep(10)
+            for _ in range(20):
+                answer = await trading.send(
+                    order_type="LIMIT", price=trading.at(-3), quantity=100, broker=code, wait=90.0
+                )
+                assert answer.status == 200, answer
+            stop = {"type": "strategy_stop", "instrument_ids": [share], "max_loss": 1_000_000}
+            plan = await trading.send(synthetic=stop)
+            assert plan.status == 202, plan
+            await trio.sleep(10)
+            working = [one for one in day.exchange.all_orders() if one.broker == code and not one.status.finished]
+            said = set()
+            for order in working[:10]:
+                day.exchange.fill(code, order.order_id, 10)
+                for _ in range(20):
+                    await trio.sleep(0.5)
+                    said.add((await trading.parent(plan))["status_message"])
+            assert said == {None}
+
+
 TRAILS = 20
 RISING_SECONDS = 40
 EXIT_SECONDS = 6.0
