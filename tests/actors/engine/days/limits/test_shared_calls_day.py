@@ -122,7 +122,9 @@ async def test_positions_that_somebody_waits_for_are_read_in_time_although_fills
 
 
 @pytest.mark.parametrize("code", ["kotakneo", "fyers"])
-async def test_a_joint_result_is_known_again_soon_after_a_fill_although_calls_are_scarce(day_kind, code, autojump_clock):
+async def test_a_joint_result_is_known_again_soon_after_a_fill_although_calls_are_scarce(
+    day_kind, code, autojump_clock
+):
     """What reads the positions for the result does not wait for their turn (26 s), nor says that they cannot be read."""
     with trio.fail_after(86_400):
         async with serving(day_kind(brokers=(code, "zerodha"))) as trading:
