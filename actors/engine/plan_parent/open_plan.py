@@ -77,6 +77,8 @@ class OpenPlan:
         self._followed: Sequence[Rename] = ()
         """The renames of contracts that the record already follows."""
         self._kept_at = -math.inf
+        self._said = self.parts.get(self.root.path, PartRecord()).status_message
+        """The sentence of the root that is the parent's."""
         self.follow_contracts()
 
     @property
@@ -141,8 +143,9 @@ class OpenPlan:
         said = looked.parts[self.root.path].status_message
         # A trouble of the parent is told beside its sentence, and only as long as it is there.
         message = self.record.status_message if said is None or said in looked.untold else said
-        if said is None and texts.is_without_stop(message):
-            message = None  # the units have been closed since then
+        if said is None and (texts.is_without_stop(message) or message == self._said):
+            message = None  # the units have been closed since then, or the root has taken its sentence back
+        self._said = said
         self._kept_at = self._clock.monotonic()
         asks = any(isinstance(action, NewLeg) for action in looked.actions)
         plan = self.record.plan if self.root is self._kept_root else encode_plan(self.root)

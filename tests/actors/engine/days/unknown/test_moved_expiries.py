@@ -265,5 +265,7 @@ async def test_a_stop_whose_contract_has_another_lot_is_told_at_its_time_and_not
             assert (parent["state"], story.resting()) == ("working", [])
             assert sentence in parent["status_message"]
         async with morning_of(story, FRIDAY, story.lot) as told:
+            parent = await story.trading.parent(story.answer)
             assert told == []
+            assert parent["status_message"] is None, "the refusal of an earlier morning"
             assert story.resting() == [("zerodha", "SELL", story.lot, story.contract.instrument_id)]
