@@ -235,6 +235,23 @@ class Actor(Script):
             self.watch.changed.add((order.broker, order.order_id))
         await self.modify(which, change)
 
+    async def do_lower(self, which: int, units: int) -> None:
+        """A caller makes an exit of a guarded plan smaller."""
+        names = {(leg["broker"], leg["order_id"]) for leg in self.watch.guarding_legs()}
+        exits = [
+            order
+            for order in self.day.exchange.all_orders()
+            if not order.status.finished and (order.broker, order.order_id) in names and order.pending_quantity > units
+        ]
+        if exits:
+            order = exits[which % len(exits)]
+            name, left = (order.broker, order.order_id), order.quantity - units
+            answer = await self.day.modify(order.order_id, broker=order.broker, quantity=left)
+            if answer.status == 200:
+                self.watch.lowered[name] += units
+            elif answer.status >= 500:
+                self.watch.changed.add(name)  # its outcome is not known
+
     async def do_modify_held(self, which: int, change: Mapping[str, Any]) -> None:
         if self.story.theme is Theme.PLAIN and "price" in change:
             return  # on a plain day nobody puts an entry past its own stop

@@ -144,6 +144,13 @@ PLANTED: Sequence[Planted] = (
              "    return held if own is None else max(0, min(held, held - _taken(look, part) + own))\n", "    return held\n"),
     _planted("an exit without a broker goes where most is held, whoever guards it", "engine/plan_parent/exit_holders.py",
              "        return free if own == 0 or any(units > 0 for units in free.values()) else left\n", "        return left\n"),
+    _planted("what a caller takes off an exit comes back", f"{MACHINE}/caller_changes.py",
+             "taken_by_caller=look.record(part).taken_by_caller + units)", "taken_by_caller=look.record(part).taken_by_caller)"),
+    _planted("what a caller takes off an exit is taken off twice", f"{MACHINE}/caller_changes.py",
+             "    elif isinstance(part.quantity, Share) or (isinstance(part.quantity, FromFill) and group is None):\n",
+             "    elif isinstance(part.quantity, Share | FromFill):\n"),
+    _planted("a daily stop does not grow back", f"{MACHINE}/executions.py",
+             "    return settled and sending.missing > 0 and grow(sending, sending.missing)\n", "    return False\n"),
 )  # fmt: skip
 
 

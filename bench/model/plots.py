@@ -166,6 +166,21 @@ def beside_a_guard(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat
     yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
+def lowered(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A caller makes an exit of a guarded plan smaller, perhaps two of them; the market comes to them."""
+    yield from _held(dice, brokers, quantity=30, holds=dice.random() < 0.5)
+    for _ in range(dice.choice((1, 2))):
+        yield "lower", {"which": dice.choice((0, 1, 2)), "units": dice.choice((1, 4))}, dice.choice((0.5, 8.0, 40.0))
+    chance = dice.random()
+    if chance < 0.3:
+        yield "reduce", {"broker": dice.choice((0, 1)), "units": 5}, 25.0
+    elif chance < 0.5:
+        yield "move", {"percent": dice.choice((1.2, 2.2)), "second": False, "walks": True}, 8.0
+        yield "lower", {"which": dice.choice((0, 1)), "units": 2}, 8.0
+    yield "move", {"percent": 0, "second": False, "walks": False}, 25.0
+    yield "move", {"percent": dice.choice((FAR_DOWN, FAR_UP)), "second": False, "walks": True}, 12.0
+
+
 def followed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """The first order of two fills while the second cannot leave for a while; a person may sell a part before it can."""
     broker = dice.choice((None, *_for_mis(brokers)))
@@ -411,7 +426,7 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 PLOTS: Sequence[Plot] = (
     reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, ladder_reduced, scale_reduced, held_by_two, written, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
     closed_everywhere, partly_closed, partly_targeted, partly_entered, unanswered, unseen, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
-    jumped_over, beside_a_guard, followed,
+    jumped_over, beside_a_guard, followed, lowered,
 )  # fmt: skip
 AT: Mapping[Plot, Sequence[str]] = {unseen: UNASKED}
 """Plots that need one of some brokers."""

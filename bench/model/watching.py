@@ -8,6 +8,7 @@ Rules (docs/design/order-engine.md has them; issue words in quotes):
 - "`flat` means flat": after this answer the account has neither a position nor an open order;
 - what is said of open units and of holdings is so;
 - a trailing stop, and one that milestones move, follows the market;
+- what a caller takes off an exit stays off it and off the exits beside it, and is taken off once;
 - "nothing is sent twice": the orders of one exit never have more out and filled than its entry has filled;
 - on a plain day nothing is called a problem.
 
@@ -85,6 +86,8 @@ class Watch:
         """Parents of which a caller may have changed what is held in the engine."""
         self.taken: Counter[tuple[str, str]] = Counter()
         """(broker, order id) -> units that the person took off."""
+        self.lowered: Counter[tuple[str, str]] = Counter()
+        """(broker, order id) of exits -> units that a caller took off."""
         self.triggers: dict[tuple[str, str], list[tuple[float, Decimal]]] = {}
         """(broker, order id) -> when the person moved its trigger, and to which price."""
         self.halted = False
@@ -267,6 +270,16 @@ class Watch:
         self._read = len(commits)
         return list(self._parents.values())
 
+    def guarding_legs(self) -> list[Mapping[str, Any]]:
+        """Return the legs by which guarded plans that bought close what they hold."""
+        return [
+            leg
+            for parent in self.parents()
+            if parent["routed_from"] in GUARDED and parent["body"].get("transaction_type") == "BUY"
+            for leg in parent["legs"]
+            if leg["part"] != "root"
+        ]
+
     def orders(self) -> Mapping[tuple[str, str], SimOrder]:
         return {(order.broker, order.order_id): order for order in self.day.exchange.all_orders()}
 
@@ -283,6 +296,7 @@ class Watch:
             yield from self._unprotected(parents, orders, told)
         if self.story.theme is Theme.LONG and not self.annulled:
             yield from self._excess(parents, orders, told)
+            yield from self._grown_back(parents, orders)
         yield from self._overdue(parents, orders, told)
         yield from self._left_open(parents)
         yield from self._left_behind(parents, orders, told)
@@ -359,7 +373,8 @@ class Watch:
     def _unprotected(
         self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder], told: Collection[str]
     ) -> Iterable[tuple[object, str, float]]:
-        stopped = self._leaving()
+        stopped, left = self._leaving(), Counter[Place]()
+        """`left`: the units for which a caller wants no stop."""
         entries, within = set[tuple[str, str]](), TOLD_WITHIN
         owners: defaultdict[Place, set[str]] = defaultdict(set)
         for parent in parents:
@@ -377,9 +392,10 @@ class Watch:
                     owners[place].add(parent["parent_order_id"])
                 elif _stops(order):
                     stopped[place] += order.pending_quantity
+                left[place] += self.lowered[order.broker, order.order_id]
         for place, units in still_open(self.day, entries).items():
             held = max(0, min(units, self._net(place)))
-            bare = held - stopped[place]
+            bare = held - stopped[place] - left[place]
             if bare > 0 and not owners[place] & set(told) and not self._named(place, bare, parents):
                 yield (
                     ("unprotected", place),
@@ -459,6 +475,31 @@ class Watch:
                 yield (
                     ("excess", place),
                     f"exits of {units} rest at {place}, where {held} are held, and nobody is told",
+                    EXCESS_WITHIN,
+                )
+
+    def _grown_back(
+        self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder]
+    ) -> Iterable[tuple[object, str, float]]:
+        """Exits of a guarded plan that are for more than its caller has left of them."""
+        for parent in parents:
+            own = list(_placed(parent, orders))
+            names = {(order.broker, order.order_id) for _, order in own}
+            lowered = sum(self.lowered[name] for name in names)
+            if not lowered or parent["parent_order_id"] in self.resized or names & self.changed:
+                continue
+            entered, out = 0, Counter[bool]()
+            for leg, order in own:
+                if leg["part"] == "root" and order.new.side == "BUY":
+                    entered += order.filled_quantity
+                elif order.new.side == "SELL":
+                    out[order.trigger_price is not None] += order.pending_quantity
+                    entered -= order.filled_quantity
+            units = max(out.values(), default=0)
+            if units > max(0, entered - lowered):
+                yield (
+                    ("grown back", parent["parent_order_id"]),
+                    f"grown back: exits of {parent['parent_order_id']} are for {units}, of {entered} its caller took {lowered} off",
                     EXCESS_WITHIN,
                 )
 
