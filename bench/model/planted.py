@@ -147,8 +147,7 @@ PLANTED: Sequence[Planted] = (
     _planted("what a caller takes off an exit comes back", f"{MACHINE}/caller_changes.py",
              "taken_by_caller=look.record(part).taken_by_caller + units)", "taken_by_caller=look.record(part).taken_by_caller)"),
     _planted("what a caller takes off an exit is taken off twice", f"{MACHINE}/caller_changes.py",
-             "    elif isinstance(part.quantity, Share) or (isinstance(part.quantity, FromFill) and group is None):\n",
-             "    elif isinstance(part.quantity, Share | FromFill):\n"),
+             "        _take(look, group, less)\n", "        _take(look, group, less)\n        _take(look, group, less)\n"),
     _planted("a daily stop does not grow back", f"{MACHINE}/executions.py",
              "    return settled and sending.missing > 0 and grow(sending, sending.missing)\n", "    return False\n"),
 )  # fmt: skip
