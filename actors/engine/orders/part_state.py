@@ -255,6 +255,8 @@ class PartRecord:
     """Instrument -> why a position in it is not closed yet; what rests at it was left alone. It is read again."""
     rows_unread: tuple[str, ...] = ()
     """Brokers whose positions could not be read, so that they are not closed yet. They are read again."""
+    rows_unheard: bool = False
+    """Whether the caller had the answer before any row was read: it hears nothing of what could not be closed."""
     rows_cleared: tuple[str, ...] = ()
     """`RowToClose.key` of the positions whose guards the close has ended, also of positions that are no rows."""
     nets: Mapping[str, int] | None = None

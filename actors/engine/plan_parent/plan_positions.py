@@ -20,7 +20,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import ReadRows
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.position_closes import (
     ROWS_SECONDS,
-    is_due_at_once,
+    is_heard,
     refused_for_now,
     with_rows,
 )
@@ -122,7 +122,7 @@ class PlanPositions:
         standing = self._keys_sent(part, but=failed)
         begun = [row for row in rows if row.key in standing]
         again_for = frozenset(key for key in failed.values() if key in standing)
-        waits = not is_due_at_once(self._plan.root, part)
+        waits = functools.partial(self._note_whether_heard, part)
         # What was sent for the others stays as it is. So only the brokers are read again that could not be read.
         others_sent = all(row.key in sent or row.refusal is not None for row in rows)
         again = before.rows_unread if others_sent and not before.rows_again and not before.rows_wait else ()
@@ -142,6 +142,14 @@ class PlanPositions:
             self._is_read(part.path)
             await self._parent.traffic.until(lambda: self._is_out(part) and not self._is_unsent(part), ROWS_SECONDS)
             await self._parent.traffic.until(lambda: self._is_out(part), math.inf)
+
+    def _note_whether_heard(self, part: OrderPart) -> bool:
+        """Note whether the caller had the answer before any row was read. Return whether what cannot be closed now is closed later: nobody hears that it
+        could not be."""
+        record = self._plan.parts[part.path]
+        if self._plan.record.answered and record.rows is None and not record.rows_unheard:
+            self._plan.take_changed(part.path, attrs.evolve(record, rows_unheard=True))
+        return not is_heard(self._plan.root, part, self._plan.parts[part.path])
 
     async def _note_guards(self, path: str, keys: Collection[str]) -> None:
         """Record that a close ends what guards these positions, before it does so: if the process ends then, the next knows it."""

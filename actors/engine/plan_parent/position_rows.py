@@ -6,7 +6,7 @@ its fills (`Doubt.units`), and said (order-engine 4.11).
 """
 
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -83,13 +83,13 @@ class PlanRows:
         again_for: Collection[str] = (),
         *,
         without_price: bool,
-        waits: bool,
+        waits: Callable[[], bool],
         only: Collection[str] | None,
         note: NoteGuards,
     ) -> FoundRows:
         """Read the rows that a part closes. Where the part says so, the orders that rest there are cancelled first. `begun`: rows for which an
         order was sent already; `owner`: the name by which `Closes` knows the part; `again_for`: those of them that send another order; `without_price`: rows without a price are closed too;
-        `waits`: brokers that cannot be read are to be read again; `only`: the only brokers that are read now, None = all; `note`: hears of guards before
+        `waits`: whether brokers that cannot be read are to be read again, asked when all are read; `only`: the only brokers that are read now, None = all; `note`: hears of guards before
         they are ended.
 
         A row whose close could not leave now is left out, and what rests there is left alone (order-engine 1.11)."""
@@ -102,6 +102,7 @@ class PlanRows:
             await self._context.closes.changed()
         # From here until the record is changed there is no await: nobody else can take the rows that were just read.
         rows, notes = _rows(form, read, cleared, begun)
+        goes_on = waits()
         uncleared = {
             holding.instrument_id: texts.not_cleared(count)
             for holding, count in cleared.items()
@@ -112,16 +113,16 @@ class PlanRows:
             nets={holding.key: net for holding, net in read.nets.items()},
             message=_joined(
                 [
-                    *_unread(read, whole=not waits),
+                    *_unread(read, whole=not goes_on),
                     *read.troubles,
-                    *(() if waits else read.unlisted.values()),
-                    *(() if waits else uncleared.values()),
+                    *(() if goes_on else read.unlisted.values()),
+                    *(() if goes_on else uncleared.values()),
                 ]
             ),
-            unread=read.unread if waits else (),
-            read=read.read if waits else None,
+            unread=read.unread if goes_on else (),
+            read=read.read if goes_on else None,
             status_message=_joined([*read.doubted, *notes]),
-            waits={**read.waits, **({**read.unlisted, **uncleared} if waits else {})},
+            waits={**read.waits, **({**read.unlisted, **uncleared} if goes_on else {})},
             at=self._context.clock.epoch(),
         )
 

@@ -158,7 +158,7 @@ def left_unclosed(look: Look) -> tuple[str, ...]:
     for part in walk(look.root):
         if not isinstance(part, OrderPart):
             continue
-        if isinstance(part.quantity, FromPosition) and not is_due_at_once(look.root, part):
+        if isinstance(part.quantity, FromPosition) and not is_heard(look.root, part, look.record(part)):
             said.update(texts.left_by_hand(*left) for left in _left_by_hand(look, part))
         if isinstance(part.quantity, FromExposure):
             said.update(_stopped_hedges(look, part))
@@ -166,7 +166,7 @@ def left_unclosed(look: Look) -> tuple[str, ...]:
             continue
         if isinstance(part.quantity, FromExposure):
             said.update(texts.hedging_ended(*refused) for refused in _refusals(look, part))
-        elif isinstance(part.quantity, FromPosition) and not is_due_at_once(look.root, part):
+        elif isinstance(part.quantity, FromPosition) and not is_heard(look.root, part, look.record(part)):
             if look.record(part).own is PartState.FAILED:
                 said.update(filter(None, [_not_closed(look.record(part))]))
             said.update(texts.left_by_refusal(*refused) for refused in _refusals(look, part))
@@ -221,8 +221,13 @@ def _short_reversals(look: Look, part: OrderPart) -> Iterator[tuple[str | None, 
             yield refused[-1].broker, row.units - filled, refused[-1].status_message
 
 
+def is_heard(root: Part, part: OrderPart, record: PartRecord) -> bool:
+    """Whether the caller hears what a close could not do: it is due when its plan is placed, and the answer to that waits for it."""
+    return not record.rows_unheard and is_due_at_once(root, part)
+
+
 def is_due_at_once(root: Part, part: OrderPart) -> bool:
-    """Whether a close is due when its plan is placed: its caller waits for it, and the answer says what could not be closed."""
+    """Whether a close is due when its plan is placed."""
     above = [one for one in walk(root) if f"{part.path}.".startswith(f"{one.path}.")]
     return part in first_orders_of(root) and all(one.when is None for one in above)
 
@@ -278,7 +283,7 @@ def refused_for_now(look: Look, part: OrderPart) -> dict[str, str]:
 
 
 def _refused_for_now(look: Look, part: OrderPart, leg: Leg, cleared: bool) -> bool:
-    heard = is_due_at_once(look.root, part) and not leg.refused_late
+    heard = is_heard(look.root, part, look.record(part)) and not leg.refused_late
     return is_refused(leg) and not heard and (cleared or leg.beyond_limits)
 
 

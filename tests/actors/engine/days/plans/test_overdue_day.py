@@ -465,6 +465,20 @@ async def until_the_loss_is_counted(trading, close):
             await trio.sleep(0.1)
 
 
+@pytest.mark.parametrize("fault", [FaultKind.REJECT_CANCELS, FaultKind.HTTP_500])
+async def test_a_close_that_is_due_at_once_goes_on_once_its_caller_has_an_answer(market, fault, autojump_clock):
+    """Nobody hears then that it could not be read or cleared."""
+    async with traded(market) as trading:
+        await bought_with_bracket(trading)
+        market.simulator.fault("zerodha", fault, seconds=60)
+        close = await trading.send(quantity=None, synthetic={"type": "square_off", "now": True})
+        assert close.body.get("outcome") == "armed", close
+        await is_told(trading, "what is due waits: ", seconds=15)
+        await market.until(lambda: net(trading) == 0, 120)
+        await is_quiet(trading, 30)
+        assert (await trading.parent(close))["state"] == "completed"
+
+
 @pytest.mark.parametrize("kind", ["square_off", "close_on_trigger", "stop_and_reverse", "strategy_stop"])
 async def test_a_close_whose_broker_has_no_login_is_told_and_closes_after_the_login(market, kind, autojump_clock):
     async with traded(market) as trading:
