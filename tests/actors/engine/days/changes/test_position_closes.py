@@ -153,7 +153,7 @@ async def test_a_broker_that_cannot_be_read_is_named_and_the_others_are_closed(c
     await closing.holds("zerodha", 40)
     await closing.holds("upstox", 60)
     closing.day.simulator.fault("upstox", FaultKind.HTTP_500)
-    parent = await closing.until(await closing.place(closing.close()), "failed")
+    parent = await closing.until(await closing.place(closing.close(), wait=20), "failed")
     assert parent["status_message"] == "the positions of upstox could not be read, so they were not closed"
     assert closing.sent() == [("place", "zerodha", "SELL", 40)]
     closing.day.simulator.faults.heal()
@@ -284,7 +284,7 @@ async def test_exits_at_another_broker_stay(closing, autojump_clock):
     await closing.until(other, "held", path="root.each_fill.children.1")
     await closing.holds("upstox", 20)
     closing.day.simulator.fault("zerodha", FaultKind.HTTP_500)  # so that it is not closed there
-    await closing.until(await closing.place(closing.close()), "failed")
+    await closing.until(await closing.place(closing.close(), wait=20), "failed")
     closing.day.simulator.faults.heal()
     assert closing.sent() == [("place", "upstox", "SELL", 20)]
     assert (await closing.until(other, "held", path="root.each_fill.children.1"))["state"] == "working"
