@@ -79,6 +79,8 @@ class Memory:
     when the fill was heard of."""
     shift: Decimal = Decimal(0)
     """The difference that a caller's own price adds to the rule."""
+    passed: int = 0
+    """Of a stop that milestones move: how many were passed when `shift` was measured. The next one ends it."""
     own_price: Decimal | None = None
     """A caller's own price whose distance from the rule could not be measured yet; None = no such price."""
     since: float | None = None

@@ -259,7 +259,7 @@ def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None
         case Trail() if change.trigger_price is not None:
             look.remember(part, continue_from(price, memory, change.trigger_price, side))
         case Stages() if change.trigger_price is not None:
-            look.remember(part, attrs.evolve(memory, stop=change.trigger_price))
+            look.remember(part, attrs.evolve(memory, stop=change.trigger_price, own_price=change.trigger_price))
         case Chase() if change.price is not None:
             look.remember(part, attrs.evolve(memory, base=change.price, since=look.now))
         case NativeStop() if memory.stop is not None:  # moved to break even: goes on from its present prices

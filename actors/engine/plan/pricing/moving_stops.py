@@ -81,14 +81,21 @@ def trailed(trail: Trail, memory: Memory, side: Side, terms: Terms) -> tuple[Sto
 
 
 def staged(stages: Stages, entry: Decimal, memory: Memory, side: Side, terms: Terms) -> tuple[StopPrice | None, Memory]:
-    """Return the stop that the milestones want, and the memory that keeps it."""
-    wanted = stages.stop_price
-    mark = memory.watermark
+    """Return the stop that the milestones want, and the memory that keeps it. A trigger that a caller has put further away is in force until the next
+    milestone, and follows a milestone that trails from where it was put."""
+    wanted, mark, passed = stages.stop_price, memory.watermark, 0
     if mark is not None:
         gain = -side.sign * (mark - entry)
         reached = [rule for rule in stages.rules if gain >= rule.gain]
+        passed = len(reached)
         if reached:
             wanted = _milestone(reached[-1], entry, mark, side)
+    if memory.own_price is not None:
+        own = memory.own_price
+        shift = own - wanted if better(wanted, own, side) else Decimal(0)
+        memory = attrs.evolve(memory, own_price=None, stop=own, shift=shift, passed=passed)
+    if passed == memory.passed:
+        wanted += memory.shift
     return _moved(wanted, stages.limit_offset, stages.step_ticks, memory, side, terms)
 
 

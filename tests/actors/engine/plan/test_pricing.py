@@ -5,6 +5,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal as D
 
+import attrs
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -245,6 +246,32 @@ def test_stages_only_ever_move_in_the_positions_favour(path):
         assert before is None or stop.trigger >= before
         before = stop.trigger
     assert before >= 95
+
+
+def test_a_staged_stop_that_its_caller_puts_further_away_stays_there_until_the_next_milestone():
+    rules = (Milestone(gain=D(2), stop_at_gain=D(0)), Milestone(gain=D(4), trail_points=D(2)))
+    stages = Stages(entry_price=D(100), stop_price=D(95), limit_offset=D(1), rules=rules)
+
+    def triggers(memory, *path):
+        for last in path:
+            memory = watch(memory, D(last), Side.SELL, None)
+            stop, memory = staged(stages, D(100), memory, Side.SELL, TERMS)
+            yield stop.trigger, memory
+
+    put = attrs.evolve(Memory(), stop=D(93), own_price=D(93))
+    (first, _), (passed, memory) = triggers(put, 101, 102)
+    assert (first, passed) == (93, 100), "the first milestone ends it"
+    put = attrs.evolve(memory, stop=D(98), own_price=D(98))
+    (stays, _), (trails, memory) = triggers(put, "103.9", 104)
+    assert (stays, trails) == (98, 102)
+    put = attrs.evolve(memory, stop=D(101), own_price=D(101))
+    assert [trigger for trigger, _ in triggers(put, 104, 105, 104)] == [101, 102, 102], (
+        "it trails from where it was put"
+    )
+    put = attrs.evolve(memory, stop=D(103), own_price=D(103))
+    assert [trigger for trigger, _ in triggers(put, 104, "104.5", 106)] == [103, 103, 104], (
+        "nearer: until the rule is there"
+    )
 
 
 # --- the book --------------------------------------------------------------------------------------------------------------

@@ -149,6 +149,34 @@ async def test_a_stop_that_the_holder_has_moved_down_stays_where_it_is(trading, 
     assert (D(str(leg["trigger_price"])), D(str(leg["price"]))) == (trading.at(-7), trading.at(-8))
 
 
+@pytest.mark.parametrize("by", ["the caller", "the holder"])
+@pytest.mark.parametrize("at", [0, 2.1])
+async def test_a_stepped_stop_that_is_moved_away_stays_there(trading, by, at, autojump_clock):
+    """Before its first milestone, and after it."""
+    answer = await trading.send(quantity=40, order_type="LIMIT", price=trading.at(1), product="MIS")
+    code = answer.body["broker"]
+    gain = float(trading.at(2) - trading.at(0))
+    settings = {
+        "type": "stepped_stop", "entry_price": trading.at(0), "stop_price": trading.at(-3), "stop_limit_offset": 5,
+        "rules": [{"gain": gain, "stop_at_gain": 0}],
+    }  # fmt: skip
+    stop = await trading.send(transaction_type="SELL", quantity=40, broker=code, synthetic=settings)
+    await trio.sleep(3)
+    await trading.move(at)
+    await trio.sleep(5)
+    order_id, trigger = (await trading.parent(stop))["legs"][0]["order_id"], trading.at(-5 if at == 0 else -1)
+    changes = {"trigger_price": trigger, "price": trigger - 5}
+    if by == "the caller":
+        assert (await trading.day.modify(order_id, broker=code, **changes)).status == 200
+    else:
+        in_the_app(trading, code, order_id, **changes)
+    await trio.sleep(SECONDS)
+    assert stands(trading, order_id, code)[2] == trigger
+    await trading.move(2.2)
+    await trio.sleep(5)
+    assert stands(trading, order_id, code)[2] == (trading.at(0) if at == 0 else trigger)
+
+
 async def test_a_callers_smaller_entry_is_as_large_as_the_caller_made_it(trading, autojump_clock):
     """The plan is told of a caller's change when the leg shows it already (2.6)."""
     answer, code, order_id = await resting_bracket(trading)
