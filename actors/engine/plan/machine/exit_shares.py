@@ -17,7 +17,7 @@ from fractions import Fraction
 import attrs
 
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.machine.over_fills import asked_of, is_stop_like
+from onebroker.actors.engine.plan.machine.over_fills import asked_of, goes_on, is_stop_like
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     OneCancelsOthersPart,
@@ -85,32 +85,37 @@ def _limit(look: Look, children: Sequence[Part], child: Part, fills: int, left: 
     return cut(before + claims[number]) - cut(before)
 
 
-def _claim(look: Look, part: Part, fills: int, kind: _Kind) -> Fraction:
-    """Return the units that the stops, or the targets, of a part may still close."""
+def _claim(look: Look, part: Part, fills: int, kind: _Kind, first: int | None = None) -> Fraction:
+    """Return the units that the stops, or the targets, of a part may still close. `first`: the units of the part's own `first`, if it is a `then`."""
     match part:
         case OrderPart():
-            return _rest(look, part, fills) if kind.has(part) else Fraction(0)
+            return _rest(look, part, fills, first) if kind.has(part) else Fraction(0)
         case TogetherPart():
-            return sum((_claim(look, one, fills, kind) for one in part.children), Fraction(0))
+            return sum((_claim(look, one, fills, kind, first) for one in part.children), Fraction(0))
         case OneCancelsOthersPart(rule=Rule.SHRINK):
-            own = [(_is_share(one), _claim(look, one, fills, kind)) for one in part.children]
+            own = [(_is_share(one), _claim(look, one, fills, kind, first)) for one in part.children]
             shares = sum((claim for is_share, claim in own if is_share), Fraction(0))
-            return min(_rest(look, part, fills), max([shares, *(claim for is_share, claim in own if not is_share)]))
+            return min(
+                _rest(look, part, fills, first), max([shares, *(claim for is_share, claim in own if not is_share)])
+            )
         case OneCancelsOthersPart():
-            return max(_claim(look, one, fills, kind) for one in part.children)
+            return max(_claim(look, one, fills, kind, first) for one in part.children)
         case SequencePart():
-            return _claim(look, part.first, fills, kind)
+            own_claim = _claim(look, part.first, fills, kind, first)
+            if not goes_on(part):
+                return own_claim
+            return own_claim + _claim(look, part.then, fills, kind, int(_units(look, part.first, fills, first)))
 
 
-def _rest(look: Look, part: Part, fills: int) -> Fraction:
-    return max(Fraction(0), _units(look, part, fills) - look.filled(part))
+def _rest(look: Look, part: Part, fills: int, first: int | None) -> Fraction:
+    return max(Fraction(0), _units(look, part, fills, first) - look.filled(part))
 
 
-def _units(look: Look, part: Part, fills: int) -> Fraction:
-    """Return the units of the entry that an order or a group closes, before anything of it has filled."""
+def _units(look: Look, part: Part, fills: int, first: int | None = None) -> Fraction:
+    """Return the units of the entry that an order or a group closes, before anything of it has filled; arguments as for `_claim`."""
     match part:
         case OrderPart(quantity=FromFill(ratio=ratio)):
-            return Fraction(fills) * Fraction(ratio)
+            return Fraction(fills if first is None else first) * Fraction(ratio)
         case OrderPart(quantity=Share(share=share, of=None)):
             return Fraction(fills) * Fraction(share)
         case OrderPart():
@@ -119,14 +124,17 @@ def _units(look: Look, part: Part, fills: int) -> Fraction:
             apart = {True: Fraction(0), False: Fraction(0)}
             for one in part.children:
                 if isinstance(one, OrderPart) and _is_share(one):
-                    apart[is_stop_like(one)] += _units(look, one, fills)
-            return max([*apart.values(), *(_units(look, one, fills) for one in part.children if not _is_share(one))])
+                    apart[is_stop_like(one)] += _units(look, one, fills, first)
+            return max(
+                [*apart.values(), *(_units(look, one, fills, first) for one in part.children if not _is_share(one))]
+            )
         case SequencePart():
-            return _units(look, part.first, fills)
+            own = _units(look, part.first, fills, first)
+            return own + (_units(look, part.then, fills, int(own)) if goes_on(part) else 0)
         case TogetherPart():
-            return sum((_units(look, one, fills) for one in part.children), Fraction(0))
+            return sum((_units(look, one, fills, first) for one in part.children), Fraction(0))
         case OneCancelsOthersPart():
-            return max(_units(look, one, fills) for one in part.children)
+            return max(_units(look, one, fills, first) for one in part.children)
 
 
 def _is_share(part: Part) -> bool:

@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan.machine.leg_changes import end
 from onebroker.actors.engine.plan.machine.lifetimes import applies, counts_days, ending_of, over, waits_days
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.order_parts import fires, is_to_close, state_now, waits_to_close, work_order
-from onebroker.actors.engine.plan.machine.over_fills import is_stop_like
+from onebroker.actors.engine.plan.machine.over_fills import goes_on, is_stop_like
 from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, has_no_price, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.share_actions import judge_action, outlives_day, waits_for_action
@@ -88,6 +88,8 @@ def _order(look: Look, part: OrderPart, context: Context) -> None:
             turn=look.filled(part) > 0,
             base=part,
             base_done=record.own is not None,
+            entry=part,
+            entry_done=record.own is not None,
             base_closes=closing,
             ending=UNFILLED if dropped else DROPPED if closing and not by_group else None,
             over=context.over,
@@ -326,7 +328,7 @@ def _together(look: Look, part: TogetherPart, context: Context) -> None:
     left = limit_of_group(look, part) if context.base is not None and is_group(part) else None
     pair = _pair_of(look, part, context, left) if is_group(part) or context.pair is not None else None
     for number, child in enumerate(part.children):
-        guard = room if room is None else min(room, _unfilled(look, child, context, room))
+        guard = room if room is None else min(room, _unfilled(look, child, context, room, shares.get(number)))
         room = room if room is None or guard is None else room - guard
         below = attrs.evolve(context, guard=guard, share=shares.get(number), ending=ending)
         work(look, child, _in_pair(look, pair, child, below))
@@ -353,7 +355,7 @@ def _shares(
     if not sharing:
         return {}
     _, first, order = sharing[0]
-    units = first.of if first.of is not None else (0 if context.base is None else look.filled(context.base))
+    units = first.of if first.of is not None else (0 if context.entry is None else look.filled(context.entry))
     parts = shared(units, [form.share for _, form, _ in sharing], look.terms(order))
     return {number: part for (number, _, _), part in zip(sharing, parts, strict=True)}
 
@@ -374,11 +376,14 @@ def _sequence(look: Look, part: SequencePart, context: Context) -> None:
     if kept:
         _take_up(look, part.then, part.first)
     starts = first.state.final if part.start_then is StartThen.DONE else own_done
+    entry = (context.entry, context.entry_done) if goes_on(part) else (part.first, own_done)
     below = attrs.evolve(
         context,
         turn=context.turn and starts and kept > 0,
         base=part.first,
         base_done=own_done,
+        entry=entry[0],
+        entry_done=entry[1],
         guard=None,
         waiting_since=None,
         base_closes=any(order.ending is not None and order.ending.close for order in own_orders),
@@ -432,15 +437,15 @@ def _guard(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
 def _done(look: Look, part: Part) -> int:
     """Return the units that a child has filled of those its group guards, without the fills of parts that hang on it."""
     if isinstance(part, SequencePart):
-        return _done(look, part.first)
+        return _done(look, part.first) + (_done(look, part.then) if goes_on(part) else 0)
     if isinstance(part, OrderPart):
         return look.filled(part)
     return sum(_done(look, child) for child in part.children)
 
 
-def _unfilled(look: Look, part: Part, context: Context, most: int) -> int:
-    """Return the unfilled units of the quantity that a part itself names, at most `most`; `most` when it names none."""
-    says = _says(look, part, context)
+def _unfilled(look: Look, part: Part, context: Context, most: int, share: int | None) -> int:
+    """Return the unfilled units of the quantity that a part itself names (`share`: the units of its share), at most `most`; `most` when it names none."""
+    says = _says(look, part, context) if share is None else share
     return most if says is None else min(most, max(0, says - _done(look, part)))
 
 
@@ -463,16 +468,23 @@ def _total(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
 
 
 def _says(look: Look, child: Part, context: Context) -> int | None:
-    """Return the quantity that a child itself names; for a group, that of its children. None when one of them names none."""
+    """Return the quantity that a child itself names; for a group, that of its children. None when one of them names none, as a share alone does."""
     match child:
         case OrderPart(quantity=FromFill() as form):
             return from_fill(look, child, form, context)
         case OrderPart():
             return child.quantity.quantity if isinstance(child.quantity, Units) else None
         case SequencePart():
-            return _says(look, child.first, context)
+            first = _says(look, child.first, context)
+            if not goes_on(child):
+                return first
+            then = _says(look, child.then, attrs.evolve(context, base=child.first))
+            return None if first is None or then is None else first + then
         case TogetherPart() | OneCancelsOthersPart():
-            own = [_says(look, grandchild, context) for grandchild in child.children]
+            shares = _shares(look, child.children, context)
+            own = [
+                shares.get(number, _says(look, grandchild, context)) for number, grandchild in enumerate(child.children)
+            ]
             named = [units for units in own if units is not None]
             if len(named) < len(own):
                 return None

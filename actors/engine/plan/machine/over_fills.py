@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Sequence
 
 from onebroker.actors.engine.orders.part_state import PartRecord
-from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     OneCancelsOthersPart,
@@ -126,6 +126,11 @@ def _beyond_units(look: Look, group: OneCancelsOthersPart) -> int:
     limit = look.record(group).quantity
     total = (total if limit is None else min(total, limit)) - look.record(group).taken_by_caller
     return max(0, look.filled(group) - total)
+
+
+def goes_on(part: SequencePart) -> bool:
+    """Whether `then` goes on with what `first` does: all trade one instrument on one side. Else it follows the fills of `first`."""
+    return len({(order.instrument_id, side_of(order)) for order in own_orders_of(part)}) == 1
 
 
 def is_stop_like(order: OrderPart) -> bool:

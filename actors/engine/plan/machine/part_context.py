@@ -16,6 +16,10 @@ class Context:
     """The part it hangs on: the part with the link, or the whole `first` for a `then`."""
     base_done: bool = True
     """Whether the part it hangs on can fill no more."""
+    entry: Part | None = None
+    """The part of whose fills a share is: the part with the link, also in a `then` that goes on where its `first` stops."""
+    entry_done: bool = True
+    """Whether that part can fill no more."""
     guard: int | None = None
     """The most units the part may have unfilled (rule shrink)."""
     share: int | None = None

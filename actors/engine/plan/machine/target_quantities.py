@@ -14,7 +14,7 @@ from onebroker.actors.engine.plan.parts import (
     Units,
     own_orders_of,
 )
-from onebroker.actors.engine.plan.pieces.cutting import rounded_lots
+from onebroker.actors.engine.plan.pieces.cutting import rounded_lots, shared
 
 
 def target(look: Look, part: OrderPart, context: Context) -> int | None:
@@ -33,7 +33,9 @@ def final_target(part: OrderPart, context: Context) -> bool:
     """Whether the target can no longer grow."""
     if (isinstance(part.execution, Ladder) and part.execution.restore) or _is_standing(part):
         return False
-    return context.base_done or not isinstance(part.quantity, FromFill | Share)
+    if isinstance(part.quantity, Share):
+        return context.entry_done
+    return context.base_done or not isinstance(part.quantity, FromFill)
 
 
 def _is_standing(part: OrderPart) -> bool:
@@ -56,7 +58,9 @@ def _form(look: Look, part: OrderPart, context: Context) -> int | None:
         case Units():
             return record.quantity if record.quantity is not None else form.quantity
         case Share():
-            return record.quantity if record.quantity is not None else context.share
+            if record.quantity is not None or context.share is not None:
+                return record.quantity if record.quantity is not None else context.share
+            return _share_alone(look, part, form, context)
         case FromFill():
             return from_fill(look, part, form, context)
         case FromPosition():
@@ -65,6 +69,12 @@ def _form(look: Look, part: OrderPart, context: Context) -> int | None:
             return record.quantity
         case _:
             assert_never(form)
+
+
+def _share_alone(look: Look, part: OrderPart, form: Share, context: Context) -> int:
+    """Return the units of a share that has no siblings, as in a sequence."""
+    units = form.of if form.of is not None else (0 if context.entry is None else look.filled(context.entry))
+    return max(0, shared(units, [form.share], look.terms(part))[0] - look.record(part).taken_by_caller)
 
 
 def from_fill(look: Look, part: OrderPart, form: FromFill, context: Context) -> int:

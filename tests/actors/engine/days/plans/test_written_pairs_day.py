@@ -160,3 +160,78 @@ async def test_a_target_in_a_group_of_its_own_is_swapped_in_beside_its_stop(mark
         await market.until(lambda: net(trading) == left, 25)
         await market.until(lambda: resting(trading) == ([("SELL", "SL", 20)] if left else []), 15)
         assert problems(trading) == []
+
+
+def in_turn(trading, form, *, sign=1):
+    """Two targets, the second when the first has sold: each for half of 40 units."""
+    side = "SELL" if sign > 0 else "BUY"
+    own = [{} if form is None else {"quantity": 20} if form == "units" else {"quantity": {"share": 0.5}}, {}]
+    if form == "shares":
+        own[1] = own[0]
+    elif form in ("units", "share and units"):
+        own[1] = {"quantity": 20}
+    first, then = (
+        {"transaction_type": side, "price": {"kind": "fixed", "price": trading.at(level * sign)}, **quantity}
+        for level, quantity in zip((2, 3), own, strict=True)
+    )
+    return {"part": "sequence", "first": first, "then": then}
+
+
+def beside_a_stop(trading, targets, *, sign=1):
+    prices = {"trigger_price": trading.at(-4 * sign), "limit_price": trading.at(-6 * sign)}
+    stop = {"transaction_type": "SELL" if sign > 0 else "BUY", "price": {"kind": "native_stop", **prices}}
+    return {"part": "one_cancels_others", "rule": "shrink", "children": [stop, targets]}
+
+
+async def sells_in_turn(trading, *, sign=1):
+    """The market reaches both targets, then the stop: each target has its half, and the stop ends with the second."""
+    for level, left in ((2.2, 20), (3.2, 0)):
+        await trading.move(level * sign)
+        await trading.day.until(lambda left=left: net(trading) == left * sign, 25)
+        await trio.sleep(20)
+        assert net(trading) == left * sign
+    assert resting(trading) == []
+    await trading.move(-4.5 * sign)
+    await trio.sleep(20)
+    assert (net(trading), problems(trading)) == (0, [])
+
+
+@pytest.mark.parametrize("form", ["shares", "share and units", "units", "share and the rest"])
+@pytest.mark.parametrize("stop", [True, False])
+async def test_exits_in_turn_below_an_entry_sell_what_each_is_for(market, form, stop, autojump_clock):
+    """A share in a sequence is of the entry's fills. A `then` without a quantity sells as much as `first` did."""
+    async with traded(market) as trading:
+        exits = in_turn(trading, form)
+        body = {"quantity": 40, "broker": "zerodha", "order_type": "LIMIT", "price": trading.at(1)}
+        root = {"each_fill": beside_a_stop(trading, exits) if stop else exits}
+        answer = await trading.send(**body, synthetic={"type": "plan", "root": root})
+        assert answer.status == 200, answer
+        await trio.sleep(15)
+        await sells_in_turn(trading)
+
+
+@pytest.mark.parametrize("product", ["CNC", "MIS"])
+@pytest.mark.parametrize("hold", [True, False])
+async def test_the_second_of_two_targets_in_a_group_sells_its_share(market, product, hold, autojump_clock):
+    async with traded(market) as trading:
+        body = {"product": product, "quantity": 40, "broker": "zerodha", "order_type": "LIMIT", "price": trading.at(1)}
+        root = {"each_fill": nested(trading, "two targets")}
+        await trading.send(**body, synthetic={"type": "plan", "hold_limits": hold, "root": root})
+        await trio.sleep(15)
+        await sells_in_turn(trading)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("broker", ["zerodha", None])
+async def test_a_stop_over_what_is_held_ends_with_the_targets_in_turn_beside_it(market, sign, broker, autojump_clock):
+    async with traded(market) as trading:
+        entry, side = ("BUY", "SELL") if sign > 0 else ("SELL", "BUY")
+        await trading.send(quantity=40, broker="zerodha", transaction_type=entry)
+        share, context = trading.share.instrument_id, market.engine_context
+        await market.until(lambda: held_for(context, "zerodha", share, "MIS", Side(side)) == 40, 60)
+        root = beside_a_stop(trading, in_turn(trading, "units", sign=sign), sign=sign)
+        body = {"quantity": 40, "transaction_type": side, "broker": broker, "order_type": "LIMIT"}
+        answer = await trading.send(**body, price=trading.at(sign), synthetic={"type": "plan", "root": root})
+        assert answer.status == 200, answer
+        await trio.sleep(15)
+        await sells_in_turn(trading, sign=sign)
