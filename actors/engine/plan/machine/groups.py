@@ -594,7 +594,8 @@ def _why_others_stay(look: Look, part: OneCancelsOthersPart, winner: Part) -> st
 def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
     """The first child whose `when` comes true ends the others before it sends. A child that fills completely ends the others too."""
     complete = [child for child in part.children if look.record(child).own is PartState.COMPLETED]
-    winner = next((child for child in part.children if child.when is not None and look.record(child).fired), None)
+    fired = [child for child in part.children if child.when is not None and look.record(child).fired]
+    winner = next((child for child in fired if not _is_refused(look, child)), None)
     stays = _why_others_stay(look, part, winner) if winner is not None and not complete else None
     waits_for_one = any(child.when is not None for child in part.children)
     pair = None if waits_for_one else _pair_of(look, part, context, _guard(look, part, context))
@@ -610,6 +611,24 @@ def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> N
             less=sum(look.filled(other) for other in others),
         )
         work(look, child, _in_pair(look, pair, child, below))
-        if winner is None and child.when is not None and look.record(child).fired:
+        if winner is None and child.when is not None and look.record(child).fired and not _is_refused(look, child):
             winner = child
             stays = _why_others_stay(look, part, winner) if not complete else None
+    if context.ending is None and any(_is_refused(look, child) for child in part.children if child.when is not None):
+        _let_others_wait_again(look, part)
+
+
+def _is_refused(look: Look, part: Part) -> bool:
+    """Whether a fired exit was refused and has closed nothing."""
+    own = look.record(part).own
+    exits = isinstance(part, OrderPart) and part.is_exit
+    return exits and own in (PartState.REJECTED, PartState.FAILED) and not look.filled(part)
+
+
+def _let_others_wait_again(look: Look, group: OneCancelsOthersPart) -> None:
+    """Let the exits wait again that ended for another's sake which its broker has refused: they are what is left to guard the units."""
+    for child in group.children:
+        ended = isinstance(child, OrderPart) and child.is_exit and look.record(child).own is PartState.CANCELLED
+        if ended and look.record(child).ending == DROPPED and not look.filled(child):
+            look.note(child, state=PartState.PENDING, own=None, ending=None)
+            look.wake(look.now)

@@ -58,13 +58,15 @@ def _takes(leg: LegRecord, entries: set[str], closers: set[str]) -> bool:
     return leg.part in closers or (leg.part in entries and leg.instance == CLOSING)
 
 
-def is_guard(order: OrderPart) -> bool:
+def is_guard(order: OrderPart, record: PartRecord | None = None) -> bool:
     """Whether an exit limits a loss: a stop, or an exit that waits for a figure, or for a price on the side of the loss. A target limits none, nor does a
-    time."""
+    time. `record` knows the side that was taken when the exit was armed, where its caller has given none."""
     if not order.is_exit or is_stop(order.price) or order.when is None:
         return order.is_exit and is_stop(order.price)
-    if isinstance(order.when, PriceAt) and order.when.instrument_id == order.instrument_id and order.when.direction:
-        return order.when.direction is (Direction.BELOW if order.transaction_type == Side.SELL else Direction.ABOVE)
+    if isinstance(order.when, PriceAt) and order.when.instrument_id == order.instrument_id:
+        direction = order.when.direction or (None if record is None else record.directions.get(""))
+        if direction is not None:
+            return direction == (Direction.BELOW if order.transaction_type == Side.SELL else Direction.ABOVE)
     return not isinstance(order.when, TimeOfDay) and not order.hold
 
 
@@ -74,17 +76,19 @@ def warnings_of(record: ParentRecord, *, path: str | None = None, leg_id: str | 
     if record.plan is None:
         return ()
     name, root = record.routed_from or record.synthetic_type, decode_plan(record.plan)
-    units = sum(_guarded(record, root, order, leg_id) for order in _guards_at(root, path))
+    units = sum(_guarded(record, root, order, leg_id) for order in _guards_at(record, root, path))
     return (texts.stop_taken_away(name, record.parent_order_id, units),) if units > 0 else ()
 
 
-def _guards_at(root: Part, path: str | None) -> Iterator[OrderPart]:
+def _guards_at(record: ParentRecord, root: Part, path: str | None) -> Iterator[OrderPart]:
     """Yield the guards that end with a part (None: with the whole parent). What hangs on the fills of an entry stays when the entry's rest is cancelled."""
     for part in walk(root):
         if part.path != path and path is not None:
             continue
         orders = walk(root) if path is None else own_orders_of(part)
-        yield from (order for order in orders if isinstance(order, OrderPart) and is_guard(order))
+        for order in orders:
+            if isinstance(order, OrderPart) and is_guard(order, record.parts.get(order.path)):
+                yield order
         return
 
 

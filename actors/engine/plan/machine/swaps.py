@@ -190,7 +190,7 @@ def lacks(look: Look, order: OrderPart, leg: Leg) -> bool:
         return True
     beside_guard = any(is_stop(one.price) and look.record(one).own is None for one in _siblings(look, order))
     over_held = (look.record(order).armed_over or 0) > 0
-    return (is_guard(order) or beside_guard) and over_held and was_refused_late(look, order)
+    return (is_guard(order, look.record(order)) or beside_guard) and over_held and was_refused_late(look, order)
 
 
 def was_refused_late(look: Look, order: OrderPart) -> bool:

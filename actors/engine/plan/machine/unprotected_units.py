@@ -24,6 +24,7 @@ from onebroker.actors.engine.plan.machine.refused_exits import follows_refusal, 
 from onebroker.actors.engine.plan.machine.swaps import tries_again, was_refused_late
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
 from onebroker.actors.engine.plan.parts import (
+    FromFill,
     FromPosition,
     OneCancelsOthersPart,
     OrderPart,
@@ -58,14 +59,18 @@ def _ended_units(look: Look, exits: list[OrderPart]) -> float:
     the units of the orders that he cancelled."""
     if any(is_ended_by_hand(look, order) for order in exits):
         return math.inf
-    goes_on = (order for order in exits if is_guard(order) and look.record(order).own is None and look.live(order))
+    goes_on = (
+        order
+        for order in exits
+        if is_guard(order, look.record(order)) and look.record(order).own is None and look.live(order)
+    )
     return sum(leg.unfilled for order in goes_on for leg in look.legs(order) if leg.cancel_reason == Reason.CALLER)
 
 
 def is_ended_by_hand(look: Look, order: OrderPart) -> bool:
     """Whether a caller has ended a guard that a broker had taken, or that waited for its condition."""
     record = look.record(order)
-    if record.own is None or not is_guard(order):
+    if record.own is None or not is_guard(order, look.record(order)):
         return False
     armed = order.when is not None and record.due_at is not None
     if record.ending is not None and record.ending.by_caller:
@@ -106,7 +111,7 @@ def without_stop(look: Look, base: Part, exits: list[OrderPart]) -> int:
 def _lost_units(look: Look, exits: list[OrderPart]) -> int:
     """Return the units of single orders that were lost, while their exit goes on with its others: it has an order for each rung, slice, fill or broker.
     Where there are stops, only these count."""
-    guards = [order for order in exits if is_guard(order)]
+    guards = [order for order in exits if is_guard(order, look.record(order))]
     goes_on = [order for order in guards or exits if look.record(order).own is None and look.live(order)]
     return sum(leg.unfilled for order in goes_on for leg in look.legs(order) if _is_lost_order(leg))
 
@@ -118,14 +123,18 @@ def _is_lost_order(leg: Leg) -> bool:
 
 
 def _left_by_lost(look: Look, base: Part, exits: list[OrderPart]) -> int:
-    resting = 0 if any(map(is_guard, exits)) else sum(leg.unfilled for order in exits for leg in look.live(order))
+    resting = (
+        0
+        if any(is_guard(order, look.record(order)) for order in exits)
+        else sum(leg.unfilled for order in exits for leg in look.live(order))
+    )
     return max(0, _unguarded(look, base, exits) - resting)
 
 
 def _unguarded(look: Look, base: Part, exits: list[OrderPart]) -> int:
     """Return the units that are still open, as far as their brokers hold them, less those that a stop guards."""
     open_units = look.kept(base) - sum(look.filled(order) for order in exits)
-    return max(0, min(open_units, still_open(look, base, exits)) - _guarded(look, exits))
+    return int(max(0, min(open_units, still_open(look, base, exits)) - _guarded(look, exits)))
 
 
 def lost_targets(look: Look) -> Iterator[str]:
@@ -143,7 +152,7 @@ def lost_targets(look: Look) -> Iterator[str]:
 def _lost_targets(look: Look, exits: list[OrderPart]) -> Iterator[str]:
     for order in exits:
         record = look.record(order)
-        if is_guard(order) or record.own not in (PartState.REJECTED, PartState.FAILED):
+        if is_guard(order, look.record(order)) or record.own not in (PartState.REJECTED, PartState.FAILED):
             continue
         refused = [leg for leg in look.legs(order) if leg.state is LegState.REJECTED]
         if refused:
@@ -204,16 +213,17 @@ def is_held_up(look: Look, order: OrderPart) -> bool:
     if not live:
         fired = order.when is not None and look.record(order).fired
         return any(
-            goes_again(order, leg) or ((is_guard(order) or fired) and (leg.may_grow or tries_again(look, order, leg)))
+            goes_again(order, leg)
+            or ((is_guard(order, look.record(order)) or fired) and (leg.may_grow or tries_again(look, order, leg)))
             for leg in look.legs(order)
         )
     # A target that is swapped in follows the confirmed end of its stop, which had the shares: why it was refused is gone.
-    return is_guard(order) and not any(stands(look, leg, look.legs(order)) for leg in live)
+    return is_guard(order, look.record(order)) and not any(stands(look, leg, look.legs(order)) for leg in live)
 
 
-def _guarded(look: Look, exits: list[OrderPart]) -> int:
-    """Return the units that have a stop at a broker, or on its way there."""
-    units = 0
+def _guarded(look: Look, exits: list[OrderPart]) -> float:
+    """Return the units that have a stop at a broker, on its way there, or in the engine."""
+    units: float = sum(_awaited(look, stop) for stop in exits)
     for stop in exits:
         held_up = stop.path in look.held_up  # another attempt guards nothing until its broker has accepted it
         if is_stop(stop.price):
@@ -227,6 +237,17 @@ def _guarded(look: Look, exits: list[OrderPart]) -> int:
             doubted = held_up or follows_refusal(look.legs(stop))
             units += 0 if doubted else sum(new.quantity for new in look.on_the_way(stop))
     return units
+
+
+def _awaited(look: Look, stop: OrderPart) -> float:
+    """Return the units of a guard that waits in the engine for its price, and can see it; infinity for all that its entry fills."""
+    record = look.record(stop)
+    waits = stop.when is not None and record.due_at is not None and record.own is None and not record.fired
+    if not waits or not is_guard(stop, record) or stop.path in look.held_up:
+        return 0
+    if isinstance(stop.quantity, FromFill):
+        return math.inf if stop.quantity.ratio >= 1 and stop.quantity.most is None else 0
+    return max(0, (asked_of(look, stop) or 0) - look.filled(stop))
 
 
 def _is_old(look: Look, stop: OrderPart, leg: Leg) -> bool:
@@ -273,7 +294,7 @@ def _left_of(look: Look, part: Part) -> int:
 
 
 def _unclosed(look: Look, exits: list[OrderPart]) -> int:
-    return max(0, _open_alone(look, exits) - _guarded(look, exits))
+    return int(max(0, _open_alone(look, exits) - _guarded(look, exits)))
 
 
 def _open_alone(look: Look, exits: list[OrderPart]) -> int:

@@ -1,16 +1,19 @@
 """Marks which order parts of a tree are exits, and of which exits the engine itself knows that they close (order-engine 0). Pure."""
 
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
 
 import attrs
 
 from onebroker.actors.engine.plan.parts import (
+    Direction,
     FromFill,
     FromPosition,
     OneCancelsOthersPart,
     OrderPart,
     Part,
+    PriceAt,
     SequencePart,
     Share,
     TogetherPart,
@@ -76,7 +79,29 @@ def _is_stop_and_target(part: Part) -> bool:
         return False
     orders = [child for child in part.children if isinstance(child, OrderPart)]
     about = {(order.instrument_id, order.product, order.transaction_type) for order in orders}
-    return len(orders) == len(part.children) and len(about) == 1 and len({is_stop(one.price) for one in orders}) == 2
+    return len(orders) == len(part.children) and len(about) == 1 and len(set(map(_stop_like(orders), orders))) == 2
+
+
+def _stop_like(orders: Sequence[OrderPart]) -> Callable[[OrderPart], bool]:
+    """Return a function that says whether one of the orders of a group limits a loss: a stop, or an order that waits for a price on the side of the loss.
+    Where no order says on which side it waits, the one that is further on the side of the loss does."""
+    levels = [price.level for price in map(_awaited_price, orders) if price is not None]
+
+    def stop_like(order: OrderPart) -> bool:
+        price, sells = _awaited_price(order), order.transaction_type == Side.SELL
+        if price is None:
+            return is_stop(order.price)
+        if price.direction is not None:
+            return price.direction is (Direction.BELOW if sells else Direction.ABOVE)
+        return price.level == (min(levels) if sells else max(levels))
+
+    return stop_like
+
+
+def _awaited_price(order: OrderPart) -> PriceAt | None:
+    """Return the price of its own instrument for which an order waits."""
+    when = order.when
+    return when if isinstance(when, PriceAt) and when.instrument_id == order.instrument_id else None
 
 
 def _as_exits(part: TogetherPart | OneCancelsOthersPart) -> tuple[Part, ...]:

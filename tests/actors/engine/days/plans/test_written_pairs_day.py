@@ -5,8 +5,10 @@ import pytest
 import trio
 
 from onebroker.actors.engine.books.settled_positions import held_for
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from tests.actors.engine.days.plans.test_held_units_day import gtt_pair
 from tests.actors.engine.days.plans.test_overdue_day import net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 
@@ -235,3 +237,70 @@ async def test_a_stop_over_what_is_held_ends_with_the_targets_in_turn_beside_it(
         assert answer.status == 200, answer
         await trio.sleep(15)
         await sells_in_turn(trading, sign=sign)
+
+
+def hidden_pair(trading, rule, *, sides):
+    """A stop and a target that the engine keeps. `sides`: whether each says on which side of its level the market is to come."""
+    at_market = {"transaction_type": "SELL", "price": {"kind": "marketable", "follow": True}}
+    stop, target = {"level": trading.at(-4)}, {"level": trading.at(6)}
+    if sides:
+        stop, target = stop | {"direction": "below"}, target | {"direction": "above"}
+    children = [at_market | {"when": {"price": price}} for price in (stop, target)]
+    return {"part": "one_cancels_others", "rule": rule, "children": children}
+
+
+async def guarded_by_hidden_pair(trading, rule, *, sides=False):
+    await trading.send(quantity=40, broker="zerodha")
+    share, context = trading.share.instrument_id, trading.day.engine_context
+    await trading.day.until(lambda: held_for(context, "zerodha", share, "MIS", Side.SELL) == 40, 60)
+    body = {"transaction_type": "SELL", "quantity": 40, "broker": "zerodha"}
+    settings = {"type": "plan", "root": hidden_pair(trading, rule, sides=sides)}
+    answer = await trading.send(**body, synthetic=settings)
+    assert answer.status == 202, answer
+    await trio.sleep(20)
+    return answer
+
+
+@pytest.mark.parametrize("rule", ["trigger", "shrink", "cancel"])
+@pytest.mark.parametrize("sides", [True, False])
+async def test_a_pair_that_the_engine_keeps_is_an_exit_of_what_is_held(market, rule, sides, autojump_clock):
+    async with traded(market) as trading:
+        await guarded_by_hidden_pair(trading, rule, sides=sides)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 40)
+        await trio.sleep(60)
+        await trading.move("-4.1")
+        await trio.sleep(30)
+        assert net(trading) == 0
+
+
+@pytest.mark.parametrize("rule", ["trigger", "shrink", "cancel"])
+async def test_the_refused_stop_of_such_a_pair_is_told(market, rule, autojump_clock):
+    async with traded(market) as trading:
+        await guarded_by_hidden_pair(trading, rule)
+        market.simulator.fault("zerodha", FaultKind.REJECT_ORDERS, count=1)
+        await trading.move("-4.1")
+        await market.until(lambda: "40 units are open without a stop" in problems(trading) or net(trading) == 0, 8)
+
+
+@pytest.mark.parametrize("kind", ["gtt", "plan"])
+async def test_the_stop_waits_on_when_the_target_of_a_pair_is_refused(market, kind, autojump_clock):
+    async with traded(market) as trading:
+        if kind == "plan":
+            answer = await guarded_by_hidden_pair(trading, "trigger", sides=True)
+        else:
+            await trading.send(quantity=40, broker="zerodha")
+            settings = gtt_pair(trading) | {"trigger_price": trading.at(-4), "limit_price": trading.at(-5)}
+            body = {"transaction_type": "SELL", "quantity": 40, "broker": "zerodha"}
+            answer = await trading.send(**body, synthetic=settings)
+            await trio.sleep(20)
+        market.simulator.fault("zerodha", FaultKind.REJECT_ORDERS, count=1)
+        await trading.move("6.1" if kind == "plan" else "3.1")
+        await trio.sleep(20)
+        assert net(trading) == 40
+        assert (await trading.parent(answer))["state"] in ("armed", "working")
+        await trading.move(0)
+        await trio.sleep(20)
+        (told,) = problems(trading)
+        assert told.startswith("zerodha has refused the target of 40 units, which is over"), told
+        await trading.move("-4.2")
+        await market.until(lambda: net(trading) == 0, 20)
