@@ -126,7 +126,7 @@ def left_by_caller(record: ParentRecord) -> Mapping[str, int]:
     if record.plan is None:
         return NO_OPEN_UNITS
     root = decode_plan(record.plan)
-    guards = list(_guards_at(root, None))
+    guards = list(_guards_at(record, root, None))
     found = Counter(open_units(record, root)) if guards else _left_by_closes(record)
     return _with_alone(record, root, found, guards)
 
@@ -136,7 +136,7 @@ def left_unguarded(record: ParentRecord) -> Mapping[str, int]:
     their broker had. The caller has ended no stop then."""
     if record.plan is None:
         return NO_OPEN_UNITS
-    guards = list(_guards_at(decode_plan(record.plan), None))
+    guards = list(_guards_at(record, decode_plan(record.plan), None))
     guarded = {order.instrument_id for order in guards if not _had_ended(record, order)}
     ended = {order.instrument_id for order in guards} - guarded
     return {one: units for one, units in left_by_caller(record).items() if one in ended} if ended else NO_OPEN_UNITS
@@ -147,7 +147,7 @@ def still_guarded(record: ParentRecord) -> Mapping[str, int]:
     if record.plan is None:
         return NO_OPEN_UNITS
     found: Counter[str] = Counter()
-    for order in _guards_at(decode_plan(record.plan), None):
+    for order in _guards_at(record, decode_plan(record.plan), None):
         legs = (leg for leg in record.legs if leg.part == order.path and not leg.state.final)
         found[order.instrument_id] += sum(leg.quantity - leg.filled_quantity for leg in legs)
     return found
