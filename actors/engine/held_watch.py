@@ -29,6 +29,8 @@ class HeldWatch:
         """Broker -> the rows that were compared last; equal rows are the same objects."""
         self._units: dict[str, Mapping[RowKey, int | None]] = {}
         """Broker -> position -> settled units; None = not settled."""
+        self._holdings: dict[str, float | None] = {}
+        """Broker -> when the read of its holdings began that was seen last."""
 
     async def run(self) -> NoReturn:
         while True:
@@ -42,6 +44,9 @@ class HeldWatch:
         """Compare once, and tell the exits of every position that has changed."""
         for code, handle in self._context.sessions.items():
             view = handle.view.value
+            if view.holdings_read_started != self._holdings.get(code):
+                self._holdings[code] = view.holdings_read_started
+                self._tell_all()  # what is missing has no row
             if self._is_same(code, view):
                 continue
             before, now = self._units.get(code), self._settled(code)
@@ -64,6 +69,10 @@ class HeldWatch:
         if found is None:
             return {}
         return {**found.units, **dict.fromkeys(found.doubts), **dict.fromkeys(found.unjudged)}
+
+    def _tell_all(self) -> None:
+        for instrument_id in list(self._context.bounds.closing):
+            self._context.bounds.tell_closing(instrument_id)
 
     def _tell(self, code: str, key: RowKey) -> None:
         latest = self._context.catalogue.value.latest

@@ -19,6 +19,7 @@ import trio
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.fresh_reads import read_soon
 from onebroker.actors.engine.books.shown_positions import shown_lately, unnamed
+from onebroker.actors.engine.books.traded_results import traded_today
 from onebroker.actors.engine.context.engine_context import EngineContext, SessionHandle
 from onebroker.actors.engine.context.position_days import Book, Doubt, Judged, PositionDay, Read, RowKey
 from onebroker.actors.portfolio.positions import DoubtedRow
@@ -207,6 +208,22 @@ def units_in_holdings(context: EngineContext, code: str, tokens: Collection[str]
         return None
     day = _take_holdings(context, code)
     return day.holdings.units(tokens, isin) if day.holdings.is_read else None
+
+
+def sold_from_holdings(context: EngineContext, broker: str | None, instrument_id: str) -> int:
+    """Return the units of a share that were sold in delivery today, by the order book or by the positions, whichever says more; at a broker or, with None,
+    at all brokers together."""
+    latest, units = context.catalogue.value.latest, 0
+    instrument = None if latest is None else latest.instrument(instrument_id)
+    for code, handle in context.sessions.items():
+        if instrument is None or code not in instrument.listings or broker not in (None, code):
+            continue
+        tokens, view = share_tokens(context, code, instrument), handle.view.value
+        today = traded_today(view.orders.values(), context.clock.now()) or {}
+        by_book = sum(sides.sold for (token, delivered), sides in today.items() if delivered and token in tokens)
+        nets = (_net_to_take(context, code, token, Product.CNC, Side.SELL) or 0 for token in tokens)
+        units += max(by_book, sum(max(0, -net) for net in nets))
+    return units
 
 
 def held_for(context: EngineContext, broker: str | None, instrument_id: str, product: str, side: Side) -> int | None:

@@ -349,6 +349,9 @@ class Market(Protocol):
         """Return the units of such a position, at a broker or at all brokers together, that other open plans have bought and guard, and those that
         older exits without an entry claim, stops or targets (1.13). `anywhere`: whether exits that name no broker count."""
 
+    def sold_from_holdings(self, broker: str | None, instrument_id: str) -> int:
+        """Return the units of a share that were sold in delivery today at a broker, or at all brokers together."""
+
     def stopped_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
         """Return the units of other plans' stops that rest there on this side."""
 

@@ -278,7 +278,7 @@ class Placing:
             if new.broker is not None and self._waiting.aside_seconds(new) > 0:
                 return NotPlaced(_refused(texts.NO_BROKER), passes=True, order=new, is_aside=True)
         held = held_for(self._context, new.broker, new.instrument_id, new.product, new.side)
-        if held is None:
+        if held is None or any(record.missing_since is not None for record in self._plan_open.parts.values()):
             return new
         bound = self._holders.bound(new, held)
         if bound >= new.quantity:

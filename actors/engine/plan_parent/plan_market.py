@@ -8,7 +8,7 @@ from typing import TypeAlias
 import attrs
 
 from onebroker.actors.engine.books.guarded_places import taken_by_others, units_of_older
-from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged
+from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged, sold_from_holdings
 from onebroker.actors.engine.books.shown_positions import shown_began, shown_since
 from onebroker.actors.engine.books.unlisted_positions import shown_unlisted
 from onebroker.actors.engine.context.day_loss import figure_of
@@ -338,6 +338,9 @@ class PlanMarket:
     ) -> int:
         where = (broker, instrument_id, product, side)
         return taken_by_others(self._context, self._parent_id, *where, stops=stops, anywhere=anywhere)
+
+    def sold_from_holdings(self, broker: str | None, instrument_id: str) -> int:
+        return sold_from_holdings(self._context, broker, instrument_id)
 
     def stopped_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
         legs = self._of_others(instrument_id, product, side)

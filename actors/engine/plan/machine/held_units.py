@@ -31,6 +31,7 @@ from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.plan.machine.exit_shares import limit_within
 from onebroker.actors.engine.plan.machine.free_units import beside, group_of, may_take
 from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.missing_shares import believed
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import (
     asked_of,
@@ -140,6 +141,8 @@ def note_gone(look: Look) -> None:
             if held is not None:
                 held = max(0, held - _claimed(claims, claim)) + unknown[broker]
             gone = min(before.get(broker, 0), units) if held is None else max(0, units - held)
+            noted, first = before.get(broker, 0), exits[0] if exits else None
+            gone = believed(look, entries[0], first, broker, units=units, gone=gone, before=noted)
             if gone:
                 now[broker] = gone
             if _guards_still(look, base, exits):
@@ -157,6 +160,7 @@ def note_gone(look: Look) -> None:
             )
         before_alone = sum(look.record(part).gone.values())
         gone = min(before_alone, units) if held is None else max(0, units - held)
+        gone = believed(look, part, part, part.broker, units=units, gone=gone, before=before_alone)
         if look.record(part).own is None:
             claims.append(attrs.evolve(claim, units=units - gone))
         if gone != before_alone:

@@ -68,6 +68,8 @@ class World:
     """Broker -> units that other plans guard."""
     stopped: dict[str, int]
     """Broker -> units for which other plans' stops rest."""
+    sold: dict[str, int]
+    """Broker -> shares that were sold in delivery today."""
     closing: dict[str, int]
     """Broker -> units that other plans' closes of positions have out."""
     options: dict[str, Option]
@@ -90,6 +92,7 @@ class World:
         self.locked = None
         self.exit_locks = {}
         self.holdings, self.older, self.others, self.stopped, self.closing = {}, {}, {}, {}, {}
+        self.sold = {}
         self.doubted = {}
         self.options, self.futures = {}, set()
         self.stale = set()
@@ -170,6 +173,9 @@ class World:
         self, broker: str | None, instrument_id: str, product: str, side: Side, *, stops: bool, anywhere: bool
     ) -> int:
         return sum(self.others.values()) if broker is None else self.others.get(broker, 0)
+
+    def sold_from_holdings(self, broker: str | None, instrument_id: str) -> int:
+        return sum(self.sold.values()) if broker is None else self.sold.get(broker, 0)
 
     def stopped_by_others(self, broker: str | None, instrument_id: str, product: str, side: Side) -> int:
         return sum(self.stopped.values()) if broker is None else self.stopped.get(broker, 0)
