@@ -369,7 +369,8 @@ def _less_taken(look: Look, children: tuple[Part, ...], shares: Mapping[int, int
 
 
 def _sequence(look: Look, part: SequencePart, context: Context) -> None:
-    work(look, part.first, context)
+    pair = context.pair if goes_on(part) else None
+    work(look, part.first, _in_pair(look, pair, part.first, attrs.evolve(context, pair=None)))
     first, kept = look.record(part.first), look.kept(part.first)
     own_orders = [look.record(order) for order in own_orders_of(part.first)]
     own_done = first.state.final or all(order.own is not None for order in own_orders)
@@ -389,7 +390,7 @@ def _sequence(look: Look, part: SequencePart, context: Context) -> None:
         base_closes=any(order.ending is not None and order.ending.close for order in own_orders),
         ending=UNFILLED if first.state.final and not kept else context.ending,
     )
-    work(look, part.then, below)
+    work(look, part.then, _in_pair(look, pair, part.then, attrs.evolve(below, pair=None)))
     if kept:
         _uncovered(look, part.first, part.then)
 
@@ -532,7 +533,7 @@ def _in_pair(look: Look, pair: tuple[Group, int] | None, child: Part, below: Con
         return below
     if isinstance(child, OrderPart):
         return _of_pair(look, pair[0], child, attrs.evolve(below, pair=None), pair[1])
-    return attrs.evolve(below, pair=pair if isinstance(child, TogetherPart | OneCancelsOthersPart) else None)
+    return attrs.evolve(below, pair=pair)
 
 
 def _of_pair(look: Look, part: Group, child: OrderPart, context: Context, guard: int) -> Context:

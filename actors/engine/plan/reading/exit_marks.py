@@ -49,15 +49,15 @@ def marked(
             by_type = part.exit_by_type and not (closes_position or known or against)
             return attrs.evolve(part, is_exit=exits, known_exit=known, exit_by_type=by_type, each_fill=link)
         case SequencePart():
-            opened = (
-                _opened(part.first, above) if any(is_stop(order.price) for order in own_orders_of(part.then)) else ()
-            )
+            followers = list(own_orders_of(part.then))
+            opened = _opened(part.first, above) if any(map(_stop_like(followers), followers)) else ()
             then = below(part.then, above=(*above, *opened))
             if isinstance(then, OrderPart) and not then.known_exit and then.uncovered is None:
                 then = attrs.evolve(then, uncovered=texts.WITHOUT_SECOND_ORDER)
             return attrs.evolve(part, first=below(part.first, above=above), then=then)
         case TogetherPart() | OneCancelsOthersPart():
-            children = _as_exits(part) if not above and _is_stop_and_target(part) else part.children
+            is_pair = not above and _is_stop_and_target(part)
+            children = tuple(map(_as_exits, part.children)) if is_pair else part.children
             return attrs.evolve(part, children=tuple(below(child, above=above) for child in children))
 
 
@@ -73,13 +73,13 @@ class _Above:
 
 
 def _is_stop_and_target(part: Part) -> bool:
-    """Whether a caller has put a stop and a target of the same units into a group by hand, as an `oco` and a `gtt` pair do. They are exits of what is held
-    when they are armed; over nothing they are his entry (1.13)."""
+    """Whether a caller has put a stop and a target of the same units into a group by hand, or into groups within it, as an `oco` and a `gtt` pair do. They
+    are exits of what is held when they are armed; over nothing they are his entry (1.13)."""
     if not isinstance(part, OneCancelsOthersPart) or part.preset is not None:
         return False
-    orders = [child for child in part.children if isinstance(child, OrderPart)]
+    orders = list(own_orders_of(part))
     about = {(order.instrument_id, order.product, order.transaction_type) for order in orders}
-    return len(orders) == len(part.children) and len(about) == 1 and len(set(map(_stop_like(orders), orders))) == 2
+    return len(about) == 1 and len(set(map(_stop_like(orders), orders))) == 2
 
 
 def _stop_like(orders: Sequence[OrderPart]) -> Callable[[OrderPart], bool]:
@@ -104,9 +104,15 @@ def _awaited_price(order: OrderPart) -> PriceAt | None:
     return when if isinstance(when, PriceAt) and when.instrument_id == order.instrument_id else None
 
 
-def _as_exits(part: TogetherPart | OneCancelsOthersPart) -> tuple[Part, ...]:
-    orders = (child for child in part.children if isinstance(child, OrderPart))
-    return tuple(attrs.evolve(order, is_exit=True, exit_by_type=not order.is_exit) for order in orders)
+def _as_exits(part: Part) -> Part:
+    """Return a part with all its own orders marked as exits."""
+    match part:
+        case OrderPart():
+            return attrs.evolve(part, is_exit=True, exit_by_type=not part.is_exit)
+        case SequencePart():
+            return attrs.evolve(part, first=_as_exits(part.first), then=_as_exits(part.then))
+        case TogetherPart() | OneCancelsOthersPart():
+            return attrs.evolve(part, children=tuple(map(_as_exits, part.children)))
 
 
 def _opened(first: Part, above: tuple[_Above, ...]) -> tuple[_Above, ...]:

@@ -9,7 +9,7 @@ from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from tests.actors.engine.days.plans.test_held_units_day import gtt_pair
-from tests.actors.engine.days.plans.test_overdue_day import net, problems, resting
+from tests.actors.engine.days.plans.test_overdue_day import net, problems, resting, silence
 from tests.actors.engine.days.plans.test_plan_orders import traded
 
 SHARED = ["shrink", "cancel", "trigger"]
@@ -304,3 +304,86 @@ async def test_the_stop_waits_on_when_the_target_of_a_pair_is_refused(market, ki
         assert told.startswith("zerodha has refused the target of 40 units, which is over"), told
         await trading.move("-4.2")
         await market.until(lambda: net(trading) == 0, 20)
+
+
+def within(trading, shape):
+    """A stop and targets of 60 units, some of them in a group of their own."""
+
+    def sell(units, level, limit=None):
+        price = {"kind": "fixed", "price": trading.at(level)}
+        if limit is not None:
+            price = {"kind": "native_stop", "trigger_price": trading.at(level), "limit_price": trading.at(limit)}
+        return {"transaction_type": "SELL", "quantity": units, "price": price}
+
+    either = {"part": "one_cancels_others", "rule": "cancel", "children": [sell(60, 3), sell(60, 4)]}
+    children = {
+        "together": [sell(60, -4, -8), {"part": "together", "children": [sell(30, 2), sell(30, 3)]}],
+        "in turn": [sell(60, -4, -8), {"part": "sequence", "first": sell(30, 2), "then": sell(30, 3)}],
+        "either": [sell(60, -4, -8), either],
+        "two stops": [{"part": "together", "children": [sell(30, -3, -8), sell(30, -4, -8)]}, sell(60, 3)],
+    }[shape]
+    return {"part": "one_cancels_others", "rule": "shrink", "children": children}
+
+
+async def guarded_within(trading, shape, product):
+    await trading.send(quantity=60, broker="zerodha", product=product)
+    share, context = trading.share.instrument_id, trading.day.engine_context
+    await trading.day.until(lambda: (held_for(context, "zerodha", share, product, Side.SELL) or 0) >= 60, 60)
+    settings = {"type": "plan", "hold_limits": False, "root": within(trading, shape)}
+    body = {"transaction_type": "SELL", "quantity": 60, "broker": "zerodha", "product": product}
+    answer = await trading.send(**body, order_type="LIMIT", price=trading.at(1), synthetic=settings)
+    assert answer.status in (200, 202, 207), answer  # 207: a broker has refused a target, which is swapped in
+    await trio.sleep(25)
+
+
+SHAPES = ["together", "in turn", "either", "two stops"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_exits_within_groups_follow_the_position(market, shape, autojump_clock):
+    async with traded(market) as trading:
+        await guarded_within(trading, shape, "MIS")
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 20)
+        await trio.sleep(60)
+        await trading.move("-4.2")
+        await trio.sleep(30)
+        assert (net(trading), resting(trading)) == (0, [])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_the_stop_over_delivery_shares_rests_and_targets_within_groups_wait(market, shape, autojump_clock):
+    async with traded(market) as trading:
+        await guarded_within(trading, shape, "CNC")
+        assert sum(units for _, kind, units in resting(trading) if kind == "SL") == 60, problems(trading)
+        await trading.move("3.1")
+        await market.until(lambda: net(trading) == 0, 60)
+        assert resting(trading) == []
+
+
+async def test_targets_in_turn_below_an_entry_are_swapped_in(market, autojump_clock):
+    async with traded(market) as trading:
+        root = {"each_fill": beside_a_stop(trading, in_turn(trading, "units"))}
+        body = {"quantity": 40, "broker": "zerodha", "product": "CNC", "order_type": "LIMIT", "price": trading.at(1)}
+        await trading.send(**body, synthetic={"type": "plan", "root": root})
+        await trio.sleep(25)
+        assert resting(trading) == [("SELL", "SL", 40)]
+        await sells_in_turn(trading)
+
+
+@pytest.mark.parametrize("where", ["then", "each_fill"])
+async def test_a_timed_exit_after_an_entry_leaves_or_is_told_when_nothing_has_a_price(market, where, autojump_clock):
+    async with traded(market) as trading:
+        at_market = {"transaction_type": "SELL", "price": {"kind": "marketable", "follow": True}}
+        at_price = at_market | {"when": {"price": {"level": trading.at(-2)}}}
+        children = [at_price, at_market | {"when": {"time": "10:08"}}]
+        exits = {"part": "one_cancels_others", "rule": "trigger", "children": children}
+        entry = {"part": "order", "transaction_type": "BUY", "quantity": 50}
+        root = {"each_fill": exits} if where == "each_fill" else {"part": "sequence", "first": entry, "then": exits}
+        body = {"quantity": 50, "broker": "zerodha", "order_type": "LIMIT", "price": trading.at(1)}
+        await trading.send(**body, synthetic={"type": "plan", "root": root})
+        await market.until(lambda: net(trading) == 50, 20)
+        await trio.sleep(10)
+        await silence(trading, answers=False)
+        now = market.clock.now()
+        await trio.sleep((now.replace(hour=10, minute=8, second=0, microsecond=0) - now).total_seconds())
+        await market.until(lambda: problems(trading) or net(trading) == 0, 6)
