@@ -18,6 +18,12 @@ class LegOwner(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     leg_role: str
     tag: str | None
     """The caller's tag, shown in place of the engine's token."""
+    entry_tag: str | None = None
+    """The tag of the entry whose units the order closes, where it is another."""
+
+    def has_tag(self, tag: str) -> bool:
+        """Whether a close by this tag concerns the order."""
+        return tag in (self.tag, self.entry_tag)
 
 
 class LegIndex(Protocol):

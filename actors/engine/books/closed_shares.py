@@ -132,6 +132,6 @@ def _owner_in(context: EngineContext, share: Share, code: str, row: OrderRow) ->
     owner = context.legs.owner(code, row.order_id, row.tag)
     if owner is None:
         return _PLAIN if share.tag is not None and row.tag == share.tag else _OTHERS
-    if owner.parent_id != share.parent_id and (share.tag is None or owner.tag != share.tag):
+    if owner.parent_id != share.parent_id and (share.tag is None or not owner.has_tag(share.tag)):
         return _OTHERS
     return _PLAIN if owner.synthetic_type == _SIMPLE else owner.parent_id

@@ -25,7 +25,8 @@ from onebroker.actors.engine.books.day_trades import filled_orders, fills_by_las
 from onebroker.actors.engine.context.messages import Reach
 from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord, tag_of
-from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, walk
+from onebroker.actors.engine.plan.machine.over_fills import closed_by_base
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, own_orders_of, walk
 from onebroker.actors.engine.plan.stored_tree import decode_plan
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.actors.sessions.session_view import SessionView
@@ -73,17 +74,18 @@ class Scope:
 
     def takes_order(self, code: str, row: OrderRow, legs: Legs) -> bool:
         return self.takes(code, row.instrument_token, row.product) and (
-            self.tag is None or self._tag_of(code, row.order_id, row.tag, legs) == self.tag
+            self.tag is None or self._has_tag(code, row.order_id, row.tag, legs)
         )
 
     def takes_leg(self, leg: LegRecord, legs: Legs) -> bool:
         return self.takes(leg.broker, leg.instrument_token, leg.product) and (
-            self.tag is None or self._tag_of(leg.broker, leg.order_id or "", leg.token, legs) == self.tag
+            self.tag is None or self._has_tag(leg.broker, leg.order_id or "", leg.token, legs)
         )
 
-    def _tag_of(self, code: str, order_id: str, tag: str | None, legs: Legs) -> str | None:
+    def _has_tag(self, code: str, order_id: str, tag: str | None, legs: Legs) -> bool:
+        """Whether an order has the tag, or closes the units of an entry that has it."""
         owner = legs.owner(code, order_id, tag)
-        return tag if owner is None else owner.tag
+        return self.tag is not None and (tag == self.tag if owner is None else owner.has_tag(self.tag))
 
     # --- positions --------------------------------------------------------------------------------------------------
 
@@ -102,7 +104,7 @@ class Scope:
         own = 0
         for fill in fills:
             position += fill.units
-            is_own = self._tag_of(code, fill.order.order_id, fill.order.tag, legs) == self.tag
+            is_own = self._has_tag(code, fill.order.order_id, fill.order.tag, legs)
             own = _within(own + fill.units if is_own else own, position)
         return own
 
@@ -112,7 +114,7 @@ class Scope:
         if self.tag is None or not self.takes(code, row.instrument_token, row.product):
             return False
         orders = filled_orders(view, row.instrument_token, row.product)
-        own = {self._tag_of(code, order.order_id, order.tag, legs) == self.tag for order in orders}
+        own = {self._has_tag(code, order.order_id, order.tag, legs) for order in orders}
         return len(own) == 2 and trades_of(view, orders) is None
 
     def _may_be(self, code: str, row: PositionRow) -> bool:
@@ -136,10 +138,10 @@ class Scope:
         parent's orders are: with a limit of the broker it says nothing."""
         for leg in record.legs:
             if leg.filled_quantity or not leg.state.final:
-                has_tag = self.tag in (None, tag_of(record, leg))
+                has_tag = self.tag in (None, tag_of(record, leg), leg.entry_tag)
                 yield has_tag and self.takes(leg.broker, leg.instrument_token, leg.product)
-        for instrument_id, product, broker, tag in _parts(record):
-            has_tag = self.tag in (None, record.tag if tag is None else tag)
+        for instrument_id, product, broker, tags in _parts(record):
+            has_tag = self.tag in (None, *(record.tag if tag is None else tag for tag in tags))
             has_instrument = self.instrument is None or instrument_id == self.instrument.instrument_id
             has_product = self.product is None or product is None or position_product(product) == self.product
             if not (has_tag and has_instrument and has_product):
@@ -155,21 +157,26 @@ def _within(units: int, position: int) -> int:
     return min(units, position) if units > 0 else max(units, position)
 
 
-def _parts(record: ParentRecord) -> Iterator[tuple[str | None, str | None, str | None, str | None]]:
-    """Yield instrument (None: several), product (None: all), pinned broker and own tag of each part of a plan that may still send orders."""
+def _parts(record: ParentRecord) -> Iterator[tuple[str | None, str | None, str | None, set[str | None]]]:
+    """Yield instrument (None: several), product (None: all), pinned broker and tags of each part of a plan that may still send orders: its own tag, and
+    that of the entry whose units it closes (None: the parent's)."""
     if record.plan is None:
         return
-    for part in walk(decode_plan(record.plan)):
+    root = decode_plan(record.plan)
+    entries = {order.path: base for base, exits in closed_by_base(root) for order in exits}
+    for part in walk(root):
         kept = record.parts.get(part.path)
         if not isinstance(part, OrderPart) or (kept is not None and kept.state.final):
             continue
+        base = entries.get(part.path)
+        tags = {part.tag} if base is None else {part.tag, next(own_orders_of(base)).tag}
         if not isinstance(part.quantity, FromPosition):
-            yield part.instrument_id, part.product, part.broker, part.tag
+            yield part.instrument_id, part.product, part.broker, tags
         elif part.quantity.every_instrument:
-            yield None, part.quantity.product, part.broker, part.tag
+            yield None, part.quantity.product, part.broker, tags
         else:
             for instrument_id in part.quantity.instrument_ids:
-                yield instrument_id, part.quantity.product, part.broker, part.tag
+                yield instrument_id, part.quantity.product, part.broker, tags
 
 
 EVERYTHING = Scope()

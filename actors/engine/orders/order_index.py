@@ -136,6 +136,7 @@ class Legs:
             intent_id=entry.intent_id,
             leg_role=entry.leg_role,
             tag=entry.tag,
+            entry_tag=entry.entry_tag,
         )
 
     def note(self, record: ParentRecord, leg: LegRecord) -> None:

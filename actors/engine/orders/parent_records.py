@@ -119,6 +119,8 @@ class LegRecord:
     """Whether the leg stays unknown until its session ends: the broker shows more candidate orders than there are such legs (row 13b)."""
     tag: str | None = None
     """The caller's tag of the leg's part, where it is another than the parent's."""
+    entry_tag: str | None = None
+    """The tag of the entry whose units the leg closes, where it is another than the leg's own: a close by that tag ends the leg too."""
     fills_unknown: bool = False
     """Whether the leg ended unseen: its day is over, no book shows it, and its last fills are not known (K15)."""
     moved_at: float = 0.0
@@ -235,6 +237,8 @@ class LegEntry:
     broker: str
     session_day: str = ""
     """YYYY-MM-DD: the day on which the order id is valid."""
+    entry_tag: str | None = None
+    """`LegRecord.entry_tag`."""
 
 
 def encode_entry(entry: LegEntry) -> bytes:
@@ -264,4 +268,5 @@ def entry_of(record: ParentRecord, leg: LegRecord) -> LegEntry:
         tag=tag_of(record, leg),
         broker=leg.broker,
         session_day=leg.session_day,
+        entry_tag=leg.entry_tag,
     )

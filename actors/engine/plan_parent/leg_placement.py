@@ -233,6 +233,12 @@ class Placing:
         units = new.quantity if new.broker is None else own_units(new.broker, None)
         return attrs.evolve(new, quantity=units) if 0 < units < new.quantity else new
 
+    def _entry_tag(self, new: NewLeg) -> str | None:
+        """Return `LegRecord.entry_tag`."""
+        tag = self._recorder.record.tag
+        found = None if new.entry_tag is None else new.entry_tag or tag
+        return None if found == (new.tag or tag) else found
+
     def _earlier_broker(self, new: NewLeg, instrument: Instrument) -> str | None:
         """Return the broker of the part's first order, else of the parent's first order in the instrument, so that all is in one place
         (order-engine 4.2)."""
@@ -379,6 +385,7 @@ class Placing:
             piece=new.piece,
             instance=new.instance,
             tag=None if new.tag == self._recorder.record.tag else new.tag,
+            entry_tag=self._entry_tag(new),
             sent_at=now,
             updated_at=now,
         )

@@ -171,6 +171,8 @@ class NewLeg:
     piece: int = 0
     instance: str | None = None
     tag: str | None = None
+    entry_tag: str | None = None
+    """Of an order that closes what an entry of its plan has filled: the entry's own tag, "" where it has none; None = there is no such entry."""
     disclosed_quantity: int = 0
     is_strike: bool = False
     """Whether the order may rest for a moment where no broker takes immediate orders (book_depth)."""

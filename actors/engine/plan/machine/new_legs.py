@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan.machine.refused_exits import again_at
 from onebroker.actors.engine.plan.machine.verdicts import goes_again, taken_off
 from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, price_of, waits_to_activate, wanted
 from onebroker.actors.engine.plan.market import Calm
-from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, QuoteField, Units
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, QuoteField, Units, own_orders_of
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
 from onebroker.actors.engine.plan.price_kinds import RESTING, is_stop
 from onebroker.actors.engine.plan.pricing.touch import on_touch
@@ -218,6 +218,10 @@ class Sending:
         ended = [leg for leg in self.look.legs(self.part) if leg.fills_unknown]
         return max(ended, key=lambda leg: leg.sent_at).broker if ended else None
 
+    def _entry_tag(self) -> str | None:
+        entry = self.context.entry
+        return None if entry is None or not self.part.is_exit else next(own_orders_of(entry)).tag or ""
+
     def _order(
         self, quantity: int, want: Wanted, broker: str | None, piece: int, asked: Asked | None, *, immediate: bool
     ) -> NewLeg:
@@ -240,6 +244,7 @@ class Sending:
             piece=piece,
             instance=instance,
             tag=self.part.tag,
+            entry_tag=self._entry_tag(),
             closing=self.part.closing,
             unseen=self._unseen(),
             disclosed_quantity=min(self.part.disclosed_quantity, quantity),

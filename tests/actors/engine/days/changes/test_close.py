@@ -292,3 +292,37 @@ async def test_a_close_takes_the_units_of_a_part_with_a_tag_of_its_own(market, k
         assert (await market.close(tag="bb")).body["closed"] == []
         answer = await market.close(tag="aa")
         assert (net(trading.day, "zerodha", trading.share), answer.body["flat"]) == (0, True), answer.body
+
+
+@pytest.mark.parametrize("level", ["-4.2", "3.1"])
+@pytest.mark.parametrize("body_tag", ["e", "body"])
+async def test_a_close_by_the_tag_of_an_entry_ends_its_exits_whatever_their_tag(
+    market, body_tag, level, autojump_clock
+):
+    """15 units of another tag lie in the same position: no exit stays for them. A target that has sold a part has sold the entry's units."""
+    async with traded(market) as trading:
+        share = trading.share
+
+        def exit_at(percent, units, limit=None):
+            price = {"kind": "fixed", "price": trading.at(percent)}
+            if limit is not None:
+                price = {"kind": "native_stop", "trigger_price": trading.at(percent), "limit_price": trading.at(limit)}
+            return {"transaction_type": "SELL", "tag": "x", "price": price, "quantity": units}
+
+        children = [exit_at(-4, 40, -8), exit_at(2, 20), exit_at(3, 20)]
+        exits = {"part": "one_cancels_others", "rule": "shrink", "children": children}
+        root = {"part": "order", "each_fill": exits} | ({} if body_tag == "e" else {"tag": "e"})
+        body = {"quantity": 40, "broker": "zerodha", "order_type": "LIMIT", "price": trading.at(1), "tag": body_tag}
+        answer = await trading.send(**body, synthetic={"type": "plan", "root": root, "hold_limits": False})
+        await trading.send(quantity=15, broker="zerodha", tag="o")
+        await trio.sleep(15)
+        await trading.move("2.1")
+        await market.until(lambda: net(market, "zerodha", share) == 35, 20)
+        await trio.sleep(10)
+        closed = await market.close(tag="e")
+        assert (closed.status, closed.body["flat"]) == (200, True)
+        await trio.sleep(20)
+        await trading.move(level)
+        await trio.sleep(20)
+        assert net(market, "zerodha", share) == 15
+        assert (await trading.parent(answer))["state"] == "halted"
