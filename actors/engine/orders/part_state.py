@@ -290,6 +290,8 @@ class PartRecord:
     """Since when, where the target was meant to rest beside the stop."""
     swap_units: int = 0
     """Units that a target wants to send and for which the stop is making room."""
+    swap_filled: int = 0
+    """The units that the target had filled when `swap_units` was noted: what fills after that has come true."""
     swap_at: float | None = None
     """When the market last touched the target of a swap, or the swap was wished."""
     reserved: int = 0

@@ -91,7 +91,13 @@ def lent(look: Look, part: Group) -> int:
     will be refused as its sibling was.
     """
     open_targets = (order for order in targets_of(part) if swaps(look, order) and look.record(order).own is None)
-    return sum(max(_out_for_sure(look, order), look.record(order).swap_units) for order in open_targets)
+    return sum(max(_out_for_sure(look, order), _wished(look, order)) for order in open_targets)
+
+
+def _wished(look: Look, order: OrderPart) -> int:
+    """Return the units that a target wants out and that have not filled since: the order of a ladder's rung may be sent and fill between two looks."""
+    record = look.record(order)
+    return max(0, record.swap_units - max(0, look.filled(order) - record.swap_filled))
 
 
 def _out_for_sure(look: Look, order: OrderPart) -> int:
@@ -110,7 +116,7 @@ def note_wish(look: Look, order: OrderPart, units: int) -> None:
     """Note that a target wants `units` out in all, for which it has no room: the stops make room. The wish stands until an order of the target
     has a leg, so that each round of a look, and each look until then, finds the same."""
     if look.record(order).swap_units < units:
-        look.note(order, swap_units=units, swap_at=look.now)
+        look.note(order, swap_units=units, swap_filled=look.filled(order), swap_at=look.now)
 
 
 def settle_wishes(look: Look, part: Group) -> None:
@@ -120,7 +126,7 @@ def settle_wishes(look: Look, part: Group) -> None:
         at_brokers = sum(leg.unfilled for leg in look.live(order))
         newest = max((leg.sent_at for leg in look.legs(order)), default=float("-inf"))
         refused = record.swap_at is not None and newest >= record.swap_at and _newest_goes_again(look, order)
-        over = record.own is not None or at_brokers >= record.swap_units or refused
+        over = record.own is not None or at_brokers >= _wished(look, order) or refused
         if record.swap_units and over:
             look.note(order, swap_units=0, swap_at=look.now)
 

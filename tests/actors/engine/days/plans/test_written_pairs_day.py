@@ -387,3 +387,31 @@ async def test_a_timed_exit_after_an_entry_leaves_or_is_told_when_nothing_has_a_
         now = market.clock.now()
         await trio.sleep((now.replace(hour=10, minute=8, second=0, microsecond=0) - now).total_seconds())
         await market.until(lambda: problems(trading) or net(trading) == 0, 6)
+
+
+@pytest.mark.parametrize(("level", "left"), [("2.1", 40), ("3.1", 20)])
+@pytest.mark.parametrize("entry", [True, False])
+async def test_the_stop_beside_a_ladder_over_delivery_shares_guards_what_its_rungs_leave(
+    market, level, left, entry, autojump_clock
+):
+    async with traded(market) as trading:
+        body = {"quantity": 60, "broker": "zerodha", "product": "CNC"}
+        limit = {"order_type": "LIMIT", "price": trading.at(1)}
+        ladder = {
+            "transaction_type": "SELL", "quantity": 60, "price": {"kind": "fixed", "price": trading.at(2)},
+            "execution": {"kind": "ladder", "from_price": trading.at(2), "to_price": trading.at(4), "steps": 3},
+        }  # fmt: skip
+        group = beside_a_stop(trading, ladder)
+        if entry:
+            await trading.send(**body, **limit, synthetic={"type": "plan", "root": {"each_fill": group}})
+        else:
+            await trading.send(**body)
+            share, context = trading.share.instrument_id, market.engine_context
+            await market.until(lambda: (held_for(context, "zerodha", share, "CNC", Side.SELL) or 0) >= 60, 60)
+            settings = {"type": "plan", "root": group}
+            await trading.send(**body, **limit, transaction_type="SELL", synthetic=settings)
+        await market.until(lambda: resting(trading) == [("SELL", "SL", 60)], 30)
+        await trading.move(level)
+        await market.until(lambda: net(trading) == left, 40)
+        await trio.sleep(15)
+        assert resting(trading) == [("SELL", "SL", left)]
