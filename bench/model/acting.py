@@ -52,7 +52,9 @@ GIVEN_UP = (ActorNotRunning, AskTimedOut, LoginNeeded, Refusal, SimRefusal)
 
 def written_tree(kind: str, size: str, rule: str, at: Callable[[float], float]) -> dict[str, Any]:
     """Return the tree of a plan. `halves`: two groups of half the entry each, below it; `entries`: two entries with a group each; `side by side`: stop and
-    target without a group; `two stops`: each for the whole entry; `pair`: a group over what is held; `stops`: two stops over what is held. `at`: percent -> price."""
+    target without a group; `two stops`: each for the whole entry; `grouped`, `in turn`: a stop beside two targets in a group or a sequence of their own;
+    `pair`: a group over what is held; `grouped pair`, `pair in turn`: the same with two targets; `stops`: two stops over what is held. `at`: percent ->
+    price."""
     half = {
         "share": {"share": 0.5}, "ratio": {"from_fill": {"ratio": 0.5}}, "units": WRITTEN_UNITS // 2,
     }[size]  # fmt: skip
@@ -71,8 +73,22 @@ def written_tree(kind: str, size: str, rule: str, at: Callable[[float], float]) 
         price = {"kind": "fixed", "price": at(0.5)}
         return {"transaction_type": "BUY", "quantity": units, "price": price, "each_fill": below}
 
+    def two_targets(quantity: Any) -> dict[str, Any]:
+        stop, first = exits(1.5, None)["children"][0], exits(1.5, quantity)["children"][1]
+        then = exits(3, quantity)["children"][1]
+        turns = (
+            {"part": "sequence", "first": first, "then": then}
+            if "turn" in kind
+            else {"part": "together", "children": [first, then]}
+        )
+        return {"part": "one_cancels_others", "rule": "shrink", "children": [stop, turns]}
+
     units = WRITTEN_UNITS // 2
     match kind:
+        case "grouped" | "in turn" | "grouped pair" | "pair in turn":
+            alone, by_first = "pair" in kind, kind == "in turn" and size == "ratio"  # a ratio in a `then` is of `first`
+            targets = two_targets(units if alone or by_first else half)
+            return targets if alone else entry(WRITTEN_UNITS, targets)
         case "halves":
             return entry(WRITTEN_UNITS, {"part": "together", "children": [exits(1.5, half), exits(3, half)]})
         case "entries":
@@ -191,7 +207,7 @@ class Actor(Script):
 
     async def do_written(self, kind: str, size: str, rule: str, product: str, broker: str) -> None:
         """A plan of 20 units that its caller has put together by hand (`written_tree`): an entry with its exits, or exits of what is held."""
-        alone = kind in ("pair", "stops")
+        alone = kind in ("pair", "stops", "grouped pair", "pair in turn")
         if alone and self._most_held(broker, product, waits=True) < WRITTEN_UNITS:
             return
         root = written_tree(kind, size, rule, self.at)

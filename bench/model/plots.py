@@ -197,12 +197,17 @@ def followed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
         yield "move", {"percent": percent, "second": False, "walks": True}, 12.0
 
 
+WRITTEN = (
+    "halves", "entries", "side by side", "two stops", "pair", "stops", "grouped", "in turn", "grouped pair", "pair in turn",
+)  # fmt: skip
+
+
 def written(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A plan put together by hand; a person may sell a part of its position, the market reaches its first target, then all of its stops."""
     broker = _for_mis(brokers)[0]
-    kind = dice.choice(("halves", "entries", "side by side", "two stops", "pair", "stops"))
-    product = dice.choice(("MIS", "CNC")) if kind in ("pair", "side by side") else "MIS"
-    if kind in ("pair", "stops"):
+    kind = dice.choice(WRITTEN)
+    product = dice.choice(("MIS", "CNC")) if kind not in ("halves", "entries", "two stops", "stops") else "MIS"
+    if kind in ("pair", "stops", "grouped pair", "pair in turn"):
         yield "simple", {"side": "BUY", "percent": None, "quantity": 20, "product": product, "broker": broker}, 8.0
     given = {
         "kind": kind, "size": dice.choice(("share", "ratio", "units")), "rule": dice.choice(("shrink", "shrink", "cancel")),

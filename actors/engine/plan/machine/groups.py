@@ -385,7 +385,7 @@ def _sequence(look: Look, part: SequencePart, context: Context) -> None:
         base_done=own_done,
         entry=entry[0],
         entry_done=entry[1],
-        guard=None,
+        guard=_left_to_then(look, part, context),
         waiting_since=None,
         base_closes=any(order.ending is not None and order.ending.close for order in own_orders),
         ending=UNFILLED if first.state.final and not kept else context.ending,
@@ -393,6 +393,14 @@ def _sequence(look: Look, part: SequencePart, context: Context) -> None:
     work(look, part.then, _in_pair(look, pair, part.then, attrs.evolve(below, pair=None)))
     if kept:
         _uncovered(look, part.first, part.then)
+
+
+def _left_to_then(look: Look, part: SequencePart, context: Context) -> int | None:
+    """Return the units that `then` may have unfilled where it goes on with what `first` does: what its group guards, less what `first` has out."""
+    if context.guard is None or not goes_on(part):
+        return None
+    out = sum(leg.unfilled for order in own_orders_of(part.first) for leg in look.live(order))
+    return max(0, context.guard - out)
 
 
 # --- one cancels others --------------------------------------------------------------------------------------------------

@@ -350,6 +350,20 @@ async def test_exits_within_groups_follow_the_position(market, shape, autojump_c
         assert (net(trading), resting(trading)) == (0, [])
 
 
+@pytest.mark.parametrize("shape", ["together", "in turn"])
+async def test_the_second_target_follows_the_position_when_the_first_has_sold(market, shape, autojump_clock):
+    async with traded(market) as trading:
+        await guarded_within(trading, shape, "MIS")
+        await trading.move("2.1")
+        await market.until(lambda: net(trading) == 30, 20)
+        await trio.sleep(10)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 30)
+        await market.until(lambda: resting(trading) == [], 20)
+        await trading.move("3.1")
+        await trio.sleep(20)
+        assert net(trading) == 0
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_the_stop_over_delivery_shares_rests_and_targets_within_groups_wait(market, shape, autojump_clock):
     async with traded(market) as trading:
