@@ -166,6 +166,17 @@ def beside_a_guard(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat
     yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
 
 
+def fired_together(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """Two stops that the engine keeps, together for more than is held, or for all of it until a person sells a part; one jump of the market fires both."""
+    broker, held = _for_mis(brokers)[0], dice.choice((40, 60))
+    yield "simple", {"side": "BUY", "percent": None, "quantity": held, "product": "MIS", "broker": broker}, 10.0
+    for _ in (1, 2):
+        yield _order("hidden_stop", dice, scale=0.5, quantity=30, broker=broker)
+    if held == 60 or dice.random() < 0.3:
+        yield "reduce", {"broker": list(brokers).index(broker), "units": dice.choice((5, 20))}, 30.0
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": False}, 15.0
+
+
 def lowered(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A caller makes an exit of a guarded plan smaller, perhaps two of them; the market comes to them."""
     yield from _held(dice, brokers, quantity=30, holds=dice.random() < 0.5)
@@ -431,7 +442,7 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 PLOTS: Sequence[Plot] = (
     reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, ladder_reduced, scale_reduced, held_by_two, written, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
     closed_everywhere, partly_closed, partly_targeted, partly_entered, unanswered, unseen, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
-    jumped_over, beside_a_guard, followed, lowered,
+    jumped_over, beside_a_guard, followed, lowered, fired_together,
 )  # fmt: skip
 AT: Mapping[Plot, Sequence[str]] = {unseen: UNASKED}
 """Plots that need one of some brokers."""
