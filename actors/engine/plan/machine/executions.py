@@ -311,6 +311,8 @@ def _grow_back(sending: Sending, session: Session | None) -> bool:
     live = look.live(part)
     if session is None or not part.is_exit or look.filled(part) or look.on_the_way(part):
         return False
+    if any(leg.fills_unknown for leg in look.legs(part)):
+        return False  # today's order is for what was held, whatever the target says (K15)
     settled = not any(leg.state.unsettled or leg.busy for leg in live)
     return settled and sending.missing > 0 and grow(sending, sending.missing)
 
