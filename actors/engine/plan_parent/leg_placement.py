@@ -49,7 +49,7 @@ from onebroker.config.messages import plan_life as life_texts
 from onebroker.config.messages import references as reference_texts
 from onebroker.config.messages import unknown_orders as unknown_texts
 from onebroker.config.refusal import Refusal
-from onebroker.config.vocabulary import Validity
+from onebroker.config.vocabulary import Product, Side, Validity
 
 POSITION_SECONDS = 3.0
 """How long to wait for a fresh read of a position before an order that reduces it."""
@@ -284,7 +284,7 @@ class Placing:
             if new.broker is not None and self._waiting.aside_seconds(new) > 0:
                 return NotPlaced(_refused(texts.NO_BROKER), passes=True, order=new, is_aside=True)
         held = held_for(self._context, new.broker, new.instrument_id, new.product, new.side)
-        if held is None or any(record.missing_since is not None for record in self._plan_open.parts.values()):
+        if held is None or self._may_be_missing(new):
             return new
         bound = self._holders.bound(new, held)
         if bound >= new.quantity:
@@ -297,6 +297,11 @@ class Placing:
             sentence = life_texts.nothing_to_exit(new.broker, sent=sent)
             return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
         return attrs.evolve(new, quantity=held)
+
+    def _may_be_missing(self, new: NewLeg) -> bool:
+        """Whether the holdings lack shares of the plan, and nothing explains it yet (`missing_shares.py`)."""
+        missing = any(record.missing_since is not None for record in self._plan_open.parts.values())
+        return missing and new.product == Product.CNC and new.side is Side.SELL
 
     def _closes_for_sure(self, new: NewLeg) -> bool:
         """Whether an order of a running plan closes: what its own plan opened, or what was held when it was armed."""

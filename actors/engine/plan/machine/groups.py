@@ -623,7 +623,11 @@ def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> N
         if winner is None and child.when is not None and look.record(child).fired and not _is_refused(look, child):
             winner = child
             stays = _why_others_stay(look, part, winner) if not complete else None
-    if context.ending is None and any(_is_refused(look, child) for child in part.children if child.when is not None):
+    refused = any(_is_refused(look, child) for child in part.children if child.when is not None)
+    goes = complete or (
+        winner is not None and not _is_refused(look, winner)
+    )  # it may have been refused in this very look
+    if refused and not goes and context.ending is None:
         _let_others_wait_again(look, part)
 
 

@@ -278,3 +278,25 @@ async def test_the_stop_beside_a_ladder_over_delivery_shares_guards_what_its_run
         await market.until(lambda: net(trading) == left, 40)
         await trio.sleep(15)
         assert resting(trading) == [("SELL", "SL", left)]
+
+
+@pytest.mark.parametrize("then", ["-4.2", "8.2"])
+async def test_one_of_three_waiting_exits_is_refused_and_another_one_closes(market, then, autojump_clock):
+    """What ends for the sake of the exit that closes does not begin again because of the refused one."""
+    async with traded(market) as trading:
+        await trading.send(quantity=40, broker="zerodha")
+        share, context = trading.share.instrument_id, market.engine_context
+        await market.until(lambda: held_for(context, "zerodha", share, "MIS", Side.SELL) == 40, 60)
+        root = hidden_pair(trading, "trigger", sides=True)
+        far = {"level": trading.at(8), "direction": "above"}
+        root["children"].append(root["children"][1] | {"when": {"price": far}})
+        body = {"transaction_type": "SELL", "quantity": 40, "broker": "zerodha"}
+        answer = await trading.send(**body, synthetic={"type": "plan", "root": root})
+        await trio.sleep(20)
+        market.simulator.fault("zerodha", FaultKind.REJECT_ORDERS, count=1)
+        await trading.move("6.1")
+        await trio.sleep(20)
+        await trading.move(then)
+        await market.until(lambda: net(trading) == 0, 20)
+        await trio.sleep(20)
+        assert (net(trading), resting(trading), (await trading.parent(answer))["state"]) == (0, [], "completed")
