@@ -273,6 +273,9 @@ class OrderPart(_Part):
     exit_by_type: bool = False
     """Whether only the order type's name says that the part is an exit (trailing_stop, atr_trail). It waits and is told as an exit. But the part
     of a daily cap that is kept for exits needs the caller's own `closes_position` (rules 2.7), and a locked day refuses it at intake (4.7)."""
+    exit_if_held: bool = False
+    """Whether the part is an exit only where it was armed over held units: a single stop or target. Over nothing it is its caller's entry (1.13), and
+    its plan then takes all three marks away."""
     compulsory: bool = False
     """A caller may not cancel the part while the part it hangs on is open (cover)."""
     each_fill: "Part | None" = None

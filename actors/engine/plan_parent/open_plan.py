@@ -19,6 +19,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
 from onebroker.actors.engine.plan.machine.over_fills import closed_at_end, takers_by_base
 from onebroker.actors.engine.plan.machine.position_closes import not_fresh
 from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
+from onebroker.actors.engine.plan.reading.exit_marks import with_entries
 from onebroker.actors.engine.plan.stored_tree import decode_plan, encode_plan
 from onebroker.actors.store.durable_history import Rename
 from onebroker.config.messages import plan_life as texts
@@ -147,6 +148,7 @@ class OpenPlan:
             message = None  # the units have been closed since then, or the root has taken its sentence back
         self._said = said
         self._kept_at = self._clock.monotonic()
+        self.root = with_entries(self.root, looked.parts)
         asks = any(isinstance(action, NewLeg) for action in looked.actions)
         plan = self.record.plan if self.root is self._kept_root else encode_plan(self.root)
         self._kept_root = self.root

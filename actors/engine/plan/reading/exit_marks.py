@@ -1,12 +1,18 @@
 """Marks which order parts of a tree are exits, and of which exits the engine itself knows that they close (order-engine 0). Pure."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.plan.parts import (
+    AllOf,
+    AnyOf,
+    BarClosed,
+    Condition,
     Direction,
     FromFill,
     FromPosition,
@@ -14,14 +20,18 @@ from onebroker.actors.engine.plan.parts import (
     OrderPart,
     Part,
     PriceAt,
+    QuoteField,
     SequencePart,
     Share,
     TogetherPart,
     own_orders_of,
+    walk,
 )
 from onebroker.actors.engine.plan.price_kinds import is_stop
 from onebroker.config.messages import presets_entries as texts
 from onebroker.config.vocabulary import Side
+
+_PRICES = frozenset({QuoteField.LAST_PRICE, QuoteField.BID, QuoteField.OFFER, QuoteField.MID})
 
 
 def marked(
@@ -29,15 +39,72 @@ def marked(
     *,
     closes_position: bool,
     closing: tuple[str, Side] | None = None,
-    above: tuple["_Above", ...] = (),
 ) -> Part:
     """Return the tree with `is_exit` and `known_exit` set as section 0 says. A flag that is already set stays.
 
     `closes_position` is the caller's word. `closing` is what the engine itself knows: the instrument whose position is closed, and the
-    closing side. A part with another instrument or the other side may open something. `above` are the order parts whose links are above
-    this part, the outermost first.
+    closing side. A part with another instrument or the other side may open something.
     """
-    below = partial(marked, closes_position=closes_position, closing=closing)
+    return _marked(part, closes_position=closes_position, closing=closing)
+
+
+def with_lone_exits(root: Part) -> Part:
+    """Return a plan of a caller in which the stops and targets that hang on nothing are marked: a `native_stop`, or an order that waits for a price,
+    that is the whole plan or stands in its groups. Over units that are held when it is armed it is an exit of them, over nothing its caller's entry
+    (1.13). Orders on both sides of one instrument (a breakout) are entries, and a preset knows itself what it is."""
+    sides: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for order in own_orders_of(root):
+        sides[order.instrument_id, order.product].add(order.transaction_type)
+
+    def with_exits(part: Part) -> Part:
+        match part:
+            case OrderPart(each_fill=None, preset=None) if len(sides[part.instrument_id, part.product]) == 1:
+                lone = is_stop(part.price) or _awaited_price(part) is not None
+                return as_lone_exit(part) if lone and not part.is_exit else part
+            case TogetherPart(preset=None) | OneCancelsOthersPart(preset=None):
+                return attrs.evolve(part, children=tuple(map(with_exits, part.children)))
+        return part
+
+    return with_exits(root)
+
+
+def as_lone_exit(part: OrderPart) -> OrderPart:
+    """Return an order part that closes what is held when it is armed, and is an entry otherwise."""
+    return attrs.evolve(part, is_exit=True, exit_by_type=True, exit_if_held=True)
+
+
+def with_entries(root: Part, parts: Mapping[str, PartRecord]) -> Part:
+    """Return the tree in which a stop or target that was armed over nothing has become its caller's entry; the same object where none has. `parts` are the
+    records of the parts, by path."""
+    paths = {
+        part.path
+        for part in walk(root)
+        if isinstance(part, OrderPart) and part.exit_if_held and parts.get(part.path, PartRecord()).armed_over == 0
+    }
+    return _as_entries(root, paths) if paths else root
+
+
+def _as_entries(part: Part, paths: Collection[str]) -> Part:
+    match part:
+        case OrderPart():
+            link = None if part.each_fill is None else _as_entries(part.each_fill, paths)
+            entry = attrs.evolve(part, is_exit=False, exit_by_type=False, exit_if_held=False)
+            return attrs.evolve(entry if part.path in paths else part, each_fill=link)
+        case SequencePart():
+            return attrs.evolve(part, first=_as_entries(part.first, paths), then=_as_entries(part.then, paths))
+        case TogetherPart() | OneCancelsOthersPart():
+            return attrs.evolve(part, children=tuple(_as_entries(child, paths) for child in part.children))
+
+
+def _marked(
+    part: Part,
+    *,
+    closes_position: bool,
+    closing: tuple[str, Side] | None,
+    above: tuple["_Above", ...] = (),
+) -> Part:
+    """`above` are the order parts whose links are above this part, the outermost first."""
+    below = partial(_marked, closes_position=closes_position, closing=closing)
     match part:
         case OrderPart():
             side = Side(part.transaction_type)
@@ -46,8 +113,11 @@ def marked(
             known = part.known_exit or told or _closes(part, above) or isinstance(part.quantity, FromPosition)
             against = any(order.side is side.opposite for order in above)
             exits = part.is_exit or closes_position or known or against
-            by_type = part.exit_by_type and not (closes_position or known or against)
-            return attrs.evolve(part, is_exit=exits, known_exit=known, exit_by_type=by_type, each_fill=link)
+            surely = closes_position or known or against
+            by_type, if_held = part.exit_by_type and not surely, part.exit_if_held and not surely
+            return attrs.evolve(
+                part, is_exit=exits, known_exit=known, exit_by_type=by_type, exit_if_held=if_held, each_fill=link
+            )
         case SequencePart():
             followers = list(own_orders_of(part.then))
             opened = _opened(part.first, above) if any(map(_stop_like(followers), followers)) else ()
@@ -98,17 +168,28 @@ def _stop_like(orders: Sequence[OrderPart]) -> Callable[[OrderPart], bool]:
     return stop_like
 
 
-def _awaited_price(order: OrderPart) -> PriceAt | None:
-    """Return the price of its own instrument for which an order waits."""
-    when = order.when
-    return when if isinstance(when, PriceAt) and when.instrument_id == order.instrument_id else None
+def _awaited_price(order: OrderPart) -> PriceAt | BarClosed | None:
+    """Return the price of its own instrument for which an order waits, alone or together with other conditions."""
+    return None if order.when is None else _price_of(order.when, order.instrument_id)
+
+
+def _price_of(condition: Condition, instrument_id: str) -> PriceAt | BarClosed | None:
+    match condition:
+        case BarClosed() if condition.instrument_id == instrument_id:
+            return condition
+        case PriceAt(field=field) if condition.instrument_id == instrument_id and field in _PRICES:
+            return condition
+        case AllOf() | AnyOf():
+            prices = (_price_of(inner, instrument_id) for inner in condition.conditions)
+            return next((price for price in prices if price is not None), None)
+    return None
 
 
 def _as_exits(part: Part) -> Part:
     """Return a part with all its own orders marked as exits."""
     match part:
         case OrderPart():
-            return attrs.evolve(part, is_exit=True, exit_by_type=not part.is_exit)
+            return attrs.evolve(part, is_exit=True, exit_by_type=not part.is_exit, exit_if_held=False)
         case SequencePart():
             return attrs.evolve(part, first=_as_exits(part.first), then=_as_exits(part.then))
         case TogetherPart() | OneCancelsOthersPart():

@@ -18,7 +18,7 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
 )
 from onebroker.actors.engine.plan.reading.conditions import read_lifetime, read_when
-from onebroker.actors.engine.plan.reading.exit_marks import marked
+from onebroker.actors.engine.plan.reading.exit_marks import marked, with_lone_exits
 from onebroker.actors.engine.plan.reading.json_fields import WORKING_VALUES, Fields
 from onebroker.actors.engine.plan.reading.orders import read_order
 from onebroker.actors.engine.plan.reading.presets import read_preset
@@ -59,7 +59,7 @@ def read_plan(
     around = Surroundings(defaults=defaults, world=world, presets=presets, hold_limits=hold_limits)
     root = read_part(settings.given["root"], path, around)
     check_tree(root, defaults, world)
-    return marked(root, closes_position=closes)
+    return marked(with_lone_exits(root), closes_position=closes)
 
 
 def read_part(value: object, path: str, around: Surroundings) -> Part:

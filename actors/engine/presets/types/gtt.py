@@ -11,11 +11,13 @@ from onebroker.actors.engine.plan.parts import (
     Direction,
     Lifetime,
     OneCancelsOthersPart,
+    OrderPart,
     Part,
     PriceAt,
     Rule,
 )
 from onebroker.actors.engine.plan.reading.conditions import MOST_DAYS
+from onebroker.actors.engine.plan.reading.exit_marks import as_lone_exit
 from onebroker.actors.engine.plan.reading.json_fields import Fields
 from onebroker.actors.engine.plan.reading.value_rules import whole_from
 from onebroker.actors.engine.presets.body import Body
@@ -61,7 +63,7 @@ def _of_pair(settings: Settings, second: Decimal) -> Direction:
 def tree(settings: Settings, body: Body, path: str) -> Part:
     first = (settings.trigger_price, settings.trigger_direction, settings.limit_price)
     if settings.second_trigger_price is None:
-        return _one(body, path, settings, *first)
+        return as_lone_exit(_one(body, path, settings, *first))
     direction = _opposite(settings.trigger_direction)
     second = (settings.second_trigger_price, direction, settings.second_limit_price)
     children = tuple(_one(body, child(path, n), settings, *one, closes=True) for n, one in enumerate((first, second)))
@@ -77,7 +79,7 @@ def _one(
     limit: Decimal | None,
     *,
     closes: bool = False,
-) -> Part:
+) -> OrderPart:
     """`closes`: a pair is the stop and the target of what is held when it is armed; over nothing it is its caller's entry (order-engine 1.13)."""
     when = PriceAt(instrument_id=body.instrument.instrument_id, level=level, direction=direction)
     lifetime = Lifetime(after_days=_days(settings, body), applies_to=AppliesTo.WAITING)

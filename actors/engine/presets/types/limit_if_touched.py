@@ -5,6 +5,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
+from onebroker.actors.engine.plan.reading.exit_marks import as_lone_exit
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.part_builders import order
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Holding, Preset
@@ -26,7 +27,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
         level=settings.trigger_price,
         direction=settings.trigger_direction,
     )
-    return order(body, path, fixed(settings.limit_price), when=when)
+    return as_lone_exit(order(body, path, fixed(settings.limit_price), when=when))
 
 
 PRESET = Preset(

@@ -6,6 +6,7 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
 from onebroker.actors.engine.plan.price_kinds import Marketable
+from onebroker.actors.engine.plan.reading.exit_marks import as_lone_exit
 from onebroker.actors.engine.plan.reading.value_rules import at_least
 from onebroker.actors.engine.presets.body import Body
 from onebroker.actors.engine.presets.part_builders import order
@@ -30,7 +31,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
         direction=settings.trigger_direction,
     )
     limit = Marketable(buffer_ticks=settings.buffer_ticks, fill_within_seconds=FILL_WITHIN_SECONDS)
-    return order(body, path, limit, when=when)
+    return as_lone_exit(order(body, path, limit, when=when))
 
 
 PRESET = Preset(
