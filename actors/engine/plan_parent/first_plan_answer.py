@@ -87,9 +87,13 @@ class FirstPlanAnswer:
             self._parent.first_answer.stopped(place)
 
     def _has_started(self) -> bool:
-        """Whether every order that the start sent has its result."""
+        """Whether every order that the start sent has its result, and no look is due in which more would follow: a refused stop lets its target go."""
         traffic = self._parent.traffic
-        if self._new_orders.on_their_way or self._positions.closes_soon():
+        if (
+            self._new_orders.on_their_way
+            or self._positions.closes_soon()
+            or (self._plan.sends and self._plan.news.told)
+        ):
             return False
         return not any(leg.state.unsettled and traffic.busy(leg.leg_id) for leg in self._plan.record.legs)
 

@@ -17,6 +17,7 @@ from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
 from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
 from onebroker.actors.engine.plan.machine.over_fills import closed_at_end, takers_by_base
+from onebroker.actors.engine.plan.machine.overdue import guards
 from onebroker.actors.engine.plan.machine.position_closes import not_fresh
 from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
 from onebroker.actors.engine.plan.reading.exit_marks import with_entries
@@ -107,8 +108,9 @@ class OpenPlan:
 
     @property
     def has_exits(self) -> bool:
-        """Whether a part closes."""
-        return any(isinstance(part, OrderPart) and (part.is_exit or part.known_exit) for part in walk(self.root))
+        """Whether a part closes, covers the fills of another order, hedges, or closes its own fills at the end of a lifetime."""
+        orders = (part for part in walk(self.root) if isinstance(part, OrderPart))
+        return any(order.known_exit or guards(order) for order in orders) or any(closed_at_end(self.root))
 
     @property
     def closes(self) -> frozenset[str]:

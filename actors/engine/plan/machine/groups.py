@@ -247,7 +247,8 @@ def _end_waiting(look: Look, part: Part, context: Context) -> None:
 
 def _is_to_close(look: Look, part: Part, context: Context, lifetime: Lifetime) -> bool:
     """Whether ended order parts of a group have fills that must be closed at the end of a lifetime."""
-    return any(is_to_close(look, order, context, lifetime) for order in own_orders_of(part))
+    to_close = [order for order in own_orders_of(part) if is_to_close(look, order, context, lifetime)]
+    return bool(to_close)
 
 
 def _starts(look: Look, part: Part, context: Context) -> bool:
@@ -281,6 +282,8 @@ def _settle(look: Look, part: Part, context: Context) -> None:
     record = look.record(part)
     children = [look.record(child) for child in children_of(part)]
     states = [child.state for child in children]
+    lifetime = part.lifetime if record.ending is None else None
+    closes = lifetime is not None and _is_to_close(look, part, context, lifetime)
     if all(state.final for state in states):
         # A child that never had its turn does not count, unless it waited until its time was over.
         begun = [child.state for child in children if child.due_at is not None or child.state is PartState.EXPIRED]
@@ -290,7 +293,7 @@ def _settle(look: Look, part: Part, context: Context) -> None:
             state = _ended_together(look, part, begun or states)
         if isinstance(part, TogetherPart) and part.inseparable and _was_refused(look, part, states):
             state = PartState.REJECTED
-        if part.lifetime is not None and record.ending is None and _is_to_close(look, part, context, part.lifetime):
+        if closes:
             state = PartState.WORKING
     else:
         state = next((state for state in _SHOWN_FIRST if state in states), PartState.PENDING)

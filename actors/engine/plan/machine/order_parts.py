@@ -109,12 +109,14 @@ def waits_to_close(look: Look, part: OrderPart, context: Context) -> bool:
 
 
 def is_to_close(look: Look, part: OrderPart, context: Context, lifetime: Lifetime) -> bool:
-    """Whether the fills of a part whose own legs have ended must be closed at the end of `lifetime`, its own or one above."""
+    """Whether the fills of a part whose own legs have ended must be closed at the end of `lifetime`, its own or one above. Their price is then looked
+    after, so that the close does not go out by a price of long ago."""
     record = look.record(part)
     if lifetime.on_end is not OnEnd.CLOSE_FILLED or record.own is None or (record.ending or context.ending) is not None:
         return False
     if not applies(lifetime, has_sent=True) or units_to_close(look, part) <= 0:
         return False
+    look.guarded.add(part.instrument_id)
     return lives_on(look, part, context) or not day_is_over(look, part, context)
 
 

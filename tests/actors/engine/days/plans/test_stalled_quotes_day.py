@@ -200,3 +200,31 @@ async def test_an_exit_that_waits_in_the_engine_leaves_by_the_price_over_rest(ki
             await trio.sleep(5)
             trading.moved(3.5 if kind == "held target" else STOP - 1)
             await day.until(lambda: net(trading) == 0, 60)
+
+
+_CLOSED = {"after_minutes": 5, "on_end": "close_filled"}
+TIMED = {
+    "time_stop": {"type": "time_stop", "minutes": 5},
+    "order": {"type": "plan", "root": {"lifetime": _CLOSED}},
+    "group": {"type": "plan", "root": {"part": "together", "lifetime": _CLOSED, "children": [{}]}},
+    "sequence": {"type": "plan", "root": {"part": "sequence", "lifetime": _CLOSED, "first": {}, "then": {"when": {"time": "15:00"}}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("after", [30, 280])
+@pytest.mark.parametrize("kind", TIMED)
+async def test_a_close_at_a_time_leaves_by_the_price_over_rest(market, kind, after, autojump_clock):
+    """No part of the plan is an exit. The close must not rest where the market was before the ticks stopped."""
+    async with traded(market) as trading:
+        with market.quotes.follow([market.equity(1).instrument_id]):
+            body = {"quantity": 50, "broker": "zerodha", "order_type": "LIMIT", "price": trading.at(1)}
+            answer = await trading.send(**body, synthetic=TIMED[kind])
+            assert answer.status == 200, answer
+            await market.until(lambda: net(trading) == 50, 20)
+            await trio.sleep(after)
+            stall(trading)
+            trading.moved(-2)
+            await market.until(lambda: len(market.messages("place")) == 2, 300)
+            await market.until(lambda: net(trading) == 0, 6)
+            await trio.sleep(10)
+            assert problems(trading) == []

@@ -5,8 +5,10 @@ import pytest
 import trio
 
 from onebroker.actors.engine.books.settled_positions import held_for
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from tests.actors.engine.days.plans.test_held_units_day import owned
 from tests.actors.engine.days.plans.test_overdue_day import net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
 
@@ -160,3 +162,22 @@ async def test_a_target_in_a_group_of_its_own_is_swapped_in_beside_its_stop(mark
         await market.until(lambda: net(trading) == left, 25)
         await market.until(lambda: resting(trading) == ([("SELL", "SL", 20)] if left else []), 15)
         assert problems(trading) == []
+
+
+@pytest.mark.parametrize("delay", [0.01, 0.05, 0.1, 0.2, 0.3, 0.4])
+async def test_the_answer_of_a_pair_whose_stop_is_refused_knows_the_target_that_leaves_then(
+    market, delay, autojump_clock
+):
+    """Order-engine 3.31: if one order is rejected the other stays, 207."""
+    async with traded(market) as trading:
+        await owned(market, trading.share.instrument_id, 25)
+        market.simulator.fault("zerodha", FaultKind.REJECT_ORDERS, seconds=25, order_type=OrderType.SL)
+        market.simulator.fault("zerodha", FaultKind.LATENCY, seconds=25, delay_seconds=delay)
+        levels = {"stop_price": -4, "stop_limit_price": -5, "target_price": 3}
+        oco = {"type": "oco", **{name: trading.at(level) for name, level in levels.items()}}
+        answer = await trading.send(
+            transaction_type="SELL", quantity=25, broker="zerodha", product="CNC", synthetic=oco
+        )
+        await trio.sleep(10)
+        assert [order[:2] for order in resting(trading)] == [("SELL", "LIMIT")]
+        assert (answer.status, len(answer.body["legs"])) == (207, 2), answer
