@@ -50,10 +50,6 @@ def larger_again(broker: str, quantity: int) -> str:
     )
 
 
-SMALLER_ALREADY = "the order is smaller than this already"
-"""Ours; no caller hears it."""
-
-
 def _said(value: object) -> str:
     return plain(value) if isinstance(value, Decimal) else str(value)
 

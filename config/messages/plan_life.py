@@ -201,6 +201,11 @@ def not_answered(broker: str, side: Side, units: int) -> str:
     return f"{broker} has not told whether it has the {side} order of {units} units"
 
 
+def not_changed(broker: str, units: int, why: str | None) -> str:
+    """The plan wants to change or end an exit, and the message cannot leave, or is not answered (ours)."""
+    return f"an order of {units} units at {broker} could not be changed or cancelled: {why or f'{broker} has not answered'}"
+
+
 def close_refused(broker: str, why: str | None) -> str:
     """An exit, or a close, that goes again after its broker has refused it (ours)."""
     return f"{broker} has refused the order: {why or 'without a reason'}"

@@ -15,3 +15,7 @@ class Refusals:
     cancelled_at: float = 0.0
     unsent: str | None = None
     """Why the leg's last cancel did not leave; the cancel is sent as soon as possible."""
+    wanted_since: float = 0.0
+    """Since when (epoch seconds) a change or cancel that the plan wants has not been answered by the broker; 0 = nothing is wanted."""
+    not_left: str | None = None
+    """Why it did not leave when it was tried last."""

@@ -69,7 +69,12 @@ def parts_put_right(parts: Mapping[str, PartRecord], clock: ClockPut) -> Mapping
 
 def refusals_put_right(refusals: Mapping[str, Refusals], clock: ClockPut) -> dict[str, Refusals]:
     """Return the refusals of brokers with no time later than now."""
-    return {one: attrs.evolve(told, cancelled_at=clock.right(told.cancelled_at)) for one, told in refusals.items()}
+    return {
+        one: attrs.evolve(
+            told, cancelled_at=clock.right(told.cancelled_at), wanted_since=clock.right(told.wanted_since)
+        )
+        for one, told in refusals.items()
+    }
 
 
 def _part_put_right(part: PartRecord, clock: ClockPut) -> PartRecord:

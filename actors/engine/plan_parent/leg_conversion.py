@@ -62,6 +62,8 @@ def leg_of(
         settling=settling,
         cancels=refused.cancels,
         cancelled_at=refused.cancelled_at,
+        wanted_since=refused.wanted_since,
+        not_left=refused.not_left,
         busy=busy,
         fills_unknown=leg.fills_unknown,
         given_up=leg.given_up,

@@ -284,10 +284,10 @@ class Placing:
             if new.broker is not None and self._waiting.aside_seconds(new) > 0:
                 return NotPlaced(_refused(texts.NO_BROKER), passes=True, order=new, is_aside=True)
         held = held_for(self._context, new.broker, new.instrument_id, new.product, new.side)
-        if held is None or self._may_be_missing(new):
+        if held is None:
             return new
         bound = self._holders.bound(new, held)
-        if bound >= new.quantity:
+        if bound >= new.quantity or (bound == 0 and self._may_be_missing(new)):
             return new
         if bound == 0 and held > 0:
             return NotPlaced(_refused(life_texts.NOTHING_LEFT_YET), passes=True)

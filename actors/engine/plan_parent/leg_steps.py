@@ -178,6 +178,27 @@ class LegSteps:
     def begin_change(self, leg_id: str) -> None:
         """Leave the leg alone until its change has been answered."""
         self._left_alone[leg_id] = math.inf
+        self._note_wanted(leg_id)
+
+    def _note_wanted(self, leg_id: str) -> None:
+        before = self.refusals.get(leg_id, Refusals())
+        if not before.wanted_since:
+            self.refusals[leg_id] = attrs.evolve(before, wanted_since=self._clock.epoch())
+
+    def _note_not_left(self, leg_id: str, why: str | None) -> None:
+        self.refusals[leg_id] = attrs.evolve(self.refusals.get(leg_id, Refusals()), not_left=why)
+
+    def _note_answered(self, leg_id: str, sent: Sent) -> None:
+        if sent.answer.outcome is Outcome.UNKNOWN:
+            self._note_not_left(leg_id, None)  # it left, and a book must tell the rest
+        else:
+            self._forget_wanted(leg_id)
+
+    def _forget_wanted(self, leg_id: str) -> None:
+        """Note that the broker has answered, or that nothing is wanted of the leg any more."""
+        before = self.refusals.get(leg_id)
+        if before is not None and before.wanted_since:
+            self.refusals[leg_id] = attrs.evolve(before, wanted_since=0.0, not_left=None)
 
     def _row(self, leg: LegRecord) -> OrderRow | None:
         handle = self._context.sessions.get(leg.broker)
@@ -193,8 +214,8 @@ class LegSteps:
     def begin_cancel(self, leg_id: str) -> None:
         """Leave the leg alone until its cancel has been answered."""
         self._left_alone[leg_id] = math.inf
-        if leg_id in self.refusals:
-            self.refusals[leg_id] = attrs.evolve(self.refusals[leg_id], unsent=None)
+        self._note_wanted(leg_id)
+        self.refusals[leg_id] = attrs.evolve(self.refusals[leg_id], unsent=None)
 
     async def change(self, action: ChangeLeg, origin: Origin | None) -> None:
         """Change a leg as a look asked because of `origin`."""
@@ -202,6 +223,7 @@ class LegSteps:
         try:
             found = self._standing(leg_id)
             if found is None:
+                self._forget_wanted(leg_id)
                 return
             leg, row = found
             change = LegChange(
@@ -221,10 +243,13 @@ class LegSteps:
             self._check_gate(way)
             if action.reduces and target.row.quantity <= action.quantity:
                 # Another hand has made the order smaller than this, and no second book has said so yet: this change would make it larger.
-                raise Refusal(409, texts.SMALLER_ALREADY)
+                self._forget_wanted(leg_id)
+                self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
+                return
             sent = await self._parent.changing.modify(leg, target, change, way)
             self._note_change(leg, action, change, sent)
-        except Refusal:
+        except Refusal as refusal:
+            self._note_not_left(leg_id, refusal.sentence)
             self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
         finally:
             if self._left_alone.get(leg_id) == math.inf:
@@ -250,8 +275,10 @@ class LegSteps:
     def _note_change(self, before_change: LegRecord, action: ChangeLeg, change: LegChange, sent: Sent) -> None:
         leg_id = before_change.leg_id
         if sent.goes_again:
+            self._note_not_left(leg_id, sent.answer.status_message)
             self._leave_alone(leg_id, sent)
             return
+        self._note_answered(leg_id, sent)
         self._tries.pop(leg_id, None)
         before = self.refusals.get(leg_id, Refusals())
         refused = (action.quantity, action.price, action.trigger) if sent.answer.outcome is Outcome.REJECTED else None
@@ -279,6 +306,7 @@ class LegSteps:
         try:
             found = self._standing(leg_id)
             if found is None:
+                self._forget_wanted(leg_id)
                 return
             leg, row = found
             deadline = self._clock.monotonic() + ROOM_SECONDS
@@ -289,6 +317,7 @@ class LegSteps:
                 self._leave_alone(leg_id, sent)
                 return
             self._cancels_unsent.discard(leg_id)
+            self._note_answered(leg_id, sent)
             self._tries.pop(leg_id, None)
             if sent.answer.outcome is Outcome.REJECTED:
                 before = self.refusals.get(leg_id, Refusals())
@@ -315,11 +344,13 @@ class LegSteps:
         """Note a cancel that certainly did not leave. A look soon asks for it again, as long as it takes."""
         self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
         before = self.refusals.get(leg_id, Refusals())
-        self.refusals[leg_id] = attrs.evolve(before, unsent=why)
+        self.refusals[leg_id] = attrs.evolve(before, unsent=why, not_left=why)
         self._cancels_unsent.add(leg_id)
         self._parent.traffic.tell()
 
-    def forget_unwanted_cancels(self, legs: Iterable[Leg], actions: Iterable[Action]) -> None:
-        """Forget cancels that did not leave and that a look does not ask for again."""
-        ended = {action.leg_id for action in actions if isinstance(action, EndLeg)}
-        self._cancels_unsent -= {leg.leg_id for leg in legs if leg.changeable} - ended
+    def forget_unwanted(self, legs: Iterable[Leg], actions: Iterable[Action]) -> None:
+        """Forget changes and cancels that did not leave and that a look does not ask for again."""
+        changeable = {leg.leg_id for leg in legs if leg.changeable}
+        self._cancels_unsent -= changeable - {action.leg_id for action in actions if isinstance(action, EndLeg)}
+        for leg_id in changeable - {action.leg_id for action in actions if isinstance(action, ChangeLeg | EndLeg)}:
+            self._forget_wanted(leg_id)

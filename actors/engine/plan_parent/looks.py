@@ -124,7 +124,7 @@ class Looks:
         plan.parts = looked.parts
         self._note_claims()
         self._waiting.keep_wanted(plan.parts)
-        self._steps.forget_unwanted_cancels(inputs.legs, actions)
+        self._steps.forget_unwanted(inputs.legs, actions)
         if loud or plan.keep_in_seconds() <= 0:
             plan.keep(event, looked)
         self._parent.note_troubles()

@@ -81,6 +81,10 @@ class Leg:
     """The number of the plan's own cancels that the broker refused."""
     cancelled_at: float = 0.0
     """When the last such cancel was sent."""
+    wanted_since: float = 0.0
+    """Since when a change or cancel that the plan wants has not been answered by the broker; 0 = nothing is wanted."""
+    not_left: str | None = None
+    """Why it did not leave when it was tried last; None = it is under way."""
     busy: bool = False
     """Whether a message for the leg is unanswered, or its outcome is not known."""
     fills_unknown: bool = False

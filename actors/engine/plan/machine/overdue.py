@@ -104,18 +104,30 @@ def cannot_leave_yet(look: Look, said: Collection[str], without_stop: Collection
 
 
 def unanswered(look: Look) -> Iterator[str]:
-    """Yield a sentence for each order that closes or hedges of which nobody knows, UNANSWERED_SECONDS after it was sent, whether its broker has it."""
+    """Yield a sentence for each order that closes or hedges of which nobody knows, UNANSWERED_SECONDS after it was sent, whether its broker has it, and
+    for each whose change or cancel has not reached its broker."""
     for part in walk(look.root):
         ending = look.record(part).ending
         if not isinstance(part, OrderPart) or not (_guards(part) or (ending is not None and ending.close)):
             continue
         for leg in look.legs(part):
+            yield from _unchanged(look, leg)
             if leg.given_up or leg.accepted or leg.state not in (LegState.SENDING, LegState.UNKNOWN):
                 continue
             if look.now >= leg.sent_at + UNANSWERED_SECONDS:
                 yield texts.not_answered(leg.broker, leg.side, leg.unfilled)
             else:
                 look.wake(leg.sent_at + UNANSWERED_SECONDS)
+
+
+def _unchanged(look: Look, leg: Leg) -> Iterator[str]:
+    if not leg.wanted_since or not leg.live:
+        return
+    due = leg.wanted_since + (UNANSWERED_SECONDS if leg.not_left is None else OVERDUE_SECONDS)
+    if look.now >= due:
+        yield texts.not_changed(leg.broker, leg.unfilled, leg.not_left)
+    else:
+        look.wake(due)
 
 
 def is_overdue(look: Look, part: Part) -> bool:

@@ -763,3 +763,26 @@ async def test_a_second_order_that_is_lost_is_sent_again_or_stays_told(market, k
             await trading.until(answer, "failed")
             await trio.sleep(60)
             assert problems(trading) == ["40 units are without the order that shall follow them"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "why", "seconds"),
+    [
+        (FaultKind.REFUSE_CONNECTIONS, "the connection was refused", 5),
+        (FaultKind.LATENCY, "zerodha has not answered", 8),
+    ],
+)
+async def test_a_trail_that_cannot_be_moved_is_told_until_it_can(market, fault, why, seconds, autojump_clock):
+    async with traded(market) as trading:
+        await trading.send(quantity=100, broker="zerodha")
+        await trio.sleep(20)
+        trail = {"type": "trailing_stop", "trail_percent": 4, "stop_limit_offset": 1}
+        answer = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=trail)
+        assert answer.status == 200
+        await trio.sleep(10)
+        before = triggers(trading)
+        market.simulator.fault("zerodha", fault, seconds=20, delay_seconds=15)
+        await trading.move(2)
+        await is_told(trading, f"an order of 100 units at zerodha could not be changed or cancelled: {why}", seconds)
+        await market.until(lambda: triggers(trading) > before, 60)
+        await is_quiet(trading, 40)
