@@ -13,6 +13,7 @@ import trio
 
 from onebroker.actors.engine.admission import Admission, keep_answer
 from onebroker.actors.engine.books.brokers_left_out import brokers_left_out
+from onebroker.actors.engine.books.guarded_places import gone_places
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.engine_lock import EngineLock
 from onebroker.actors.engine.context.messages import (
@@ -160,7 +161,8 @@ class EngineActor:
         with contextlib.suppress(StructureError):  # a damaged tree: its parent's actor tells it
             root, about = decode_plan(record.plan), (record.parent_order_id, record.created_at)
             self._context.open_states[record.parent_order_id] = record.state
-            self._context.guarded.note(*about, record.legs, closing_sides(root, record.parts))
+            gone = gone_places(root, record.parts)
+            self._context.guarded.note(*about, record.legs, closing_sides(root, record.parts), gone)
             self._context.guarded.note_claims(*about, claims_of(root, lone_exits(root), record.parts, record.legs))
 
     async def _open_records(self) -> list[ParentRecord]:

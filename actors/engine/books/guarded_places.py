@@ -1,14 +1,28 @@
 """Reads what other open plans have bought at a broker and guard (`context/guarded_units.py`), by the orders that the broker shows now."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from onebroker.actors.engine.context.engine_context import EngineContext
-from onebroker.actors.engine.context.guarded_units import Place
+from onebroker.actors.engine.context.guarded_units import NONE_GONE, Gone, Place
+from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.orders.states import ACTS
 from onebroker.actors.engine.plan.machine.free_units import Claim
+from onebroker.actors.engine.plan.machine.held_units import gone_at
+from onebroker.actors.engine.plan.parts import Part
 from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import latest_boundary
 from onebroker.config.vocabulary import Side
+
+
+def gone_places(root: Part, parts: Mapping[str, PartRecord]) -> Mapping[Place, Gone]:
+    """Return what has gone of the units that a plan has bought, by place."""
+    found: dict[Place, Gone] = {}
+    if not any(record.gone_most for record in parts.values()):
+        return found  # of nearly every plan, at every look
+    for place, now, most in gone_at(root, parts):
+        before = found.get(Place(*place), NONE_GONE)
+        found[Place(*place)] = Gone(before.now + now, before.most + most)
+    return found
 
 
 def units_of_older(context: EngineContext, parent_id: str | None, place: Place) -> int:
@@ -26,25 +40,62 @@ def taken_by_others(
 ) -> int:  # fmt: skip
     """Return the units of a position that all other open plans have bought and guard, and those that the stops (or targets) of older exits without an
     entry claim. `broker` None: at all brokers together. `anywhere`: whether exits that name no broker count."""
-    codes = context.sessions if broker is None else {broker} & context.sessions.keys()
-    today, taken = latest_boundary(context.clock.now()).date().isoformat(), 0
+    books = _Books(context)
+    taken = sum(
+        context.guarded.of_others(parent_id, Place(code, instrument_id, product, side), *books.of(code))
+        for code in books.codes(broker)
+    )
+    counts = _counting(broker, instrument_id, product, side, stops=stops, anywhere=anywhere)
+    claimed = context.guarded.claimed_by_older
+    return taken + claimed(parent_id, instrument_id, counts, books.rows, books.today, books.sends)
 
-    def rows(code: str) -> Mapping[str, OrderRow]:
-        handle = context.sessions.get(code)
-        return {} if handle is None else handle.view.value.orders
 
-    def sends(name: str) -> bool:
-        return _sends(context, name)
+def guards_before_growth(
+    context: EngineContext, parent_id: str | None, broker: str | None, instrument_id: str, product: str, side: Side, *,
+    stops: bool, is_lone: bool,
+) -> int:  # fmt: skip
+    """Return the units of a position that others guard before those that had gone may come back to a plan (`plan/machine/grown_units.py`): what exits
+    without an entry claim, and before such an exit (`is_lone`) all that other plans have bought and guard."""
+    books = _Books(context)
+    bought = sum(
+        context.guarded.of_others_now(parent_id, Place(code, instrument_id, product, side), *books.of(code))
+        for code in (books.codes(broker) if is_lone else ())
+    )
+    counts = _counting(broker, instrument_id, product, side, stops=stops, anywhere=True)
+    claimed = context.guarded.claimed_before_growth
+    return bought + claimed(parent_id, instrument_id, counts, books.rows, books.today, books.sends, is_lone=is_lone)
 
-    for code in codes:
-        place = Place(code, instrument_id, product, side)
-        taken += context.guarded.of_others(parent_id, place, rows(code), today, sends)
 
+def _counting(
+    broker: str | None, instrument_id: str, product: str, side: Side, *, stops: bool, anywhere: bool
+) -> Callable[[Claim], bool]:
     def counts(claim: Claim) -> bool:
         place = (claim.instrument_id, claim.product, claim.side, claim.stops) == (instrument_id, product, side, stops)
         return place and (broker in (None, claim.broker) or (anywhere and claim.broker is None))
 
-    return taken + context.guarded.claimed_by_older(parent_id, instrument_id, counts, rows, today, sends)
+    return counts
+
+
+class _Books:
+    """What the brokers' books show now."""
+
+    def __init__(self, context: EngineContext) -> None:
+        self._context = context
+        self.today = latest_boundary(context.clock.now()).date().isoformat()
+
+    def codes(self, broker: str | None) -> Collection[str]:
+        sessions = self._context.sessions
+        return sessions if broker is None else {broker} & sessions.keys()
+
+    def rows(self, code: str) -> Mapping[str, OrderRow]:
+        handle = self._context.sessions.get(code)
+        return {} if handle is None else handle.view.value.orders
+
+    def of(self, code: str) -> tuple[Mapping[str, OrderRow], str, Callable[[str], bool]]:
+        return self.rows(code), self.today, self.sends
+
+    def sends(self, parent_id: str) -> bool:
+        return _sends(self._context, parent_id)
 
 
 def _sends(context: EngineContext, parent_id: str) -> bool:

@@ -8,7 +8,8 @@ Only units that a plan has bought itself count, as the broker's own order book s
 gives way to every plan that has, and to older exits like itself (`plan/machine/free_units.py`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import attrs
@@ -34,6 +35,19 @@ class _Plan:
     age: tuple[float, str]
     """When the plan was made (epoch seconds), and its id."""
     legs: tuple[LegRecord, ...]
+    gone: "Gone"
+
+
+@attrs.frozen
+class Gone:
+    """Units that a plan has bought at a place and that somebody else has closed."""
+
+    now: int = 0
+    most: int = 0
+    """The most that it has been: what has come back since is guarded only as far as no other exit does (`plan/machine/grown_units.py`)."""
+
+
+NONE_GONE = Gone()
 
 
 @attrs.define
@@ -48,9 +62,16 @@ class GuardedUnits:
     _claimed: dict[str, tuple[Claim, ...]] = attrs.field(factory=dict)
     """Plan -> all that its exits without an entry claim."""
 
-    def note(self, parent_id: str, made_at: float, legs: Iterable[LegRecord], closes: Mapping[str, Side]) -> None:
+    def note(
+        self,
+        parent_id: str,
+        made_at: float,
+        legs: Iterable[LegRecord],
+        closes: Mapping[str, Side],
+        gone: Mapping[Place, Gone] = MappingProxyType({}),
+    ) -> None:
         """Take the orders of a plan in place of those that were noted of it. `closes`: part -> the side that closes what the part's legs buy or
-        close; legs of other parts do not count."""
+        close; legs of other parts do not count. `gone`: what somebody else has closed of it."""
         found: dict[Place, list[LegRecord]] = {}
         for leg in legs:
             if leg.part in closes:
@@ -58,7 +79,9 @@ class GuardedUnits:
                 found.setdefault(place, []).append(leg)
         self.forget(parent_id)
         for place, own in found.items():
-            self._plans.setdefault(place, {})[parent_id] = _Plan((made_at, parent_id), tuple(own))
+            self._plans.setdefault(place, {})[parent_id] = _Plan(
+                (made_at, parent_id), tuple(own), gone.get(place, NONE_GONE)
+            )
         if found:
             self._places[parent_id] = frozenset(found)
 
@@ -89,14 +112,35 @@ class GuardedUnits:
     ) -> int:
         """Return the units that exits without an entry of older plans claim; of all plans, for an order that is no open plan. `rows`: broker -> its rows
         of today."""
+        claims = self._claims_of_others(parent_id, instrument_id, counts, sends)
+        return sum(_left_of(claim, rows, today) for claim, is_older in claims if is_older)
+
+    def claimed_before_growth(
+        self,
+        parent_id: str | None,
+        instrument_id: str,
+        counts: Callable[[Claim], bool],
+        rows: Callable[[str], Mapping[str, OrderRow]],
+        today: str,
+        sends: Callable[[str], bool],
+        *,
+        is_lone: bool,
+    ) -> int:
+        """Return the units that exits without an entry of all other plans claim before units that had gone may come back to a plan: what they have never
+        lost, and before an exit without an entry also what has come back to older ones."""
+        claims = self._claims_of_others(parent_id, instrument_id, counts, sends)
+        return sum(_left_of(claim, rows, today, again=is_lone and is_older) for claim, is_older in claims)
+
+    def _claims_of_others(
+        self, parent_id: str | None, instrument_id: str, counts: Callable[[Claim], bool], sends: Callable[[str], bool]
+    ) -> Iterator[tuple[Claim, bool]]:
+        """Yield the claims of other plans, and whether they are older."""
         at = self._claims.get(instrument_id, {})
-        own, found = at.get(parent_id or "", (None, ()))[0], 0
+        own = at.get(parent_id or "", (None, ()))[0]
         for other, (age, claims) in at.items():
-            if other != parent_id and (own is None or age < own) and sends(other):
+            if other != parent_id and sends(other):
                 for claim in filter(counts, claims):
-                    filled = sum(_filled(leg, rows(leg.broker), today) for leg in claim.legs)
-                    found += max(0, claim.units - filled)
-        return found
+                    yield claim, own is None or age < own
 
     def forget_all(self, parent_id: str) -> frozenset[str]:
         """Forget a plan that sends nothing any more. Return the instruments of which it has guarded or claimed units."""
@@ -132,14 +176,38 @@ class GuardedUnits:
         today: str,
         sends: Callable[[str], bool],
     ) -> int:
-        """Return the units that all plans but this one hold open at a place; arguments as for `of_older`."""
+        """Return the units that all plans but this one hold open at a place and have never lost; arguments as for `of_older`."""
+        return sum(
+            max(0, _open(plan, place.side, rows, today) - plan.gone.most)
+            for plan in self._others(parent_id, place, sends)
+        )
+
+    def of_others_now(
+        self,
+        parent_id: str | None,
+        place: Place,
+        rows: Mapping[str, OrderRow],
+        today: str,
+        sends: Callable[[str], bool],
+    ) -> int:
+        """Return the same with what has come back to them."""
+        return sum(
+            max(0, _open(plan, place.side, rows, today) - plan.gone.now)
+            for plan in self._others(parent_id, place, sends)
+        )
+
+    def _others(self, parent_id: str | None, place: Place, sends: Callable[[str], bool]) -> Iterator[_Plan]:
         plans = self._plans.get(place, {})
-        others = (plan for other, plan in plans.items() if other != parent_id and sends(other))
-        return _all_open(others, place.side, rows, today)
+        return (plan for other, plan in plans.items() if other != parent_id and sends(other))
 
 
-def _said(claim: Claim) -> tuple[str, str | None, str, Side, bool, int]:
-    return claim.instrument_id, claim.broker, claim.product, claim.side, claim.stops, claim.units
+def _left_of(claim: Claim, rows: Callable[[str], Mapping[str, OrderRow]], today: str, *, again: bool = False) -> int:
+    filled = sum(_filled(leg, rows(leg.broker), today) for leg in claim.legs)
+    return max(0, claim.units + (claim.again if again else 0) - filled)
+
+
+def _said(claim: Claim) -> tuple[str, str | None, str, Side, bool, int, int]:
+    return claim.instrument_id, claim.broker, claim.product, claim.side, claim.stops, claim.units, claim.again
 
 
 def _all_open(plans: Iterable[_Plan], side: Side, rows: Mapping[str, OrderRow], today: str) -> int:

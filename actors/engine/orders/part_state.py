@@ -275,6 +275,8 @@ class PartRecord:
     """Since when what is due cannot happen (`plan/machine/overdue.py`); None = it can, or is not due."""
     gone: Mapping[str, int] = attrs.field(factory=dict)
     """Broker -> units that the part has filled, or guards, and that somebody else has closed (`plan/machine/held_units.py`)."""
+    gone_most: Mapping[str, int] = attrs.field(factory=dict)
+    """Broker -> the most that `gone` has been. What has come back since is guarded only as far as no other exit does (`plan/machine/free_units.py`)."""
     missing_since: float | None = None
     """Since when shares that the part guarded on an earlier day are not in the holdings, and no sale explains it (`plan/machine/missing_shares.py`)."""
     armed_over: int | None = None

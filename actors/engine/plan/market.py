@@ -349,6 +349,11 @@ class Market(Protocol):
         """Return the units of such a position, at a broker or at all brokers together, that other open plans have bought and guard, and those that
         older exits without an entry claim, stops or targets (1.13). `anywhere`: whether exits that name no broker count."""
 
+    def guards_before_growth(
+        self, broker: str | None, instrument_id: str, product: str, side: Side, *, stops: bool, is_lone: bool
+    ) -> int:
+        """Return the units of such a position that others guard before those that had gone may come back to this plan (`machine/grown_units.py`)."""
+
     def sold_from_holdings(self, broker: str | None, instrument_id: str) -> int:
         """Return the units of a share that were sold in delivery today at a broker, or at all brokers together."""
 

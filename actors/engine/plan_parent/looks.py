@@ -6,11 +6,13 @@ ahead.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 import trio
 
+from onebroker.actors.engine.books.guarded_places import gone_places
+from onebroker.actors.engine.context.guarded_units import Gone, Place
 from onebroker.actors.engine.context.quote_bounds import PlanQuotes
 from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.engine.orders.states import parent_state
@@ -57,8 +59,8 @@ class Looks:
         """Part path -> since when positions are being read for the part (epoch seconds)."""
         self._blocked: frozenset[str] = frozenset()
         """Legs that could not be changed at the last look: their broker has not shown them yet, or a message is unanswered."""
-        self._noted: tuple[LegRecord, ...] | None = None
-        """The legs that the other plans know (`GuardedUnits`)."""
+        self._noted: tuple[tuple[LegRecord, ...], Mapping[Place, Gone]] | None = None
+        """The legs that the other plans know, and what has gone of their units (`GuardedUnits`)."""
         self._lone: tuple[Part, Sequence[OrderPart]] | None = None
         """The plan's tree, and its exits that hang on no entry."""
         self._number = 0
@@ -122,6 +124,7 @@ class Looks:
         loud = scaled or bool(actions) or state is not record.state or looked.over_filled != record.over_filled_quantity
         loud = loud or is_louder(looked.parts, plan.parts)
         plan.parts = looked.parts
+        self._note_guarded()
         self._note_claims()
         self._waiting.keep_wanted(plan.parts)
         self._steps.forget_unwanted(inputs.legs, actions)
@@ -136,12 +139,13 @@ class Looks:
         return looked
 
     def _note_guarded(self) -> None:
-        """Tell the other plans what this one buys and closes, where its legs have changed."""
-        record = self._plan.record
-        if self._noted is not record.legs:
-            self._noted = record.legs
-            closes = closing_sides(self._plan.root, self._plan.parts)
-            self._context.guarded.note(self._parent.parent_id, record.created_at, record.legs, closes)
+        """Tell the other plans what this one buys and closes, where its legs, or the units that have gone, have changed."""
+        record, plan = self._plan.record, self._plan
+        gone = gone_places(plan.root, plan.parts)
+        if self._noted is None or self._noted[0] is not record.legs or self._noted[1] != gone:
+            self._noted = record.legs, gone
+            closes = closing_sides(plan.root, plan.parts)
+            self._context.guarded.note(self._parent.parent_id, record.created_at, record.legs, closes, gone)
 
     def _note_claims(self) -> None:
         """Tell the newer exits what those of this plan claim, and let them look where that has changed."""

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.books.guarded_places import taken_by_others, units_of_older
+from onebroker.actors.engine.books.guarded_places import guards_before_growth, taken_by_others, units_of_older
 from onebroker.actors.engine.books.settled_positions import held_at_most, held_for, judged, sold_from_holdings
 from onebroker.actors.engine.books.shown_positions import shown_began, shown_since
 from onebroker.actors.engine.books.unlisted_positions import shown_unlisted
@@ -338,6 +338,12 @@ class PlanMarket:
     ) -> int:
         where = (broker, instrument_id, product, side)
         return taken_by_others(self._context, self._parent_id, *where, stops=stops, anywhere=anywhere)
+
+    def guards_before_growth(
+        self, broker: str | None, instrument_id: str, product: str, side: Side, *, stops: bool, is_lone: bool
+    ) -> int:
+        where = (broker, instrument_id, product, side)
+        return guards_before_growth(self._context, self._parent_id, *where, stops=stops, is_lone=is_lone)
 
     def sold_from_holdings(self, broker: str | None, instrument_id: str) -> int:
         return sold_from_holdings(self._context, broker, instrument_id)

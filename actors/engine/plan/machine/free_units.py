@@ -76,9 +76,11 @@ class Claim:
     side: Side
     stops: bool
     units: int
-    """With those that the group has filled since (`legs`)."""
+    """With those that the group has filled since (`legs`), and without any that had gone."""
     legs: tuple[LegRecord, ...]
     """The orders of the group."""
+    again: int = 0
+    """Of the units that had gone those that have come back (`grown_units.py`)."""
 
 
 def lone_exits(root: Part) -> tuple[OrderPart, ...]:
@@ -108,13 +110,14 @@ def claims_of(
         group, stops, record = group_of(root, part), is_stop_like(part), parts.get(part.path, PartRecord())
         if record.due_at is None or record.own is not None or record.armed_over == 0:
             continue
-        units = (asked_units(part, record) or 0) - (record.armed_beside or 0) - sum(record.gone.values())
+        most, now = sum(record.gone_most.values()), sum(record.gone.values())
+        units = (asked_units(part, record) or 0) - (record.armed_beside or 0) - most
         before = found.get((group, stops))
         if units > 0 and (before is None or units > before.units):
             siblings = [order for one in walk(root) if one.path == group for order in own_orders_of(one)]
             found[group, stops] = Claim(
                 broker=part.broker, instrument_id=part.instrument_id, product=part.product, side=side_of(part),
-                stops=stops, units=units, legs=tuple(leg for order in siblings for leg in by_part.get(order.path, ())),
+                stops=stops, units=units, again=most - now, legs=tuple(leg for order in siblings for leg in by_part.get(order.path, ())),
             )  # fmt: skip
     return tuple(found.values())
 

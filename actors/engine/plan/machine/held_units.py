@@ -30,6 +30,7 @@ import attrs
 from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.plan.machine.exit_shares import limit_within
 from onebroker.actors.engine.plan.machine.free_units import beside, group_of, may_take
+from onebroker.actors.engine.plan.machine.grown_units import gone_of_entry, gone_of_lone, most_gone
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.missing_shares import believed
 from onebroker.actors.engine.plan.machine.open_units import is_guard
@@ -86,14 +87,18 @@ def arm(look: Look, part: OrderPart) -> None:
         if held == 0 and record.armed_over is None and look.now < due_at + ARM_SECONDS:
             look.wake(due_at + ARM_SECONDS)
         elif held is not None and held > (record.armed_over or -1):
-            look.note(part, armed_over=held, armed_beside=None)
-    _note_beside(look, part)
+            look.note(part, armed_over=held)
+            _note_beside(look, part)
+    if look.record(part).armed_over and look.record(part).armed_beside is None:
+        _note_beside(look, part)
 
 
 def _note_beside(look: Look, part: OrderPart) -> None:
-    record = look.record(part)
-    if record.armed_over and record.armed_beside is None and (held := held_for(look, part)) is not None:
-        look.note(part, armed_beside=beside(look, part, held))
+    """Note what is too much of an exit. It never becomes more: what others buy and guard later was not there when the caller asked."""
+    if (held := held_for(look, part)) is None:
+        return
+    before, now = look.record(part).armed_beside, beside(look, part, held)
+    look.note(part, armed_beside=now if before is None else min(before, now))
 
 
 def _returns(look: Look, part: OrderPart) -> bool:
@@ -126,6 +131,11 @@ def note_gone(look: Look) -> None:
     Several entries of a plan, or several exits without an entry, may guard one position. Nobody can tell whose units have gone, so the first one in the
     tree keeps its exits, as the older of two plans does."""
     claims = list[_Claim]()
+    _note_gone_of_entries(look, claims)
+    _note_gone_of_lone(look, claims)
+
+
+def _note_gone_of_entries(look: Look, claims: list["_Claim"]) -> None:
     for base, exits in _guarded(look):
         own = _opened(look, base, own_open(look, base, exits))
         entries = list(own_orders_of(base))
@@ -143,17 +153,23 @@ def note_gone(look: Look) -> None:
             gone = min(before.get(broker, 0), units) if held is None else max(0, units - held)
             noted, first = before.get(broker, 0), exits[0] if exits else None
             gone = believed(look, entries[0], first, broker, units=units, gone=gone, before=noted)
+            if held is not None:
+                record = look.record(base)
+                gone = gone_of_entry(look, record, entries[0], broker, units=units, gone=gone, held=held)
             if gone:
                 now[broker] = gone
             if _guards_still(look, base, exits):
                 claims.append(attrs.evolve(claim, units=units - gone))
         if now != before:
-            look.note(base, gone=now)
+            look.note(base, gone=now, gone_most=most_gone(look.record(base).gone_most, now))
+
+
+def _note_gone_of_lone(look: Look, claims: list["_Claim"]) -> None:
     for part in _alone(look):
         units = max(0, _guarded_alone(look, part) - _filled_with(look, part))
         names = frozenset({group_of(look.root, part)})
         claim = _Claim(_place(part, part.broker, side_of(part)), units, names=names, stops=is_stop_like(part))
-        held = held_for(look, part)
+        all_held = held = held_for(look, part)
         if held is not None:
             held = (
                 max(0, may_take(look, part, held) - _claimed(claims, claim)) + _of_unknown_outcome(look, [part]).total()
@@ -161,10 +177,13 @@ def note_gone(look: Look) -> None:
         before_alone = sum(look.record(part).gone.values())
         gone = min(before_alone, units) if held is None else max(0, units - held)
         gone = believed(look, part, part, part.broker, units=units, gone=gone, before=before_alone)
+        if all_held is not None:
+            gone = gone_of_lone(look, look.record(part), part, ANYWHERE, units=units, gone=gone, held=all_held)
         if look.record(part).own is None:
             claims.append(attrs.evolve(claim, units=units - gone))
         if gone != before_alone:
-            look.note(part, gone={ANYWHERE: gone} if gone else {})
+            own_gone = {ANYWHERE: gone} if gone else {}
+            look.note(part, gone=own_gone, gone_most=most_gone(look.record(part).gone_most, own_gone))
 
 
 @attrs.frozen(kw_only=True)
@@ -358,6 +377,15 @@ def closing_sides(root: Part, parts: Mapping[str, PartRecord]) -> Mapping[str, S
             side = side_of(own[0]).opposite
             found.update({order.path: side for order in (*own, *exits)})
     return found
+
+
+def gone_at(root: Part, parts: Mapping[str, PartRecord]) -> Iterator[tuple[tuple[str, str, str, Side], int, int]]:
+    """Yield (broker, instrument, product, side that closes), the units of the plan's entries that have gone there, and the most that had."""
+    for base, _ in [*_known_in(root), *((order, ()) for order in closed_at_end(root))]:
+        first, record = next(own_orders_of(base)), parts.get(base.path, PartRecord())
+        for broker, most in record.gone_most.items():
+            place = (broker, first.instrument_id, first.product, side_of(first).opposite)
+            yield place, record.gone.get(broker, 0), most
 
 
 def own_open(look: Look, base: Part, exits: Iterable[OrderPart]) -> Mapping[str, int]:

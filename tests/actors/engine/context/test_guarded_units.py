@@ -5,7 +5,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.context.guarded_units import GuardedUnits, Place
+from onebroker.actors.engine.context.guarded_units import Gone, GuardedUnits, Place
 from onebroker.actors.engine.plan.machine.free_units import Claim
 from onebroker.config.vocabulary import Side
 from tests.actors.engine.orders.test_another_hand import ROW
@@ -115,3 +115,25 @@ def test_what_a_claim_s_orders_have_filled_is_claimed_no_more():
     rows = {"1": row("1", 25)}
     told = units.claimed_by_older(None, "I", lambda _: True, lambda _: rows, TODAY, lambda _: True)
     assert told == 5
+
+
+def test_what_had_gone_from_a_plan_is_free_for_an_exit_that_is_placed_later():
+    """Ten bought; six had gone once, two are still gone."""
+    units = GuardedUnits()
+    units.note("a", 1.0, [leg("root", 10, "1")], CLOSES, {PLACE: Gone(now=2, most=6)})
+    about = ("b", PLACE, {}, TODAY, lambda _: True)
+    assert (units.of_others(*about), units.of_others_now(*about)) == (4, 8)
+    units.note("b", 2.0, [leg("root", 10, "3")], CLOSES)
+    assert older(units, "b") == 10, (
+        "a plan that has bought its own units gives way to all that the older one has bought"
+    )
+
+
+def test_before_growth_come_all_claims_and_of_older_ones_what_has_come_back():
+    units = GuardedUnits()
+    for name, age in (("old", 1.0), ("new", 3.0)):
+        units.note_claims(name, age, (claim(units=4, again=3),))
+    units.note_claims("own", 2.0, (claim(),))
+    about = ("own", "I", lambda _: True, lambda _: {}, TODAY, lambda _: True)
+    assert units.claimed_before_growth(*about, is_lone=True) == 4 + 3 + 4
+    assert units.claimed_before_growth(*about, is_lone=False) == 4 + 4

@@ -174,6 +174,11 @@ class World:
     ) -> int:
         return sum(self.others.values()) if broker is None else self.others.get(broker, 0)
 
+    def guards_before_growth(
+        self, broker: str | None, instrument_id: str, product: str, side: Side, *, stops: bool, is_lone: bool
+    ) -> int:
+        return self.taken_by_others(broker, instrument_id, product, side, stops=stops, anywhere=True) if is_lone else 0
+
     def sold_from_holdings(self, broker: str | None, instrument_id: str) -> int:
         return sum(self.sold.values()) if broker is None else self.sold.get(broker, 0)
 
