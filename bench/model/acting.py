@@ -103,6 +103,15 @@ def written_tree(kind: str, size: str, rule: str, at: Callable[[float], float]) 
             return {"part": "together", "children": [exits(1.5, units), exits(3, units)]}
 
 
+def _alone(kind: str, at: Callable[[float], float]) -> dict[str, Any]:
+    """Return one stop over what is held, as a plan: at a broker, or (`hidden alone`) in the engine."""
+    more: dict[str, Any] = {"price": {"kind": "native_stop", "trigger_price": at(-2), "limit_price": at(-3.5)}}
+    if kind == "hidden alone":
+        falls = {"price": {"level": at(-2), "direction": "below"}}
+        more = {"when": falls, "price": {"kind": "marketable", "follow": True}}
+    return {"transaction_type": "SELL", "quantity": WRITTEN_UNITS, **more}
+
+
 class Actor(Script):
     """One story's callers, person, brokers and market. Each step is a method of its verb."""
 
@@ -210,7 +219,7 @@ class Actor(Script):
         alone = kind in ("pair", "stops", "grouped pair", "pair in turn")
         if alone and self._most_held(broker, product, waits=True) < WRITTEN_UNITS:
             return
-        root = written_tree(kind, size, rule, self.at)
+        root = _alone(kind, self.at) if kind.endswith(" alone") else written_tree(kind, size, rule, self.at)
         side = "SELL" if alone else "BUY"
         settings = {"type": "plan", "root": root, "hold_limits": False}
         if kind == "stops":

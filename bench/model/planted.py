@@ -150,6 +150,12 @@ PLANTED: Sequence[Planted] = (
              "        _take(look, group, less)\n", "        _take(look, group, less)\n        _take(look, group, less)\n"),
     _planted("a daily stop does not grow back", f"{MACHINE}/executions.py",
              "    return settled and sending.missing > 0 and grow(sending, sending.missing)\n", "    return False\n"),
+    _planted("an exit of an entry grows back over units that another exit guards", f"{MACHINE}/grown_units.py",
+             "    return max(gone, most - max(0, held - (units - most) - others))\n", "    return gone\n"),
+    _planted("an exit without an entry grows back over units that another exit guards", f"{MACHINE}/grown_units.py",
+             '    return max(gone, most - max(0, held + (record.armed_beside or 0) - (units - most) - others))\n', "    return gone\n"),
+    _planted("a single stop of a plan is an entry", "engine/plan/reading/exit_marks.py",
+             "return as_lone_exit(part) if lone and not part.is_exit else part", "return part"),
 )  # fmt: skip
 
 

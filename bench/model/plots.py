@@ -192,6 +192,27 @@ def lowered(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     yield "move", {"percent": dice.choice((FAR_DOWN, FAR_UP)), "second": False, "walks": True}, 12.0
 
 
+def grown_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
+    """A person takes units off a guarded position. The desk buys some for something else, and guards these, by an exit or with their entry."""
+    broker = _for_mis(brokers)[0]
+    lone = ("oco", "trailing_stop", "hidden_stop", "stepped_stop")
+    if dice.random() < 0.5:
+        yield from _held(dice, brokers, broker=broker, quantity=30, holds=dice.random() < 0.5)
+    else:
+        yield "simple", {"side": "BUY", "percent": None, "quantity": 30, "product": "MIS", "broker": broker}, 6.0
+        yield _order(dice.choice(lone), dice, scale=0.5, quantity=30, holds=False, broker=broker)
+    yield "move", {"percent": 0, "second": False, "walks": False}, dice.choice((2.0, 25.0))
+    yield "reduce", {"broker": list(brokers).index(broker), "units": dice.choice((10, 15))}, dice.choice((8.0, 40.0))
+    if dice.random() < 0.3:
+        yield from _held(dice, brokers, broker=broker, quantity=30)
+    else:
+        bought = {"side": "BUY", "percent": None, "quantity": 10, "product": "MIS", "broker": broker}
+        yield "simple", bought, dice.choice((0.5, 4.0, 12.0, 40.0))
+        yield _order(dice.choice(lone), dice, scale=0.5, quantity=10, holds=False, broker=broker)
+    yield "move", {"percent": 0, "second": False, "walks": False}, 30.0
+    yield "move", {"percent": FAR_DOWN, "second": False, "walks": True}, 12.0
+
+
 def followed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """The first order of two fills while the second cannot leave for a while; a person may sell a part before it can."""
     broker = dice.choice((None, *_for_mis(brokers)))
@@ -209,7 +230,8 @@ def followed(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 
 
 WRITTEN = (
-    "halves", "entries", "side by side", "two stops", "pair", "stops", "grouped", "in turn", "grouped pair", "pair in turn",
+    "halves", "entries", "side by side", "two stops", "pair", "stops", "grouped", "in turn", "grouped pair", "pair in turn", "stop alone",
+    "hidden alone",
 )  # fmt: skip
 
 
@@ -218,7 +240,7 @@ def written(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     broker = _for_mis(brokers)[0]
     kind = dice.choice(WRITTEN)
     product = dice.choice(("MIS", "CNC")) if kind not in ("halves", "entries", "two stops", "stops") else "MIS"
-    if kind in ("pair", "stops", "grouped pair", "pair in turn"):
+    if kind in ("pair", "stops", "grouped pair", "pair in turn", "stop alone", "hidden alone"):
         yield "simple", {"side": "BUY", "percent": None, "quantity": 20, "product": product, "broker": broker}, 8.0
     given = {
         "kind": kind, "size": dice.choice(("share", "ratio", "units")), "rule": dice.choice(("shrink", "shrink", "cancel")),
@@ -442,7 +464,7 @@ def jumped_over(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
 PLOTS: Sequence[Plot] = (
     reduced, flattened_late, flattened_in_vain, taken_off, made_smaller, rung_cancelled, ladder_reduced, scale_reduced, held_by_two, written, halved, trailed, tightened, due_in_silence, closed_in_vain, closed_at_circuit,
     closed_everywhere, partly_closed, partly_targeted, partly_entered, unanswered, unseen, unreached, reserved, annulled, halted, repeated, timed, stopped, shared,
-    jumped_over, beside_a_guard, followed, lowered, fired_together,
+    jumped_over, beside_a_guard, followed, lowered, fired_together, grown_over,
 )  # fmt: skip
 AT: Mapping[Plot, Sequence[str]] = {unseen: UNASKED}
 """Plots that need one of some brokers."""

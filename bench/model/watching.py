@@ -333,7 +333,7 @@ class Watch:
                 products = {order.new.product.value for order in own}
                 net = sum(self._net((holds[1], parent["instrument_id"], product)) for product in products)
                 net += self.story.held if "CNC" in products and holds[1] == self.day.codes[0] else 0
-                net -= sum(self._older_units(parent, parents, orders, (holds[1], one)) for one in products)
+                net -= sum(self._units_of_others(parent, parents, orders, (holds[1], one)) for one in products)
                 if sign * net >= int(holds[3]):
                     yield name, f"untrue: {row.sentence}, but it holds {net}", EXCESS_WITHIN
                 guarded = sum(order.filled_quantity * order.new.side.sign for order in own if order.broker == holds[1])
@@ -351,21 +351,26 @@ class Watch:
                 if units <= stopped:
                     yield name, f"untrue: {row.sentence}, but {units} are open and {stopped} have a stop", EXCESS_WITHIN
 
-    def _older_units(
+    def _units_of_others(
         self,
         parent: Mapping[str, Any],
         parents: Iterable[Mapping[str, Any]],
         orders: Mapping[tuple[str, str], SimOrder],
         where: tuple[str, str],
     ) -> int:
-        """Return the units that guarded plans older than this one have open at (broker, product): these come first."""
+        """Return the units at (broker, product) that other plans guard: what guarded plans have open, and what newer exits without an entry are for.
+        These come before what has come back to a plan."""
         units = 0
         for other in parents:
             age, own_age = ((one["created_at"], one["parent_order_id"]) for one in (other, parent))
-            if other["routed_from"] in GUARDED and age < own_age and other["state"] == "working":
-                placed = [order for _, order in _placed(other, orders)]
-                there = [order for order in placed if (order.broker, order.new.product.value) == where]
+            placed = [order for _, order in _placed(other, orders)]
+            there = [order for order in placed if (order.broker, order.new.product.value) == where]
+            if age != own_age and other["routed_from"] in GUARDED and other["state"] == "working":
                 units += max(0, sum(order.new.side.sign * order.filled_quantity for order in there))
+            elif age > own_age and other["routed_from"] in GUARDS and other["state"] in ("armed", "working"):
+                sold = sum(order.filled_quantity for order in there)
+                asked = (other["body"].get("broker"), other["body"].get("product")) == where
+                units += max(0, other["body"]["quantity"] - sold) if asked else 0
         return units
 
     # --- guarded plans -----------------------------------------------------------------------------------------------------
