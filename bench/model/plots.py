@@ -239,6 +239,8 @@ def written(dice: random.Random, brokers: Sequence[str]) -> Iterator[Beat]:
     """A plan put together by hand; a person may sell a part of its position, the market reaches its first target, then all of its stops."""
     broker = _for_mis(brokers)[0]
     kind = dice.choice(WRITTEN)
+    # Below its stop a pair rests as two limits on one side of the market, and one jump fills both.
+    yield "move", {"percent": 0, "second": False, "walks": False}, 2.0
     product = dice.choice(("MIS", "CNC")) if kind not in ("halves", "entries", "two stops", "stops") else "MIS"
     if kind in ("pair", "stops", "grouped pair", "pair in turn", "stop alone", "hidden alone"):
         yield "simple", {"side": "BUY", "percent": None, "quantity": 20, "product": product, "broker": broker}, 8.0
