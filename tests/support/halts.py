@@ -1,12 +1,13 @@
 """Halting a trading day, and the judge of a halt: the exchange's ledger says whether an order message after the halt's answer may have opened or
 enlarged a position (order-engine 4.10)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.desk.messages import HaltTrading, ResumeTrading
 from onebroker.actors.store.durable import HaltMode
-from onebroker.brokers.simulator.exchange.ledger import Message
+from onebroker.brokers.simulator.exchange.ledger import LedgerFill, Message
 from onebroker.brokers.simulator.world.model import SimOrder
 from onebroker.config.vocabulary import Product, Side
 from tests.support.day import Day
@@ -57,7 +58,8 @@ class Halted:
         """Return the messages after the halt that may open or enlarge a position.
 
         An order that was placed, or changed to another price or a larger quantity, is held against the position of its broker, instrument and
-        product at that moment. Its own fills are left out of that position, so its whole quantity must be against it and not larger.
+        product at that moment, without fills of the very same instant, which nobody can know yet. Its own fills are left out of that position, so its
+        whole quantity must be against it and not larger.
         """
         orders = _orders(self._day)
         told: list[str] = []
@@ -65,7 +67,9 @@ class Halted:
             order = orders.get((message.broker, str(message.order_id)))
             if order is None or message.verb == "cancel" or not self._may_fill_more(message, order):
                 continue
-            against = -self._net(order, self._fills[message.n]) * Side(order.new.side).sign
+            known = self._day.exchange.ledger.fills()[: self._fills[message.n]]
+            nets = (self._net(order, known), self._net(order, [fill for fill in known if fill.at < message.at]))
+            against = max(-net * Side(order.new.side).sign for net in nets)
             quantity = message.quantity or order.quantity
             if quantity > against:
                 told.append(f"{message.broker} {message.verb} {order.new.side} {quantity}, of which {against} reduce")
@@ -80,8 +84,8 @@ class Halted:
         larger = message.quantity is not None and message.quantity > quantity
         return larger or message.price not in (None, price) or message.trigger_price not in (None, trigger)
 
-    def _net(self, order: SimOrder, fills: int) -> int:
-        """The net units of an order's position after so many fills of the day, without the order's own. A delivery sale may take holdings too."""
+    def _net(self, order: SimOrder, fills: Sequence[LedgerFill]) -> int:
+        """The net units of an order's position after these fills of the day, without the order's own. A delivery sale may take holdings too."""
         of = (order.broker, order.new.instrument_id, order.new.product.value)
         delivers = order.new.product is Product.CNC and order.new.side is Side.SELL
         holdings = self._day.exchange.account(order.broker).holdings() if delivers else ()
@@ -96,7 +100,7 @@ class Halted:
             + carried
             + sum(
                 fill.side.sign * fill.quantity
-                for fill in self._day.exchange.ledger.fills()[:fills]
+                for fill in fills
                 if (fill.broker, fill.instrument_id, fill.product) == of and fill.order_id != order.order_id
             )
         )

@@ -11,7 +11,7 @@ A stop-limit that is triggered while the market is past its limit rests as a pla
 A stop that the engine itself watches may have a limit too (a `close_on_trigger`, a gtt that closes). Once it has fired it is the same: the market past its
 limit, nobody trades there, whether its order rests or is held back.
 
-An order that is to be filled at once and rests at an empty side guards nothing either (`note_unmatched`).
+An order that is to be filled at once and rests at an empty side guards nothing either (`note_unmatched`), nor does a stop whose trigger the book shows.
 
 Where the book does not show it and no quote can be had, nothing is said: a share that nobody trades looks the same, and its stop is at the
 exchange, which needs no quote of ours.
@@ -50,6 +50,8 @@ def note_jumped(look: Look, part: OrderPart) -> None:
             blind = part.instrument_id if _is_untold(look, part, leg) else None
             block(look, part, why, blind=blind, gravest=True)  # a trail without a price is told as jumped over
         _note_calm(look, part, leg, jumped=why is not None)
+        if leg.triggered_at is not None:
+            look.seen(part.instrument_id)  # whether somebody is on the other side may change with any quote
 
 
 def note_passed(look: Look, part: OrderPart) -> None:
@@ -110,6 +112,8 @@ def _why_no_guard(look: Look, part: OrderPart, leg: Leg) -> str | None:
         return over
     if _is_untold(look, part, leg):
         return texts.triggered_unfilled(leg.price)
+    if leg.triggered_at is not None and quote is not None and quote.tells_depth and not quote.against(side_of(part)):
+        return texts.nobody_takes(side_of(part), leg.price)
     return over if not priced and look.record(part).held_up == over else None
 
 

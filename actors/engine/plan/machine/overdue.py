@@ -35,7 +35,7 @@ from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.refused_exits import is_on_trial
 from onebroker.actors.engine.plan.market import Seen, Session
 from onebroker.actors.engine.plan.parts import FromExposure, OrderPart, Part, orders_of, own_orders_of, walk
-from onebroker.actors.engine.plan.price_kinds import Cap, Marketable, Price, is_stop
+from onebroker.actors.engine.plan.price_kinds import Cap, Marketable, Price, is_stop, uncapped
 from onebroker.config.clock import from_epoch
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import OrderType, Side
@@ -175,9 +175,10 @@ def block_due(look: Look, part: Part, reason: str, *, blind: str | None = None, 
 
 
 def block_unpriced(look: Look, part: OrderPart) -> None:
-    """Say that a due order has no price, for the reason that its price rule has noted."""
+    """Say that a due order has no price, for the reason that its price rule has noted: of an entry too, where it is to be filled at once."""
     noted = look.reasons.get(part.path)
-    block(look, part, texts.NO_PRICE if noted is None else noted.sentence, blind=part.instrument_id)
+    tell = block_due if isinstance(uncapped(part.price), Marketable) else block
+    tell(look, part, texts.NO_PRICE if noted is None else noted.sentence, blind=part.instrument_id)
 
 
 # --- the last resort -------------------------------------------------------------------------------------------------------

@@ -786,3 +786,47 @@ async def test_a_trail_that_cannot_be_moved_is_told_until_it_can(market, fault, 
         await is_told(trading, f"an order of 100 units at zerodha could not be changed or cancelled: {why}", seconds)
         await market.until(lambda: triggers(trading) > before, 60)
         await is_quiet(trading, 40)
+
+
+async def test_a_stop_that_has_triggered_and_finds_nobody_is_told_wherever_the_market_was_last(market, autojump_clock):
+    """The last price is back above the stop's limit, but nobody buys: the order rests, and guards nothing."""
+    async with traded(market) as trading:
+        levels = {"stop_price": trading.at(-2), "stop_limit_price": trading.at(-3)}
+        cover = {"type": "cover", **levels}
+        await trading.send(quantity=30, order_type="LIMIT", price=trading.at(1), broker="zerodha", synthetic=cover)
+        await market.until(lambda: ("SELL", "SL", 30) in resting(trading), 30)
+        await trio.sleep(20)
+        market.simulator.empty_side(trading.share.instrument_id, Side.BUY, 40)
+        trading.moved(-5)
+        await is_told(trading, "30 units are open without a stop", 8)
+        trading.moved(1)
+        await trio.sleep(5)
+        for _ in range(10):
+            assert "30 units are open without a stop" in problems(trading)
+            await trio.sleep(1)
+        await market.until(lambda: net(trading) == 0, 60)
+        await is_quiet(trading)
+
+
+@pytest.mark.parametrize("kind", ["scheduled", "market_if_touched", "plan"])
+async def test_an_entry_that_is_due_and_finds_no_price_is_told(market, kind, autojump_clock):
+    async with traded(market) as trading:
+        at = (market.clock.now() + timedelta(seconds=20)).strftime("%H:%M:%S")
+        root = {"when": {"time": at}, "price": {"kind": "marketable"}}
+        settings = {
+            "scheduled": {"type": "scheduled", "at_time": at},
+            "market_if_touched": {
+                "type": "market_if_touched",
+                "trigger_price": trading.at(2),
+                "trigger_direction": "above",
+            },
+            "plan": {"type": "plan", "root": root},
+        }[kind]
+        answer = await trading.send(quantity=10, broker="zerodha", synthetic=settings)
+        assert answer.status == 202, answer
+        await trio.sleep(19)
+        market.simulator.empty_side(trading.share.instrument_id, Side.SELL, 20)
+        trading.moved(2.5)
+        await is_told(trading, "what is due waits", 6)
+        await trading.until(answer, "completed", seconds=60)
+        await is_quiet(trading)
