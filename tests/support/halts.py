@@ -58,7 +58,7 @@ class Halted:
         """Return the messages after the halt that may open or enlarge a position.
 
         An order that was placed, or changed to another price or a larger quantity, is held against the position of its broker, instrument and
-        product at that moment, without fills of the very same instant, which nobody can know yet. Its own fills are left out of that position, so its
+        product at that moment, without what its siblings have filled in the very same instant, which nobody can know yet. Its own fills are left out of that position, so its
         whole quantity must be against it and not larger.
         """
         orders = _orders(self._day)
@@ -67,9 +67,11 @@ class Halted:
             order = orders.get((message.broker, str(message.order_id)))
             if order is None or message.verb == "cancel" or not self._may_fill_more(message, order):
                 continue
-            known = self._day.exchange.ledger.fills()[: self._fills[message.n]]
-            nets = (self._net(order, known), self._net(order, [fill for fill in known if fill.at < message.at]))
-            against = max(-net * Side(order.new.side).sign for net in nets)
+            side = Side(order.new.side)
+            fills = self._day.exchange.ledger.fills()[: self._fills[message.n]]
+            against = -side.sign * self._net(
+                order, [fill for fill in fills if fill.at < message.at or fill.side != side]
+            )
             quantity = message.quantity or order.quantity
             if quantity > against:
                 told.append(f"{message.broker} {message.verb} {order.new.side} {quantity}, of which {against} reduce")
