@@ -7,7 +7,7 @@ import attrs
 import trio
 
 from onebroker.actors.engine.context.messages import EngineAnswer, Place
-from onebroker.actors.engine.orders.parent_records import ParentRecord, ParentState
+from onebroker.actors.engine.orders.parent_records import LegState, ParentRecord, ParentState
 from onebroker.actors.engine.orders.part_state import Ending, PartRecord, PartState
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.first_answer import ANSWER_BEFORE_DEADLINE_SECONDS
@@ -87,15 +87,13 @@ class FirstPlanAnswer:
             self._parent.first_answer.stopped(place)
 
     def _has_started(self) -> bool:
-        """Whether every order that the start sent has its result, and no look is due in which more would follow: a refused stop lets its target go."""
-        traffic = self._parent.traffic
-        if (
-            self._new_orders.on_their_way
-            or self._positions.closes_soon()
-            or (self._plan.sends and self._plan.news.told)
-        ):
+        """Whether every order that the start sent has its result, and nothing more follows from a refusal: a refused stop lets its target go."""
+        traffic, legs = self._parent.traffic, self._plan.record.legs
+        if self._new_orders.on_their_way or self._positions.closes_soon():
             return False
-        return not any(leg.state.unsettled and traffic.busy(leg.leg_id) for leg in self._plan.record.legs)
+        if self._plan.sends and self._plan.news.told and any(leg.state is LegState.REJECTED for leg in legs):
+            return False  # the next look has not seen it
+        return not any(leg.state.unsettled and traffic.busy(leg.leg_id) for leg in legs)
 
     async def _answer(self, place: Place) -> None:
         looked, record, first_answer = self._looks.last, self._plan.record, self._parent.first_answer
