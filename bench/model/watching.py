@@ -358,14 +358,14 @@ class Watch:
         orders: Mapping[tuple[str, str], SimOrder],
         where: tuple[str, str],
     ) -> int:
-        """Return the units at (broker, product) that other plans guard: what guarded plans have open, and what newer exits without an entry are for.
+        """Return the units at (broker, product) that other plans guard: what plans with an entry have open, and what newer exits without an entry are for.
         These come before what has come back to a plan."""
         units = 0
         for other in parents:
             age, own_age = ((one["created_at"], one["parent_order_id"]) for one in (other, parent))
             placed = [order for _, order in _placed(other, orders)]
             there = [order for order in placed if (order.broker, order.new.product.value) == where]
-            if age != own_age and other["routed_from"] in GUARDED and other["state"] == "working":
+            if age != own_age and other["routed_from"] not in GUARDS and other["state"] == "working":
                 units += max(0, sum(order.new.side.sign * order.filled_quantity for order in there))
             elif age > own_age and other["routed_from"] in GUARDS and other["state"] in ("armed", "working"):
                 sold = sum(order.filled_quantity for order in there)

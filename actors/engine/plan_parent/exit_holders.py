@@ -79,10 +79,19 @@ class ExitHolders:
         (`plan/machine/free_units.py`)."""
         if new.known_exit:
             return held
-        own, free = self._armed_beside(new), held - self._leaving(new)
+        own = self._armed_beside(new)
+        free = held - self._leaving(new)
         if own is not None:
             free = min(free, held - self._taken(new, new.broker, anywhere=True) + own)
-        return max(0, min(held, free))
+        return max(0, min(held, free) - self._still_to_fill(new))
+
+    def _still_to_fill(self, new: NewLeg) -> int:
+        """Return the units that the part's other orders may still fill there: a part that got less than it wants asks for the rest at once."""
+        return sum(
+            leg.quantity - leg.filled_quantity
+            for leg in self._recorder.record.legs
+            if leg.part == new.part and new.broker in (None, leg.broker) and not (leg.state.final or leg.given_up)
+        )
 
     def _leaving(self, new: NewLeg) -> int:
         """Return the units of other plans' orders that go to be filled at once: two exits over one position may fire by one tick. Not of an order that

@@ -581,3 +581,24 @@ async def test_two_plans_that_close_in_one_moment_sell_no_more_than_is_held(mark
         await market.until(lambda: net(trading) == 0, 180)
         await trio.sleep(20)
         assert (net(trading), resting(trading)) == (0, [])
+
+
+@pytest.mark.parametrize("code", ["zerodha", "fivepaisa"])
+async def test_a_stop_that_got_less_than_it_wants_does_not_ask_for_the_rest_while_that_rests(code, autojump_clock):
+    """Two hidden stops of 30 over 40 units fire by one jump, and their orders rest. The second gets the 10 that the first leaves, once."""
+    day = Day(brokers=(code, "upstox"))
+    async with day.market(), traded(day) as trading:
+        await trading.send(quantity=40, broker=code)
+        await day.until(lambda: net(trading, code) == 40, 20)
+        await trio.sleep(10)
+        stop = {"type": "hidden_stop", "trigger_price": trading.at(-2)}
+        for _ in (1, 2):
+            await trading.send(transaction_type="SELL", quantity=30, broker=code, synthetic=stop)
+            await trio.sleep(1)
+        day.simulator.empty_side(trading.share.instrument_id, Side.BUY, 10)
+        trading.moved(-3)
+        await trio.sleep(4)
+        assert sum(units for side, _, units in resting(trading) if side == "SELL") == 40
+        await day.until(lambda: net(trading, code) == 0, 60)
+        await trio.sleep(20)
+        assert (net(trading, code), resting(trading)) == (0, [])
