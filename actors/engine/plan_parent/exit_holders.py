@@ -80,7 +80,7 @@ class ExitHolders:
         if new.known_exit:
             return held
         own = self._armed_beside(new)
-        free = held - self._leaving(new)
+        free = held - self.leaving(new)
         if own is not None:
             free = min(free, held - self._taken(new, new.broker, anywhere=True) + own)
         return max(0, min(held, free) - self._still_to_fill(new))
@@ -93,7 +93,11 @@ class ExitHolders:
             if leg.part == new.part and new.broker in (None, leg.broker) and not (leg.state.final or leg.given_up)
         )
 
-    def _leaving(self, new: NewLeg) -> int:
+    def at_most(self, new: NewLeg) -> int:
+        """Return the most that is held of what an exit closes, by rows or fills."""
+        return held_at_most(self._context, new.broker, new.instrument_id, new.product, new.side)
+
+    def leaving(self, new: NewLeg) -> int:
         """Return the units of other plans' orders that go to be filled at once: two exits over one position may fire by one tick. Not of an order that
         rests as a stop."""
         if new.trigger is not None:

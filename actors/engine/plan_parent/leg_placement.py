@@ -285,7 +285,7 @@ class Placing:
                 return NotPlaced(_refused(texts.NO_BROKER), passes=True, order=new, is_aside=True)
         held = held_for(self._context, new.broker, new.instrument_id, new.product, new.side)
         if held is None:
-            return new
+            return self._beside_leaving(new)
         bound = self._holders.bound(new, held)
         if bound >= new.quantity or (bound == 0 and self._may_be_missing(new)):
             return new
@@ -297,6 +297,16 @@ class Placing:
             sentence = life_texts.nothing_to_exit(new.broker, sent=sent)
             return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
         return attrs.evolve(new, quantity=held)
+
+    def _beside_leaving(self, new: NewLeg) -> NewLeg | NotPlaced:
+        """Return an exit of a position that is not settled, no larger than what the orders of others that have just left may leave of it: their fills may
+        be what is not settled. It waits where they may leave nothing, for as long as they count as leaving."""
+        if new.known_exit or not self._holders.leaving(new):
+            return new
+        bound = self._holders.bound(new, self._holders.at_most(new))
+        if bound == 0:
+            return NotPlaced(_refused(life_texts.NOTHING_LEFT_YET), passes=True)
+        return attrs.evolve(new, quantity=min(new.quantity, bound))
 
     def _may_be_missing(self, new: NewLeg) -> bool:
         """Whether the holdings lack shares of the plan, and nothing explains it yet (`missing_shares.py`)."""

@@ -602,3 +602,25 @@ async def test_a_stop_that_got_less_than_it_wants_does_not_ask_for_the_rest_whil
         await day.until(lambda: net(trading, code) == 0, 60)
         await trio.sleep(20)
         assert (net(trading, code), resting(trading)) == (0, [])
+
+
+@pytest.mark.parametrize("delay", [3, 6])
+async def test_a_stop_that_waits_for_what_another_leaves_waits_also_while_books_and_rows_disagree(
+    market, delay, autojump_clock
+):
+    """Two hidden stops fire by one jump over the 20 units that a person has left. The row shows the first one's fill before any book does."""
+    async with traded(market) as trading:
+        await trading.send(quantity=40, broker="zerodha")
+        await market.until(lambda: net(trading) == 40, 20)
+        await trio.sleep(10)
+        stop = {"type": "hidden_stop", "trigger_price": trading.at(-2)}
+        for _ in (1, 2):
+            await trading.send(transaction_type="SELL", quantity=30, broker="zerodha", synthetic=stop)
+            await trio.sleep(1)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 20)
+        await trio.sleep(30)
+        market.simulator.fault("zerodha", FaultKind.LATE_BOOK, seconds=30, delay_seconds=delay)
+        market.simulator.fault("zerodha", FaultKind.STALL_STREAM, seconds=30)
+        trading.moved(-3)
+        await trio.sleep(60)
+        assert (net(trading), resting(trading), problems(trading)) == (0, [], [])
