@@ -8,7 +8,7 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import Bars, Joint, PartRecord
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.machine.overdue import OVERDUE_SECONDS, block
+from onebroker.actors.engine.plan.machine.overdue import OVERDUE_SECONDS, block, block_due
 from onebroker.actors.engine.plan.market import AccountFigures, Calm, JointUntold, Seen
 from onebroker.actors.engine.plan.parts import (
     ONLY_RISING,
@@ -310,12 +310,12 @@ def _account(look: Look, part: Part, condition: AccountAt, place: str) -> bool:
     value = None if figures is None else account_value(figures, condition.field)
     if value is None:
         look.cannot(part, 503, texts.NO_ACCOUNT_FIGURES)
-        block(look, part, texts.NO_FIGURES)
+        block_due(look, part, texts.NO_FIGURES)
         if figures is not None:
             look.untold.update(_untold(figures, condition.field))
         return False
     if figures is not None and figures.unread:
-        block(look, part, texts.figures_unread(figures.unread))  # judged all the same, by what was told last
+        block_due(look, part, texts.figures_unread(figures.unread))  # judged all the same, by what was told last
     return past(value, condition.level, _directed(look, part, condition, place, value))
 
 

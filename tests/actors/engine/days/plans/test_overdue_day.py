@@ -830,3 +830,26 @@ async def test_an_entry_that_is_due_and_finds_no_price_is_told(market, kind, aut
         await is_told(trading, "what is due waits", 6)
         await trading.until(answer, "completed", seconds=60)
         await is_quiet(trading)
+
+
+@pytest.mark.parametrize("field", ["day_pnl", "unrealized_pnl"])
+@pytest.mark.parametrize("side", ["BUY", "SELL"])
+async def test_a_condition_on_the_account_names_the_broker_that_tells_nothing(market, field, side, autojump_clock):
+    """Of an entry too: the order waits, and nobody could see for what."""
+    async with traded(market, funds=True) as trading:
+        await trading.send(quantity=40, broker="zerodha")
+        await trio.sleep(30)
+        settings = {
+            "type": "account_conditional",
+            "watch_field": field,
+            "trigger_level": -4e6,
+            "trigger_direction": "below",
+        }
+        answer = await trading.send(transaction_type=side, quantity=40, broker="zerodha", synthetic=settings)
+        assert answer.status == 202, answer
+        await trio.sleep(20)
+        market.simulator.fault("zerodha", FaultKind.HTTP_500, seconds=200)
+        await market.until(lambda: any("zerodha" in said for said in problems(trading)), 90)
+        assert "zerodha" in (await trading.parent(answer))["status_message"]
+        market.simulator.faults.heal()
+        await is_quiet(trading, 60)
