@@ -343,6 +343,12 @@ def limit_of(look: Look, part: OrderPart) -> int | None:
     return max(0, (asked_of(look, part) or 0) - look.filled(part) - sum(look.record(part).gone.values()))
 
 
+def has_lost(look: Look, part: OrderPart) -> bool:
+    """Whether units that an exit guards have gone, its own or those of the entry that it hangs on."""
+    bases = (base for base, exits in _known(look) if any(order is part for order in exits))
+    return any(look.record(one).gone for one in (part, *bases))
+
+
 def limit_of_group(look: Look, group: Part) -> int | None:
     """Return the units that the exits of a group may have unfilled together: targets that share the units of one stop. None = nothing limits them."""
     if not look.rules.exits_follow:

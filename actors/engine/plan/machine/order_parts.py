@@ -7,7 +7,7 @@ from onebroker.actors.engine.plan.machine.close_filled import close_filled, take
 from onebroker.actors.engine.plan.machine.conditions import fired, judged_by, too_late
 from onebroker.actors.engine.plan.machine.executions import send
 from onebroker.actors.engine.plan.machine.exposure import work_exposure
-from onebroker.actors.engine.plan.machine.held_units import arm, held_for, limit_of
+from onebroker.actors.engine.plan.machine.held_units import arm, has_lost, held_for, limit_of
 from onebroker.actors.engine.plan.machine.jumped_stops import note_jumped, note_passed, note_unmatched
 from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end, is_at_holders, move, shrink
@@ -219,7 +219,7 @@ def _wanted_units(look: Look, part: OrderPart, context: Context) -> int | None:
     wanted_units, limit = target(look, part, context), limit_of(look, part)
     if wanted_units is None or limit is None:
         return wanted_units
-    if limit == 0 and wanted_units > look.filled(part):
+    if limit == 0 and (wanted_units > look.filled(part) or (look.live(part) and has_lost(look, part))):
         sent = any(not leg.never_reached for leg in look.legs(part))
         look.note(part, status_message=texts.nothing_to_exit(part.broker, sent=sent))
     return min(wanted_units, look.filled(part) + limit)

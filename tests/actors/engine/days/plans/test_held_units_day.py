@@ -624,3 +624,27 @@ async def test_a_stop_that_waits_for_what_another_leaves_waits_also_while_books_
         trading.moved(-3)
         await trio.sleep(60)
         assert (net(trading), resting(trading), problems(trading)) == (0, [], [])
+
+
+@pytest.mark.parametrize("kind", ["oco", "written", "bracket"])
+async def test_a_pair_whose_units_have_all_gone_says_why_it_has_ended(market, kind, autojump_clock):
+    async with traded(market) as trading:
+        if kind == "bracket":
+            answer = await bought_with_bracket(trading)
+        else:
+            await trading.send(quantity=100, broker="zerodha")
+            await trio.sleep(15)
+            levels = {"trigger_price": trading.at(-3), "limit_price": trading.at(-5)}
+            stop = {"price": {"kind": "native_stop", **levels}}
+            children = [stop, {"price": {"kind": "fixed", "price": trading.at(2)}}]
+            pair = {"type": "oco", "stop_price": trading.at(-3), "stop_limit_price": trading.at(-5)}
+            root = {"part": "one_cancels_others", "rule": "shrink", "children": children}
+            settings = pair | {"target_price": trading.at(3)} if kind == "oco" else {"type": "plan", "root": root}
+            answer = await trading.send(transaction_type="SELL", quantity=100, broker="zerodha", synthetic=settings)
+            await trio.sleep(8)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
+        await market.until(lambda: resting(trading) == [], 20)
+        await trio.sleep(10)
+        parts = (await trading.parent(answer))["parameters"]["parts"].values()
+        said = [part.get("status_message") or "" for part in parts]
+        assert any("does not hold what this exit would close" in sentence for sentence in said), said
