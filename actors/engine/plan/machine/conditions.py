@@ -310,9 +310,9 @@ def _account(look: Look, part: Part, condition: AccountAt, place: str) -> bool:
     value = None if figures is None else account_value(figures, condition.field)
     if value is None:
         look.cannot(part, 503, texts.NO_ACCOUNT_FIGURES)
-        block_due(look, part, texts.NO_FIGURES)
-        if figures is not None:
-            look.untold.update(_untold(figures, condition.field))
+        untold = () if figures is None else tuple(_untold(figures, condition.field))
+        look.untold.update(untold)
+        (block if untold else block_due)(look, part, texts.NO_FIGURES)  # an entry says it once
         return False
     if figures is not None and figures.unread:
         block_due(look, part, texts.figures_unread(figures.unread))  # judged all the same, by what was told last
