@@ -274,6 +274,8 @@ def followed_rest(price: Price) -> Price:
 
 RESTING = (Fixed, Referenced)
 """Plain limits: they stay at the price they were sent at, and the engine can hold them."""
+SWAPPED = (*RESTING, FromParentFill, FromFillPrice)
+"""Limits of targets that are kept in the engine while their stop rests (order-engine 1.12), also where the entry's fill gives the price."""
 
 
 def is_stop(price: Price) -> bool:

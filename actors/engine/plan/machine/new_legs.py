@@ -17,7 +17,7 @@ from onebroker.actors.engine.plan.machine.wanted_prices import Asked, Wanted, pr
 from onebroker.actors.engine.plan.market import Calm
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, QuoteField, Units, own_orders_of
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
-from onebroker.actors.engine.plan.price_kinds import RESTING, is_stop
+from onebroker.actors.engine.plan.price_kinds import RESTING, SWAPPED, is_stop
 from onebroker.actors.engine.plan.pricing.touch import on_touch
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import OrderType, Side, Validity
@@ -145,7 +145,7 @@ class Sending:
         if (
             not is_held
             or want.order_type is not OrderType.LIMIT
-            or not isinstance(price_of(self.look, self.part), RESTING)
+            or not isinstance(price_of(self.look, self.part), RESTING if self.part.hold else SWAPPED)
         ):
             return False
         quote = self.look.glimpsed(self.part.instrument_id)

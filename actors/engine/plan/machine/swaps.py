@@ -148,7 +148,10 @@ def swaps_again_at(look: Look, order: OrderPart) -> float:
 
 
 def left_behind(look: Look, part: Group) -> Iterator[Leg]:
-    """Yield the targets' orders that the market has left for BACK_SECONDS. Take back the wish of a target that has none."""
+    """Yield the targets' orders that the market has left for BACK_SECONDS: their stop is to have the units back. Take back the wish of a target that has
+    none. Where every stop has ended (a person has cancelled it), the targets rest as they are."""
+    if all(look.record(stop).own is not None for stop in stops_of(part)):
+        return
     for order in targets_of(part):
         record, legs = look.record(order), look.live(order)
         if not swaps(look, order) or not (legs or record.swap_units):

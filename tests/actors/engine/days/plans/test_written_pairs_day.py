@@ -181,3 +181,49 @@ async def test_the_answer_of_a_pair_whose_stop_is_refused_knows_the_target_that_
         await trio.sleep(10)
         assert [order[:2] for order in resting(trading)] == [("SELL", "LIMIT")]
         assert (answer.status, len(answer.body["legs"])) == (207, 2), answer
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+@pytest.mark.parametrize("kind", ["bracket", "two_sided_breakout", "plan"])
+@pytest.mark.parametrize("broker", ["zerodha", "upstox"])
+async def test_a_target_is_swapped_in_once_when_the_market_reaches_it(market, kind, broker, cancelled, autojump_clock):
+    """Also where its price is measured from the fill, and where a person has cancelled the stop beside it: no stop then wants the units back."""
+    async with traded(market) as trading:
+        step = float(trading.at(2) - trading.at(0))
+        levels = {"stop_price": -4, "stop_limit_price": -5, "target_price": 3}
+        exits = [
+            {
+                "transaction_type": "SELL",
+                "price": {"kind": "from_parent_fill", "order": "stop", "distance": step, "limit_offset": step / 4},
+            },
+            {"transaction_type": "SELL", "price": {"kind": "from_parent_fill", "order": "limit", "distance": step}},
+        ]
+        group = {"part": "one_cancels_others", "rule": "shrink", "children": exits}
+        settings = {
+            "bracket": {"type": "bracket", **{name: trading.at(level) for name, level in levels.items()}},
+            "two_sided_breakout": {
+                "type": "two_sided_breakout", "buy_trigger": trading.at(1), "buy_limit": trading.at(2),
+                "sell_trigger": trading.at(-3), "sell_limit": trading.at(-4),
+                "stop_distance": step, "target_distance": step, "stop_limit_offset": step / 4,
+            },
+            "plan": {"type": "plan", "root": {"each_fill": group}},
+        }[kind]  # fmt: skip
+        entry = {} if kind == "two_sided_breakout" else {"order_type": "LIMIT", "price": trading.at(1)}
+        answer = await trading.send(
+            quantity=20, broker=broker, product="CNC", **entry, synthetic={**settings, "hold_limits": False}
+        )
+        assert answer.status in (200, 207), answer
+        trading.moved(1.1 if kind == "two_sided_breakout" else 0)
+        await market.until(lambda: net(trading, broker) == 20, 30)
+        await trio.sleep(20)
+        orders = trading.day.ledger()["orders"]
+        stop = next(one for one in orders if one["status"] == "trigger_pending" and one["side"] == "SELL")
+        if cancelled:
+            market.person.cancel(broker, stop["order_id"])
+        before = len(trading.messages())
+        await trio.sleep(30)
+        assert len(trading.messages()) - before <= 1
+        trading.moved(4)
+        await market.until(lambda: net(trading, broker) == 0, 30)
+        await trio.sleep(10)
+        assert (net(trading, broker), resting(trading)) == (0, [])
