@@ -69,9 +69,15 @@ class FirstPlanAnswer:
         self._plan.say(sentence)
 
     def _unsent_entries(self, record: ParentRecord) -> list[str]:
+        """Return the paths of entries without an order. A single stop counts as one until it is known that it closes what is held (1.13)."""
         sent = {leg.part for leg in record.legs}
-        entries = [part for part in walk(self._plan.root) if isinstance(part, OrderPart) and not part.is_exit]
-        return [part.path for part in entries if part.path not in sent]
+        orders = [part for part in walk(self._plan.root) if isinstance(part, OrderPart) and part.path not in sent]
+        return [
+            part.path for part in orders if not part.is_exit or (part.exit_if_held and not self._is_over_held(part))
+        ]
+
+    def _is_over_held(self, part: OrderPart) -> bool:
+        return bool(self._plan.parts.get(part.path, PartRecord()).armed_over)
 
     # --- while the caller waits -------------------------------------------------------------------------------------
 
