@@ -58,7 +58,7 @@ def guards_before_growth(
     without an entry claim, and before such an exit (`is_lone`) all that other plans have bought and guard."""
     books = _Books(context)
     bought = sum(
-        context.guarded.of_others_now(parent_id, Place(code, instrument_id, product, side), *books.of(code))
+        context.guarded.of_others(parent_id, Place(code, instrument_id, product, side), *books.of(code), again=True)
         for code in (books.codes(broker) if is_lone else ())
     )
     counts = _counting(broker, instrument_id, product, side, stops=stops, anywhere=True)

@@ -31,20 +31,20 @@ class Place(NamedTuple):
 
 
 @attrs.frozen
-class _Plan:
-    age: tuple[float, str]
-    """When the plan was made (epoch seconds), and its id."""
-    legs: tuple[LegRecord, ...]
-    gone: "Gone"
-
-
-@attrs.frozen
 class Gone:
     """Units that a plan has bought at a place and that somebody else has closed."""
 
     now: int = 0
     most: int = 0
     """The most that it has been: what has come back since is guarded only as far as no other exit does (`plan/machine/grown_units.py`)."""
+
+
+@attrs.frozen
+class _Plan:
+    age: tuple[float, str]
+    """When the plan was made (epoch seconds), and its id."""
+    legs: tuple[LegRecord, ...]
+    gone: Gone
 
 
 NONE_GONE = Gone()
@@ -175,30 +175,17 @@ class GuardedUnits:
         rows: Mapping[str, OrderRow],
         today: str,
         sends: Callable[[str], bool],
+        *,
+        again: bool = False,
     ) -> int:
-        """Return the units that all plans but this one hold open at a place and have never lost; arguments as for `of_older`."""
-        return sum(
-            max(0, _open(plan, place.side, rows, today) - plan.gone.most)
-            for plan in self._others(parent_id, place, sends)
-        )
-
-    def of_others_now(
-        self,
-        parent_id: str | None,
-        place: Place,
-        rows: Mapping[str, OrderRow],
-        today: str,
-        sends: Callable[[str], bool],
-    ) -> int:
-        """Return the same with what has come back to them."""
-        return sum(
-            max(0, _open(plan, place.side, rows, today) - plan.gone.now)
-            for plan in self._others(parent_id, place, sends)
-        )
-
-    def _others(self, parent_id: str | None, place: Place, sends: Callable[[str], bool]) -> Iterator[_Plan]:
+        """Return the units that all plans but this one hold open at a place and have never lost, `again`: with what has come back to them; arguments as
+        for `of_older`."""
         plans = self._plans.get(place, {})
-        return (plan for other, plan in plans.items() if other != parent_id and sends(other))
+        others = (plan for other, plan in plans.items() if other != parent_id and sends(other))
+        return sum(
+            max(0, _open(plan, place.side, rows, today) - (plan.gone.now if again else plan.gone.most))
+            for plan in others
+        )
 
 
 def _left_of(claim: Claim, rows: Callable[[str], Mapping[str, OrderRow]], today: str, *, again: bool = False) -> int:

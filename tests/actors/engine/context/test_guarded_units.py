@@ -122,7 +122,7 @@ def test_what_had_gone_from_a_plan_is_free_for_an_exit_that_is_placed_later():
     units = GuardedUnits()
     units.note("a", 1.0, [leg("root", 10, "1")], CLOSES, {PLACE: Gone(now=2, most=6)})
     about = ("b", PLACE, {}, TODAY, lambda _: True)
-    assert (units.of_others(*about), units.of_others_now(*about)) == (4, 8)
+    assert (units.of_others(*about), units.of_others(*about, again=True)) == (4, 8)
     units.note("b", 2.0, [leg("root", 10, "3")], CLOSES)
     assert older(units, "b") == 10, (
         "a plan that has bought its own units gives way to all that the older one has bought"
