@@ -67,7 +67,9 @@ class Sending:
 
     def place(self, quantity: int, *, piece: int = 0, asked: Asked | None = None, immediate: bool = False) -> bool:
         """Ask for a leg at the price that is wanted now. False if nothing is asked for: there is no price, or the order is held or too soon."""
-        if quantity <= 0 or self._is_too_soon(asked) or self._refused_lately() or self._stop_leaves():
+        if quantity <= 0 or self._is_too_soon(asked) or self._refused_lately():
+            return False
+        if swaps.stop_is_selling(self.look, self.part):
             return False
         want = self.priced(quantity, asked or Asked(quantity=quantity, piece=piece))
         if want is None or not self._has_room(quantity):
@@ -91,10 +93,6 @@ class Sending:
         else:
             swaps.note_wish(self.look, self.part, wanted_out)
         return False
-
-    def _stop_leaves(self) -> bool:
-        """Whether the stop beside a target of an entry's fills is on its way out. A bare `oco` sends both in any case: its caller asks for both."""
-        return self.context.base is not None and swaps.stop_is_selling(self.look, self.part)
 
     def _is_too_soon(self, asked: Asked | None) -> bool:
         """Whether an exit must wait because several of its orders went unanswered and never reached their broker. Each of them that turns

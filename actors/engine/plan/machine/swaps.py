@@ -38,7 +38,7 @@ from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.refused_exits import is_refused
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, Part, TogetherPart, own_orders_of
-from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, is_stop, uncapped
+from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, NativeStop, is_stop, uncapped
 from onebroker.actors.engine.plan.pricing.touch import on_touch
 from onebroker.config.vocabulary import Product, Side
 
@@ -261,13 +261,24 @@ def _siblings(look: Look, order: OrderPart) -> Iterator[OrderPart]:
 
 
 def stop_is_selling(look: Look, order: OrderPart) -> bool:
-    """Whether the stop of the target's group went out as a plain limit, because the market was past its trigger. That order fills at the touch wherever
-    the target would; with both at the exchange both may fill, in the moment in which somebody comes to an empty side."""
+    """Whether the stop of the target's group goes out as a plain limit, or has gone out so, because the market is past its trigger. That order fills at the
+    touch wherever the target would; with both at the exchange both may fill, in the moment in which somebody comes to an empty side."""
     if is_stop(order.price):
         return False
     stops = [sibling for sibling in _siblings(look, order) if is_stop(sibling.price)]
     leaving = any(new.trigger is None for stop in stops for new in look.on_the_way(stop))
-    return leaving or any(leg.trigger is None and leg.unfilled > 0 for stop in stops for leg in look.live(stop))
+    selling = leaving or any(leg.trigger is None and leg.unfilled > 0 for stop in stops for leg in look.live(stop))
+    return selling or any(_is_to_sell(look, stop) for stop in stops)
+
+
+def _is_to_sell(look: Look, stop: OrderPart) -> bool:
+    """Whether a stop with a given trigger has no order yet and will leave as a plain limit. In a plan that a caller has written its target may stand before
+    it."""
+    price, quote, record = uncapped(stop.price), look.seen(stop.instrument_id), look.record(stop)
+    if not isinstance(price, NativeStop) or stop.when is not None or quote is None:
+        return False
+    trigger = price.trigger_price if record.trigger_price is None else record.trigger_price
+    return record.own is None and not look.live(stop) and quote.is_past(trigger, side_of(stop))
 
 
 def brokers_of_group(look: Look, order: OrderPart) -> frozenset[str]:

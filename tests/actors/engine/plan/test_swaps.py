@@ -445,9 +445,27 @@ def test_a_target_does_not_rest_beside_a_stop_that_leaves_as_a_plain_limit(fills
         assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A3"]
 
 
-def intraday_stop(path):
+@pytest.mark.parametrize("first", ["stop", "target"])
+def test_a_target_over_held_units_waits_for_a_stop_that_leaves_as_a_plain_limit(first):
+    """A caller has written the pair while the market was past its stop, in whatever order (model 80000049)."""
+    guard = intraday_stop("root.children.0", 10)
+    goal = target("root.children.1", 10, product="MIS", hold=False)
+    root = oco("root", guard, goal)
+    if first == "target":
+        root = attrs.evolve(root, children=(goal, guard))
+    run = Runner(root)
+    run.quote(90, 89.95, 90.05)
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 94 -> A1"]
+    run.at(5).quote(112, 111.95, 112.05)
+    assert run.sent() == []
+    run.book("A1", "cancelled")
+    run.at(7)
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A2"]
+
+
+def intraday_stop(path, quantity=FromFill()):  # noqa: B008  # frozen
     price = NativeStop(trigger_price=D(95), limit_price=D(94))
-    return order(path, "SELL", FromFill(), price, is_exit=True, known_exit=True)
+    return order(path, "SELL", quantity, price, is_exit=True, known_exit=True)
 
 
 @pytest.mark.parametrize(
