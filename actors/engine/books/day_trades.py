@@ -23,15 +23,19 @@ class Fill:
     order: OrderRow
 
 
-def filled_orders(view: SessionView, token: str, product: str) -> list[OrderRow]:
-    """Return today's orders that have filled in a position; `product` is an order's word or a position's."""
+def orders_in(view: SessionView, token: str, product: str) -> list[OrderRow]:
+    """Return today's orders in a position; `product` is an order's word or a position's."""
     word = POSITION_PRODUCTS.get(product, product)
     return [
         row
         for row in view.orders.values()
         if (row.instrument_token, POSITION_PRODUCTS.get(row.product, row.product)) == (token, word)
-        and row.filled_quantity
     ]
+
+
+def filled_orders(view: SessionView, token: str, product: str) -> list[OrderRow]:
+    """Return today's orders that have filled in a position; `product` is an order's word or a position's."""
+    return [row for row in orders_in(view, token, product) if row.filled_quantity]
 
 
 def trades_of(view: SessionView, orders: Sequence[OrderRow]) -> list[Fill] | None:

@@ -148,6 +148,8 @@ class Flattening:
         self._clock = desk.context.clock
         self._lacking: list[str] = []
         """`broker:position_key` of the positions of which a close by tag lacked trades."""
+        self._known: set[OrderName] | None = None
+        """All orders that the books showed when the cancels were done; None: they are not done."""
 
     async def dry_run(self) -> EngineAnswer:
         return self._dry_run(self._message, await self._left_out())
@@ -189,6 +191,9 @@ class Flattening:
         timing = self._desk.timing(message.routed, None)
         cancelled, not_read = await self._cancel_all(done)
         still_open = [f"{code}:{row.order_id}" for code, row in self._open_orders()]
+        self._known = {
+            (code, order_id) for code, handle in self._sessions().items() for order_id in handle.view.value.orders
+        }
         not_shown = self._not_shown()
         closed, shown, read, open_positions = await self._close_all(engine_until)
         still_open += self._orders_since(closed, still_open)
@@ -446,7 +451,7 @@ class Flattening:
         read = await read_settled(context, live, WAIT_SECONDS, self._asks)
         shown = {**self._shown_positions(), **read}
         self._lacking = await wait_for_trades(context, shown, self._scope, WAIT_SECONDS)
-        closes = closes_of(context, shown, self._scope)
+        closes = closes_of(context, shown, self._scope, self._known)
         closed = await close_all(self._desk, closes, engine_until)
         in_doubt = {
             f"{code}:{found.row_of(key).position_key}"
@@ -467,7 +472,7 @@ class Flattening:
         are read again before. Return all results, those of the refused closes replaced, and the positions that are open then."""
         context = self._desk.context
         read = await read_settled(context, {code for code, _ in refused}, WAIT_SECONDS, self._asks)
-        found = [close for close in closes_of(context, read, self._scope) if _name(close) in refused]
+        found = [close for close in closes_of(context, read, self._scope, self._known) if _name(close) in refused]
         again = [priced for close in found if (priced := at_touch(context, close)) is not None]
         if not again:
             return closed, still_open

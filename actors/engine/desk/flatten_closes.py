@@ -5,7 +5,7 @@ each with its own entry in the answer.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +13,7 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.books.day_trades import orders_in
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.messages import EngineAnswer, Place, PlaceBody
 from onebroker.actors.engine.context.position_days import Judged
@@ -22,6 +23,7 @@ from onebroker.actors.engine.orders.accepted_changes import instrument_of
 from onebroker.actors.engine.orders.closing_product import closing_product
 from onebroker.actors.engine.orders.freeze_quantity import most_per_order
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
+from onebroker.actors.sessions.session_view import SessionView
 from onebroker.brokers.codec.refusals import says_price_limits, says_shortage
 from onebroker.brokers.records import PositionRow
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, bare_segment
@@ -143,21 +145,53 @@ class Closed:
 # --- the closing orders -----------------------------------------------------------------------------------------------------
 
 
-def closes_of(context: EngineContext, shown: Mapping[str, Judged], scope: Scope = EVERYTHING) -> list[Close]:
-    """Return the orders that close the brokers' open positions within the scope, on the NET basis, sorted by broker and key."""
+def closes_of(
+    context: EngineContext,
+    shown: Mapping[str, Judged],
+    scope: Scope = EVERYTHING,
+    known: Collection[tuple[str, str]] | None = None,
+) -> list[Close]:
+    """Return the orders that close the brokers' open positions within the scope, on the NET basis, sorted by broker and key. `known`: the orders, as
+    (broker, order id), that were there when all was cancelled; units that a later order has bought stay as far as an order that came with it is to sell
+    them."""
     return [
         close
         for code in sorted(shown)
         for row in sorted(shown[code].rows, key=lambda row: row.position_key)
         if row.view != "day" and row.quantity != 0
-        if (units := _units(context, code, row, scope)) != 0
+        if (units := _units(context, code, row, scope, known)) != 0
         for close in _closes_of_row(context, code, row, units, scope.tag)
     ]
 
 
-def _units(context: EngineContext, code: str, row: PositionRow, scope: Scope) -> int | None:
+def _units(
+    context: EngineContext, code: str, row: PositionRow, scope: Scope, known: Collection[tuple[str, str]] | None
+) -> int | None:
     """Return the signed units of a row that are closed; None when they are not known."""
-    return scope.units_to_close(code, row, context.session(code).view.value, context.legs)
+    view = context.session(code).view.value
+    units = scope.units_to_close(code, row, view, context.legs)
+    if known is None or not units:
+        return units
+    kept = min(abs(units), _spoken_for(code, row, view, known, Side.BUY if units > 0 else Side.SELL))
+    return units - kept if units > 0 else units + kept
+
+
+def _spoken_for(
+    code: str, row: PositionRow, view: SessionView, known: Collection[tuple[str, str]], opening: Side
+) -> int:
+    """Return the units of a position that orders which are not `known` have opened, and that others of these orders are to close."""
+    later = [
+        order
+        for order in orders_in(view, row.instrument_token, row.product)
+        if (code, order.order_id) not in known and order.transaction_type in tuple(Side)
+    ]
+    opened = sum(Side(order.transaction_type).sign * opening.sign * order.filled_quantity for order in later)
+    exits = [
+        order.quantity - order.filled_quantity
+        for order in later
+        if order.transaction_type == opening.opposite and not is_finished(order.status)
+    ]
+    return max(0, min(opened, sum(exits)))
 
 
 def _closes_of_row(

@@ -217,3 +217,28 @@ async def test_killed_around_the_write_of_a_halt_the_units_are_guarded_or_told(d
                 (1, [], "working"),
                 (0, ["100 units are open without a stop"], "halted"),
             )
+
+
+@pytest.mark.parametrize("how", ["flatten", "close"])
+async def test_units_bought_during_a_close_are_not_sold_beside_their_own_stop(day, how, autojump_clock):
+    """What a caller places after the clearing is his: its exits rest, so a close of the same units would sell them twice (model 100000296)."""
+    async with day.market(), day.service(quotes=True):
+        trading = Trading(day)
+        await trading.send(quantity=20, order_type="LIMIT", price=trading.at(1), broker="zerodha")
+        await trio.sleep(10)
+        answers = []
+
+        async def close():
+            answers.append(await (day.flatten() if how == "flatten" else day.close(broker="zerodha")))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(close)
+            await trio.sleep(1.2)  # all orders are cancelled, and the positions are being read
+            bracketed = await bought(trading)
+        sold = [one["quantity"] for one in day.messages("place") if one["side"] == "SELL" and not one["trigger_price"]]
+        assert 20 in sold and not {100, 120} & set(sold), sold
+        rows = {row["instrument_id"]: row["quantity"] for row in day.ledger()["positions"]["zerodha"]}
+        assert rows[trading.share.instrument_id] == 100
+        assert not answers[0].body["flat"]
+        assert len(answers[0].body["still_open_after_waiting"]) == 1
+        assert (await trading.parent(bracketed))["state"] == "working"
