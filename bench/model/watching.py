@@ -358,8 +358,8 @@ class Watch:
         orders: Mapping[tuple[str, str], SimOrder],
         where: tuple[str, str],
     ) -> int:
-        """Return the units at (broker, product) that other plans guard: what plans with an entry have open, and what newer exits without an entry are for.
-        These come before what has come back to a plan."""
+        """Return the units at (broker, product) that other plans guard: what plans with an entry have open, and what exits without an entry are for. The older of
+        two exits keeps its units, and a newer exit comes before what has come back to a plan."""
         units = 0
         for other in parents:
             age, own_age = ((one["created_at"], one["parent_order_id"]) for one in (other, parent))
@@ -367,7 +367,7 @@ class Watch:
             there = [order for order in placed if (order.broker, order.new.product.value) == where]
             if age != own_age and other["routed_from"] not in GUARDS and other["state"] == "working":
                 units += max(0, sum(order.new.side.sign * order.filled_quantity for order in there))
-            elif age > own_age and other["routed_from"] in GUARDS and other["state"] in ("armed", "working"):
+            elif age != own_age and other["routed_from"] in GUARDS and other["state"] in ("armed", "working"):
                 sold = sum(order.filled_quantity for order in there)
                 asked = (other["body"].get("broker"), other["body"].get("product")) == where
                 units += max(0, other["body"]["quantity"] - sold) if asked else 0
@@ -384,10 +384,13 @@ class Watch:
         owners: defaultdict[Place, set[str]] = defaultdict(set)
         for parent in parents:
             if parent["routed_from"] not in GUARDED or parent["body"].get("transaction_type") != "BUY":
+                if parent["routed_from"] is None:
+                    stopped += self._beyond_own(parent, orders)
                 continue
             own = {(leg["broker"], leg["order_id"]) for leg in parent["legs"]}
             if parent["parent_order_id"] in self.resized or own & self.changed:
-                continue  # a caller, or the person, has made its stop as it is
+                stopped += self._beyond_own(parent, orders)  # a caller, or the person, has made its stop as it is
+                continue
             if own & self.taken.keys():
                 within = TAKEN_WITHIN
             for leg, order in _placed(parent, orders):
@@ -407,6 +410,16 @@ class Watch:
                     f"{bare} of {held} units of {sorted(owners[place])} have no stop at {place[0]} {place[2]}, and nobody is told",
                     within,
                 )
+
+    def _beyond_own(self, parent: Mapping[str, Any], orders: Mapping[tuple[str, str], SimOrder]) -> Counter[Place]:
+        """Return the units for which a plan has stops beyond what its own entry has open: it has grown over what newer plans have bought."""
+        placed = [order for _, order in _placed(parent, orders)]
+        found = Counter[Place]()
+        for order in placed:
+            found[place_of(order)] += order.pending_quantity if order.new.side == "SELL" and _stops(order) else 0
+        entries = {(order.broker, order.order_id) for order in placed if order.new.side == "BUY"}
+        found.subtract(still_open(self.day, entries))
+        return +found
 
     def _named(self, place: Place, units: int, parents: Iterable[Mapping[str, Any]]) -> bool:
         """Whether a broker's position is named as doubted, so many units at a close that took their stop away, or an annulled trade there at another
