@@ -10,7 +10,13 @@ class Refusals:
     """The refused changes and cancels of one leg since this actor began."""
 
     change: tuple[int, Decimal | None, Decimal | None] | None = None
-    """(quantity, price, trigger) of the last refused change."""
+    """(quantity, price, trigger) of the last change, where the broker has refused it."""
+    why: str | None = None
+    """The broker's words for that."""
+    changed_at: float = 0.0
+    """When that was (epoch seconds)."""
+    beyond_limits: bool = False
+    """Whether the broker has ever refused a change because its price was outside of the exchange's limits."""
     cancels: int = 0
     cancelled_at: float = 0.0
     unsent: str | None = None

@@ -71,7 +71,10 @@ def refusals_put_right(refusals: Mapping[str, Refusals], clock: ClockPut) -> dic
     """Return the refusals of brokers with no time later than now."""
     return {
         one: attrs.evolve(
-            told, cancelled_at=clock.right(told.cancelled_at), wanted_since=clock.right(told.wanted_since)
+            told,
+            cancelled_at=clock.right(told.cancelled_at),
+            changed_at=clock.right(told.changed_at),
+            wanted_since=clock.right(told.wanted_since),
         )
         for one, told in refusals.items()
     }

@@ -50,7 +50,8 @@ def leg_of(
         state=LegState.CANCELLING if leg.cancel_accepted and not leg.state.final else leg.state,
         status_message=leg.status_message,
         shortage=leg.state is LegState.REJECTED and says_shortage(leg.status_message or ""),
-        beyond_limits=leg.state is LegState.REJECTED and says_price_limits(leg.status_message or ""),
+        beyond_limits=refused.beyond_limits
+        or (leg.state is LegState.REJECTED and says_price_limits(leg.status_message or "")),
         refused_late=leg.refused_late,
         cancel_reason=leg.cancel_reason,
         piece=leg.piece,
@@ -59,6 +60,8 @@ def leg_of(
         moved_at=leg.moved_at,
         changes=leg.modifies,
         refused=refused.change,
+        refused_why=refused.why,
+        refused_at=refused.changed_at,
         settling=settling,
         cancels=refused.cancels,
         cancelled_at=refused.cancelled_at,

@@ -29,6 +29,7 @@ from onebroker.actors.engine.plan_parent import own_units
 from onebroker.actors.engine.plan_parent.leg_conversion import leg_of
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
 from onebroker.actors.sessions.messages import Origin, Sent
+from onebroker.brokers.codec.refusals import says_price_limits
 from onebroker.brokers.records import OrderRow, TradeRow
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.refusal import Refusal
@@ -282,7 +283,14 @@ class LegSteps:
         self._tries.pop(leg_id, None)
         before = self.refusals.get(leg_id, Refusals())
         refused = (action.quantity, action.price, action.trigger) if sent.answer.outcome is Outcome.REJECTED else None
-        self.refusals[leg_id] = attrs.evolve(before, change=refused)
+        why = None if refused is None else sent.answer.status_message
+        self.refusals[leg_id] = attrs.evolve(
+            before,
+            change=refused,
+            why=why,
+            changed_at=self._clock.epoch(),
+            beyond_limits=before.beyond_limits or says_price_limits(why or ""),
+        )
         if refused is not None and not action.reduces:
             self._settling[leg_id] = self._clock.monotonic()
         leg = self._record.leg(leg_id)

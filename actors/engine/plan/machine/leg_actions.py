@@ -61,7 +61,7 @@ class Leg:
     shortage: bool = False
     """Whether its broker refused it for want of shares, margin or funds."""
     beyond_limits: bool = False
-    """Whether its broker refused it because its price is outside of the exchange's limits."""
+    """Whether its broker refused it, or has refused a change of it, because its price is outside of the exchange's limits."""
     refused_late: bool = False
     """Whether its broker refused it when the caller had already been answered."""
     cancel_reason: str | None = None
@@ -74,7 +74,9 @@ class Leg:
     changes: int = 0
     """The number of modifies sent for the leg."""
     refused: tuple[int, Decimal | None, Decimal | None] | None = None
-    """(quantity, price, trigger) of the last change that the broker refused."""
+    """(quantity, price, trigger) of the last change, where the broker refused it."""
+    refused_why: str | None = None
+    refused_at: float = 0.0
     settling: bool = False
     """Whether the broker refused to move the leg and has not shown it since. The leg may have ended."""
     cancels: int = 0

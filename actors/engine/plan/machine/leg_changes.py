@@ -206,7 +206,7 @@ def _move_to(look: Look, leg: Leg, want: Wanted) -> None:
     price, trigger = want.price, want.trigger if leg.trigger is not None else None
     if leg.settling:
         return  # the next look follows when the broker has shown the leg
-    if (price, trigger) == (leg.price, leg.trigger) or leg.refused == (leg.quantity, price, trigger):
+    if (price, trigger) == (leg.price, leg.trigger) or _stays_refused(look, leg, (leg.quantity, price, trigger)):
         return
     due = leg.moved_at + look.rules.move_interval_seconds
     if leg.moved_at and look.now < due:
@@ -215,3 +215,19 @@ def _move_to(look: Look, leg: Leg, want: Wanted) -> None:
         replace(look, leg)
     else:
         _change(look, leg, leg.quantity, price, trigger)
+
+
+def _stays_refused(look: Look, leg: Leg, change: tuple[int, Decimal | None, Decimal | None]) -> bool:
+    """Whether a broker has refused this move, and it is not asked for again yet. Of a guard it is told. An exit that is to be filled now asks again; a stop
+    rests with the trigger that it has, and each try costs one of the changes that its broker allows."""
+    part = look.by_path[leg.part]
+    if leg.refused != change:
+        return False
+    if not guards(part):
+        return True
+    look.untold.add(texts.not_changed(leg.broker, leg.unfilled, leg.refused_why or f"{leg.broker} has refused it"))
+    again = leg.refused_at + RETRIES_SECONDS[-1]
+    if leg.trigger is not None or look.now >= again:
+        return leg.trigger is not None
+    look.wake(again)
+    return True

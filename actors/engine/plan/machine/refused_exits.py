@@ -43,9 +43,11 @@ def again_at(refused: Iterable[Leg]) -> float:
 
 
 def keeps_to_touch(look: Look, part: OrderPart, instance: str | None) -> bool:
-    """Whether an exit goes no further than the touch, because a broker has refused an order of it. `instance`: the row or closing that it is for."""
+    """Whether an exit goes no further than the touch, because a broker has refused an order of it, or a move of an order past the exchange's limits.
+    `instance`: the row or closing that it is for."""
     legs = (*look.legs(part), *look.closing_legs(part)) if part.is_exit or instance == CLOSING else ()
-    return any(is_refused(leg) and not leg.shortage and leg.instance == instance for leg in legs)
+    refused = (leg for leg in legs if (is_refused(leg) and not leg.shortage) or (leg.live and leg.beyond_limits))
+    return any(leg.instance == instance for leg in refused)
 
 
 # --- the next order ------------------------------------------------------------------------------------------------------

@@ -151,6 +151,49 @@ def test_a_stop_that_should_follow_and_cannot_be_moved_is_said_until_it_can(pric
     assert (run.sent(), trouble(run)) == (["MODIFY A1 SL 101/100.5"], ({}, ()))
 
 
+UNMOVED = "an order of 10 units at alpha could not be changed or cancelled: no"
+
+
+def test_a_stop_whose_move_its_broker_refuses_is_said_and_each_move_is_asked_for_once():
+    run = Runner(order(side="SELL", price=TRAIL, is_exit=True))
+    run.quote(100, 99.95, 100.05)
+    run.at(5)
+    run.sent()
+    run.refuse_changes.add("A1")
+    run.quote(103, 102.95, 103.05)
+    run.at(60)
+    assert (run.sent(), trouble(run)) == (["MODIFY A1 SL 101/100.5"], ({}, (UNMOVED,)))
+    run.refuse_changes.clear()
+    run.at(62).quote(104, 103.95, 104.05)
+    run.at(64)
+    assert (run.sent(), trouble(run)) == (["MODIFY A1 SL 102/101.5"], ({}, ()))
+
+
+def test_an_exit_that_is_to_be_filled_asks_again_for_a_refused_move():
+    run = Runner(hidden())
+    run.quote(94, None, 94.05)
+    run.at(2.1)
+    run.sent()
+    run.refuse_changes.add("A1")
+    run.at(10).quote(93, 92.50, 93.05)
+    run.at(24.9)
+    assert run.sent() == ["MODIFY A1 price 92.4"]
+    assert UNMOVED in trouble(run)[1]
+    run.refuse_changes.clear()
+    run.at(25)
+    assert run.sent() == ["MODIFY A1 price 92.4"]
+    assert UNMOVED not in trouble(run)[1]
+
+
+def test_an_entry_whose_move_is_refused_is_no_trouble():
+    run = Runner(order(price=Marketable(follow=True)))
+    run.quote(100, 99.95, 100.05)
+    run.refuse_changes.add("A1")
+    run.at(20).quote(103, 102.95, 103.05)
+    run.at(60)
+    assert (len(run.sent()), trouble(run)) == (2, ({}, ()))
+
+
 def test_a_stop_that_waits_for_its_next_change_is_no_trouble():
     run = Runner(order(side="SELL", price=TRAIL, is_exit=True), rules=Rules(move_interval_seconds=60))
     run.quote(100, 99.95, 100.05)

@@ -324,7 +324,13 @@ class Runner:
         moved = self.world.now if (action.price, action.trigger) != (leg.price, leg.trigger) else leg.moved_at
         if leg.leg_id in self.refuse_changes:
             self.put(
-                attrs.evolve(leg, refused=(action.quantity, action.price, action.trigger), changes=leg.changes + 1)
+                attrs.evolve(
+                    leg,
+                    refused=(action.quantity, action.price, action.trigger),
+                    refused_why="no",
+                    refused_at=self.world.now,
+                    changes=leg.changes + 1,
+                )  # fmt: skip
             )
             return
         self.put(

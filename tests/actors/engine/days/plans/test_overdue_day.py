@@ -722,6 +722,25 @@ async def test_a_close_that_rests_because_nobody_bids_is_told_until_it_fills(mar
         await market.until(lambda: problems(trading) == [], 10)
 
 
+async def test_a_close_that_is_moved_out_of_the_circuit_goes_to_the_touch(market, autojump_clock):
+    """It rested while nobody bid. Then its price, two ticks past the touch, is outside of the circuit, and its broker refuses the move (model
+    100000078)."""
+    async with traded(market) as trading:
+        await trading.send(quantity=40, broker="zerodha")
+        await market.until(lambda: net(trading) == 40, 10)
+        await trio.sleep(15)
+        soon = (market.clock.now() + timedelta(seconds=5)).strftime("%H:%M:%S")
+        await trading.send(quantity=None, synthetic={"type": "square_off", "at_time": soon})
+        share, exchange = trading.share.instrument_id, market.exchange
+        market.simulator.empty_side(share, Side.BUY, 30)
+        await market.until(lambda: ("SELL", "LIMIT", 40) in resting(trading), 30)
+        market.simulator.set_price(share, exchange.market(share).lower_circuit + trading.tick, 86_400)
+        await market.until(lambda: net(trading) == 0, 40)
+        answers = [one["answer"]["status"] for one in market.messages("modify")]
+        assert answers == ["400", "200"], answers
+        await market.until(lambda: problems(trading) == [], 10)
+
+
 @pytest.mark.parametrize("kind", ["legged_spread", "attached_hedge"])
 async def test_a_hedge_that_rests_because_nobody_bids_is_told(market, kind, autojump_clock):
     async with traded(market) as trading:
