@@ -1,14 +1,18 @@
-"""Problems with orders: unknown orders, orders of nobody, parents in trouble, halt, loss limit, an engine that does not run."""
+"""Problems with orders: unknown orders, orders of nobody, annulled trades of others, parents in trouble, halt, loss limit, an engine that does not run."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from onebroker.actors.engine.books.settled_positions import Named
 from onebroker.actors.engine.context.day_loss import DayLoss
+from onebroker.actors.engine.context.engine_context import SessionHandle
 from onebroker.actors.engine.context.messages import EngineStatus
 from onebroker.actors.engine.context.troubles import Trouble
+from onebroker.actors.engine.orders.order_index import Legs
 from onebroker.actors.engine.orders.parent_records import LegRecord
 from onebroker.actors.health.problem import Problem, ProblemKind
+from onebroker.actors.portfolio.position_view import position_product
+from onebroker.actors.sessions.session_view import SessionView
 from onebroker.actors.store.durable import Halt, HaltMode
 from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import Clock
@@ -48,6 +52,39 @@ def stranger_orders(strangers: Mapping[tuple[str, str], OrderRow]) -> Iterator[P
             what=f"{broker} has the order {row.order_id} ({row.status}) with the token {token}, which nobody here knows",
             do="look at the order at the broker: the service does nothing to it (docs/unknown-orders.md)",
         )
+
+
+def fills_taken_back(sessions: Mapping[str, SessionHandle], legs: Legs) -> Iterator[Problem]:
+    """Yield the orders of other hands of which their broker has taken filled units back, as long as units are held there. The parents of the engine's own
+    orders say it themselves."""
+    for code, handle in sessions.items():
+        view = handle.view.value
+        for order_id, left in view.corrected_fills.items():
+            row = view.orders.get(order_id)
+            if row is None or not legs.knows(row, code) or legs.entry(code, order_id, row.tag) is not None:
+                continue
+            held = _net_units(view, row)
+            if held == 0:
+                continue
+            yield Problem(
+                kind=ProblemKind.TAKEN_BACK,
+                broker=code,
+                subject=order_id,
+                what=f"a trade of the {row.transaction_type} order {order_id} in {row.tradingsymbol} at {code} was annulled: {left} of its {row.quantity} units"
+                f" stay filled, and {code} holds {'an unknown number of' if held is None else held} units",
+                do="look whether these units have a stop: a plan that ended because this order had closed them does not come back",
+            )
+
+
+def _net_units(view: SessionView, row: OrderRow) -> int | None:
+    """Return the signed units that a broker shows in an order's instrument and product; None while they are not known."""
+    place = (row.instrument_token, position_product(row.product))
+    units = [
+        position.quantity
+        for position in view.positions
+        if position.view != "day" and (position.instrument_token, position_product(position.product)) == place
+    ]
+    return None if None in units else sum(one for one in units if one is not None)
 
 
 DOUBTED_SECONDS = 10.0

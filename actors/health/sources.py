@@ -19,6 +19,7 @@ from onebroker.actors.health.login_problems import login_problems
 from onebroker.actors.health.market_problems import candles_overdue, catalogue_lacks
 from onebroker.actors.health.order_problems import (
     engine_stopped,
+    fills_taken_back,
     loss_limit,
     parents_in_trouble,
     positions_doubted,
@@ -103,6 +104,7 @@ def problem_sources(watched: Watched) -> Iterator[ProblemSource]:
     yield lambda: documents(clock.epoch())
     yield lambda: unknown_orders(watched.legs.unfinished, clock.epoch())
     yield lambda: stranger_orders(watched.legs.strangers)
+    yield lambda: fills_taken_back(sessions, watched.legs)
     yield lambda: parents_in_trouble(watched.troubles.rows)
     yield lambda: positions_doubted(watched.doubted(), clock)
     yield lambda: trading_halted(watched.gate.halt.value, known=watched.gate.known)

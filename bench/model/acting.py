@@ -15,7 +15,7 @@ import trio.testing
 from bench.model.judging import judge
 from bench.model.story import BLINDING, GUARDED, GUARDS, Story, Theme
 from bench.model.telling import told
-from bench.model.watching import Watch
+from bench.model.watching import TAKEN_BACK_SECONDS, Watch
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.sessions.messages import LoginNeeded
 from onebroker.actors.store.durable import HaltMode
@@ -35,8 +35,6 @@ UNTIL_HEALED_SECONDS = 100
 UNTIL_TOLD_SECONDS = 20
 UNTIL_HELD_SECONDS = 86_400
 INSTRUMENTS = 100
-TAKEN_BACK_SECONDS = 35
-"""A lower fill is believed when two books half a minute apart show it."""
 WALK_PERCENT, WALK_SECONDS = 0.1, 0.3
 CALM_SECONDS = 3.0
 """Longer than the cancel or the change that answers a fill."""
@@ -439,7 +437,7 @@ class Actor(Script):
         if fills:
             fill = fills[-1 - which % len(fills)]
             self.watch.person_acts()
-            self.watch.annulled = True
+            self.watch.annulled_at.append(self.watch.now)
             self.watch.blind(TAKEN_BACK_SECONDS)
             with contextlib.suppress(ValueError):  # annulled before
                 self.day.exchange.hands.annul(fill.broker, fill.trade_id)

@@ -31,7 +31,7 @@ from onebroker.actors.engine.books.settled_positions import doubts
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.orders.parent_records import decode_parent
 from onebroker.actors.engine.shown.parent_view import parent_record
-from onebroker.actors.health.order_problems import positions_doubted
+from onebroker.actors.health.order_problems import fills_taken_back, positions_doubted
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.exchange.faults import FaultKind
@@ -59,6 +59,8 @@ CLOSED_SECONDS = 6.0
 """So long after a flatten its parents may still say that units are open."""
 FLAT_SECONDS = 3.0
 """A fill in so short a time before the answer may have come after its last read."""
+TAKEN_BACK_SECONDS = 35.0
+"""A lower fill is believed when two books half a minute apart show it."""
 TIMED = {"scheduled": "at_time", "square_off": "at_time"}
 """The types that do something at a time, and the setting that names it."""
 
@@ -91,7 +93,8 @@ class Watch:
         self.triggers: dict[tuple[str, str], list[tuple[float, Decimal]]] = {}
         """(broker, order id) -> when the person moved its trigger, and to which price."""
         self.halted = False
-        self.annulled = False
+        self.annulled_at: list[float] = []
+        """Monotonic seconds at which the exchange annulled a trade."""
         self.flattened = False
         self.person_at: list[float] = []
         self.blind_spans: list[tuple[float, float]] = []
@@ -202,7 +205,8 @@ class Watch:
             for order in self.day.exchange.all_orders():
                 if not order.status.finished and order.broker in self.day.codes:
                     self.note(f"flat: {order.broker} still has the open order {order.order_id}")
-        if any(self.now - at <= FLAT_SECONDS for at in self.person_at):
+        moved = [at + FLAT_SECONDS for at in self.person_at] + [at + TAKEN_BACK_SECONDS for at in self.annulled_at]
+        if any(self.now <= until for until in moved):
             return
         for code in self.day.codes:
             for row in self.day.exchange.account(code).held_positions():
@@ -210,6 +214,10 @@ class Watch:
                 asked = product in (None, word) and broker in (None, code)
                 if row.quantity and asked and (code, row.instrument_id) not in recent:
                     self.note(f"flat: {code} still has {row.quantity} {row.instrument_id} {row.product}")
+
+    @property
+    def annulled(self) -> bool:
+        return bool(self.annulled_at)
 
     def _open_parents(self) -> set[str]:
         return {parent["parent_order_id"] for parent in self.parents() if parent["state"] in OPEN_STATES}
@@ -440,10 +448,15 @@ class Watch:
         taken_back = any(
             row.sentence.startswith(f"{place[0]} took back") for row in self.day.engine_context.troubles.rows
         )
-        return taken_back or any(
-            (named.broker, named.instrument_id, PRODUCT_WORDS[place[2]])
-            == (place[0], place[1], named.doubt.key.product)
-            for named in doubts(self.day.engine_context)
+        annulled = fills_taken_back(self.day.sessions, self.day.engine_context.legs)
+        return (
+            taken_back
+            or any(problem.broker == place[0] for problem in annulled)
+            or any(
+                (named.broker, named.instrument_id, PRODUCT_WORDS[place[2]])
+                == (place[0], place[1], named.doubt.key.product)
+                for named in doubts(self.day.engine_context)
+            )
         )
 
     def _leaving(self) -> Counter[Place]:

@@ -232,6 +232,7 @@ if TYPE_CHECKING:
         "secrets",
         "store",
         "stranger",
+        "taken_back",
         "trouble",
         "unprotected",
     ]
@@ -300,6 +301,10 @@ if TYPE_CHECKING:
     `stranger`: A broker has an order with a token of this engine that neither the engine nor the store knows.
 
     Subject: the order id. Do: look at the order at the broker. Nothing is done to it.
+
+    `taken_back`: The exchange has annulled a trade of an order that is not the engine's, and units are held there. A plan that had ended because this order closed its units guards them no longer.
+
+    Subject: the order id. Do: look at the position at the broker. It is a problem until nothing is held there, or the next broking day.
 
     `position`: For over 10 s a broker shows other units of a position than its own orders give.
 

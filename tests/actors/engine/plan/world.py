@@ -330,7 +330,7 @@ class Runner:
                     refused_why="no",
                     refused_at=self.world.now,
                     changes=leg.changes + 1,
-                )  # fmt: skip
+                )
             )
             return
         self.put(

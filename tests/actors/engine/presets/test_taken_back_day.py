@@ -10,10 +10,12 @@ from onebroker.actors.engine.order_router import OrderRouter
 from onebroker.actors.engine.orders.parent_records import encode_parent
 from onebroker.actors.engine.parent.following import Following
 from onebroker.actors.engine.shown.stored_parents import stored_record
+from onebroker.actors.health.order_problems import fills_taken_back
 from onebroker.actors.sessions.session_books import Books
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.records import OrderRow, PositionRow
+from onebroker.config.vocabulary import Product
 from onebroker.http.health_parts import order_problems
 from tests.support.engine_orders import truth
 from tests.support.trading import Trading
@@ -108,11 +110,40 @@ async def test_an_exit_that_is_annulled_after_its_parent_has_ended_is_told(tradi
     trading.day.exchange.hands.annul(code, fill["trade_id"])
     wanted = [("100 units are open without a stop", True), (f"{code} took back 100 units", True)]
     await trading.day.until(lambda: told_of(trading, answer) == wanted, 150)
+    assert annulled_of_others(trading.day) == [], "the parent says it"
     parent = await trading.parent(answer)
     assert (parent["state"], parent["open_units"]) == ("completed", {trading.share.instrument_id: 100})
     assert parent["status_message"] == "; ".join(sentence for sentence, _ in reversed(wanted))
     assert [leg["filled_quantity"] for leg in parent["legs"] if leg["order_id"] == order_id] == [0]
     assert trading.messages() == sent  # an ended plan sends nothing
+
+
+def annulled_of_others(day):
+    return [(one.broker, one.what) for one in fills_taken_back(day.sessions, day.engine_context.legs)]
+
+
+async def test_an_annulled_sale_of_another_hand_is_told_while_the_units_are_held(day, autojump_clock):
+    """The plan has ended because a person had sold its units. They are held again, and no plan guards them; no parent is there to say so."""
+    async with day.market():
+        async with day.service(quotes=True):
+            trading = Trading(day)
+            answer, code, _ = await filled_bracket(trading)
+            share = trading.share.instrument_id
+            sale = day.person.reduce(code, share, Product.MIS, 100).order_id
+            await trading.until(answer, "completed", seconds=60)
+            assert annulled_of_others(day) == []
+            (fill,) = [one for one in day.exchange.account(code).all_fills() if one.order_id == sale]
+            day.exchange.hands.annul(code, fill.trade_id)
+            await day.until(lambda: annulled_of_others(day), 150)
+            ((broker, what),) = annulled_of_others(day)
+            assert broker == code
+            assert f"a trade of the SELL order {sale} in" in what
+            assert what.endswith(f"0 of its 100 units stay filled, and {code} holds 100 units")
+            assert told_of(trading, answer) == []
+        async with day.service(log_in=False, quotes=True):
+            await day.until(lambda: annulled_of_others(day) == [(broker, what)], 60)
+            day.person.reduce(code, share, Product.MIS, 100)
+            await day.until(lambda: annulled_of_others(day) == [], 60)
 
 
 async def test_an_entry_that_is_annulled_after_its_stop_was_lost_leaves_nothing_open(trading, autojump_clock):
