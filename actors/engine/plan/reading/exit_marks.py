@@ -50,16 +50,20 @@ def marked(
 
 def with_lone_exits(root: Part) -> Part:
     """Return a plan of a caller in which the stops and targets that hang on nothing are marked: a `native_stop`, or an order that waits for a price,
-    that is the whole plan or stands in its groups. Over units that are held when it is armed it is an exit of them, over nothing its caller's entry
-    (1.13). Orders on both sides of one instrument (a breakout) are entries, and a preset knows itself what it is."""
+    that is the whole plan or stands in its groups; and a limit beside a stop. Over units that are held when it is armed it is an exit of them, over
+    nothing its caller's entry (1.13). Orders on both sides of one instrument (a breakout) are entries, a limit without a stop is a plain order, and a
+    preset knows itself what it is."""
     sides: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    stopped: set[tuple[str, str]] = set()
     for order in own_orders_of(root):
         sides[order.instrument_id, order.product].add(order.transaction_type)
+        if is_stop(order.price):
+            stopped.add((order.instrument_id, order.product))
 
     def with_exits(part: Part) -> Part:
         match part:
             case OrderPart(each_fill=None, preset=None) if len(sides[part.instrument_id, part.product]) == 1:
-                lone = is_stop(part.price) or _awaited_price(part) is not None
+                lone = (part.instrument_id, part.product) in stopped or _awaited_price(part) is not None
                 return as_lone_exit(part) if lone and not part.is_exit else part
             case TogetherPart(preset=None) | OneCancelsOthersPart(preset=None):
                 return attrs.evolve(part, children=tuple(map(with_exits, part.children)))

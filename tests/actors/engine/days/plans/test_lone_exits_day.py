@@ -28,6 +28,7 @@ def fired(trading, form, sign):
         "native_stop": (native, loss), "trail": (trail, loss - sign), "hidden stop": (at_market | {"when": stop}, loss),
         "hidden target": (at_market | {"when": target}, gain), "stop after a time": (at_market | {"when": in_time}, loss),
         "in a group": ({"part": "together", "children": [native]}, loss),
+        "limit beside a stop": ({"part": "together", "children": [{"price": {"kind": "fixed", "price": trading.at(gain)}}, native]}, gain),
     }  # fmt: skip
     if form in roots:
         root, level = roots[form]
@@ -46,7 +47,7 @@ FORMS = [
 
 @pytest.mark.parametrize("left", [0, 20])
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS, "limit beside a stop"])
 async def test_an_exit_of_what_is_held_sells_no_more_than_a_person_has_left(market, form, sign, left, autojump_clock):
     async with traded(market) as trading:
         opening, closing = ("BUY", "SELL") if sign > 0 else ("SELL", "BUY")
@@ -91,6 +92,24 @@ async def test_what_is_asked_for_beyond_the_position_is_its_caller_s_decision(ma
         await trading.move(level - 0.4)
         await trading.until(answer, "completed")
         assert net(trading) == -30
+
+
+async def test_a_limit_alone_is_a_plain_order(market, autojump_clock):
+    """Nothing says that it closes: it sells what its caller has asked for, as a plain SELL does."""
+    async with traded(market) as trading:
+        await trading.send(quantity=50, broker="zerodha")
+        await market.until(lambda: net(trading) == 50, 20)
+        await trio.sleep(20)
+        root = {"price": {"kind": "fixed", "price": trading.at(3)}}
+        answer = await trading.send(
+            transaction_type="SELL", quantity=50, broker="zerodha", synthetic={"type": "plan", "root": root}
+        )
+        await trio.sleep(10)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 30)
+        await trio.sleep(20)
+        await trading.move(3.4)
+        await trading.until(answer, "completed")
+        assert (net(trading), problems(trading)) == (-30, [])
 
 
 async def test_two_stops_on_both_sides_are_entries(market, autojump_clock):
