@@ -261,6 +261,8 @@ class PartRecord:
     """Whether the caller had the answer before any row was read: it hears nothing of what could not be closed."""
     rows_cleared: tuple[str, ...] = ()
     """`RowToClose.key` of the positions whose guards the close has ended, also of positions that are no rows."""
+    cleared_first: tuple[RowToClose, ...] = ()
+    """The positions, as far as they are cleared, before there are any rows: their guards have ended already, and the first read is under way."""
     nets: Mapping[str, int] | None = None
     """Of an exposure: net units by instrument, as read for the next decision."""
     holders: tuple[str, ...] = ()

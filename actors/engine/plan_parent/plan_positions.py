@@ -11,7 +11,7 @@ import attrs
 from onebroker.actors.engine.books.fresh_reads import read_soon
 from onebroker.actors.engine.books.settled_positions import judged
 from onebroker.actors.engine.context.second_figures import SecondFigures
-from onebroker.actors.engine.orders.part_state import PartRecord
+from onebroker.actors.engine.orders.part_state import PartRecord, RowToClose
 from onebroker.actors.engine.parent.leg_cancel import CLOSED
 from onebroker.actors.engine.parent.open_parent import OpenParent
 from onebroker.actors.engine.plan.machine.cleared_exits import Closing, ExitName, without_exits
@@ -151,12 +151,15 @@ class PlanPositions:
             self._plan.take_changed(part.path, attrs.evolve(record, rows_unheard=True))
         return not is_heard(self._plan.root, part, self._plan.parts[part.path])
 
-    async def _note_guards(self, path: str, keys: Collection[str]) -> None:
-        """Record that a close ends what guards these positions, before it does so: if the process ends then, the next knows it."""
+    async def _note_guards(self, path: str, rows: Collection[RowToClose]) -> None:
+        """Record that a close ends what guards these positions, before it does so: if the process ends then, the next knows it. So does whoever ends the
+        plan before it has its first rows."""
         record = self._plan.parts[path]
-        new = sorted(set(keys) - set(record.rows_cleared))
+        new = sorted((row for row in rows if row.key not in record.rows_cleared), key=lambda row: row.key)
         if new:
-            self._plan.take_changed(path, attrs.evolve(record, rows_cleared=(*record.rows_cleared, *new)))
+            keys, first = tuple(row.key for row in new), tuple(new) if record.rows is None else ()
+            left = attrs.evolve(record, cleared_first=(*record.cleared_first, *first))
+            self._plan.take_changed(path, attrs.evolve(left, rows_cleared=(*record.rows_cleared, *keys)))
             await self._recorder.write()
 
     def _is_out(self, part: OrderPart) -> bool:

@@ -6,7 +6,7 @@ its fills (`Doubt.units`), and said (order-engine 4.11).
 """
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -29,13 +29,15 @@ from onebroker.actors.engine.plan.machine.cleared_exits import Closing
 from onebroker.actors.engine.plan.machine.exposure import counted
 from onebroker.actors.engine.plan.machine.position_closes import FoundRows
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OrderPart
-from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing, NoteGuards
+from onebroker.actors.engine.plan_parent.resting_order_cancel import Clearing
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.brokers.records import PositionRow
 from onebroker.config.messages import order_changes as close_texts
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import POSITION_PRODUCTS, Product, Side
 
+NoteGuards = Callable[[Collection[RowToClose]], Awaitable[None]]
+"""Hears of positions whose guards are about to be ended."""
 READ_SECONDS = 5.0
 """A broker that shows no fresh positions in this time counts as unread (order-engine 1.3)."""
 _DELIVERY = POSITION_PRODUCTS[Product.CNC]
@@ -146,7 +148,9 @@ class PlanRows:
                 break
             closing = Closing(holdings=new, elsewhere=self._elsewhere(read, new))
             nets = {holding: read.nets[holding] for holding in new}
-            cleared |= await self._clearing.clear(part.path, closing, nets, note)
+            rows = {holding.key: _cleared(holding, read) for holding in new}
+            noted = functools.partial(_note, note, rows)
+            cleared |= await self._clearing.clear(part.path, closing, nets, noted)
             read = can_close(await self._read_positions(form, unread=read.unread, only=only), cleared=cleared)
         return read, cleared
 
@@ -394,6 +398,24 @@ def _unread(read: _Read, *, whole: bool) -> Iterator[str]:
         yield from map(texts.positions_unread, read.unread)
     for code, why in read.partly.items():
         yield texts.positions_partly_unread(code, why)
+
+
+async def _note(note: NoteGuards, rows: Mapping[str, RowToClose], keys: Collection[str]) -> None:
+    await note([rows[key] for key in keys])
+
+
+def _cleared(holding: Holding, read: _Read) -> RowToClose:
+    """Return a whole position, as it is before it is closed."""
+    net = read.nets[holding]
+    return RowToClose(
+        key=holding.key,
+        broker=holding.broker,
+        instrument_id=holding.instrument_id,
+        product=read.products[holding].value,
+        quantity=net,
+        units=abs(net),
+        cleared=True,
+    )
 
 
 def _rows(

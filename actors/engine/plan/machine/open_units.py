@@ -51,6 +51,7 @@ def _left_by_closes(record: ParentRecord) -> Counter[str]:
 
 def cleared_rows(part: PartRecord) -> Iterator[RowToClose]:
     """Yield the positions for which a close has ended what guarded them."""
+    yield from part.cleared_first
     yield from (row for row in part.rows or () if row.cleared)
 
 

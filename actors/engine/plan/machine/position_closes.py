@@ -420,6 +420,7 @@ def with_rows(record: PartRecord, legs: Collection[Leg], under_way: Collection[s
     return attrs.evolve(
         record,
         rows=(*kept, *not_read, *new),
+        cleared_first=(),
         rows_message=found.message,
         rows_at=found.at,
         rows_again=any(row.broker not in found.unread for row in not_read),

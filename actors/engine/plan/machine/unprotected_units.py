@@ -327,8 +327,8 @@ def _is_told(look: Look, order: OrderPart) -> bool:
 def _rows_left(look: Look, part: OrderPart) -> Mapping[str, int]:
     """Return instrument -> units of positions whose close cannot leave, or has ended without them after it took their stop away."""
     found: Counter[str] = Counter()
-    has_ended = look.record(part).own is not None
-    for row in look.record(part).rows or ():
+    record, has_ended = look.record(part), look.record(part).own is not None
+    for row in (*record.cleared_first, *(record.rows or ())):
         legs = [leg for leg in look.legs(part) if leg.instance == row.key]
         rests = nobody_takes(look, row.instrument_id, row.closing_side, legs) is not None and part.path in look.held_up
         out = sum(leg.committed if stands(look, leg, legs) and not rests else leg.filled for leg in legs)

@@ -141,6 +141,28 @@ async def test_a_close_that_takes_the_exits_of_another_plan_is_nobody_s_hand(mar
         assert not [event for event in market.heard if "ended by hand" in str(event)]
 
 
+@pytest.mark.parametrize("path", [None, "root"])
+async def test_a_close_that_is_cancelled_right_after_it_took_a_stop_away_says_so(market, path, autojump_clock):
+    """Its positions are still being read then, so there is no row of them yet (model 100001726)."""
+    async with traded(market) as trading:
+        bracket = await bought_with_bracket(trading)
+        settings = {"type": "square_off", "at_time": "10:02"}
+        close = await trading.send(transaction_type="SELL", quantity=None, synthetic=settings)
+        await market.until(lambda: ("SELL", "SL", 100) not in resting(trading), 200)
+        await market.stop(close.body["parent_id"], part=path)
+        await trading.until(bracket, "completed")
+        assert net(trading) == 100
+        said = (
+            "its stop was ended by hand while 100 units were open"
+            if path is None
+            else "100 units are open without a stop"
+        )
+        await is_told(trading, said)
+        assert (await trading.parent(close))["open_units"] == {trading.share.instrument_id: 100}
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS)
+        await is_quiet(trading, seconds=60)
+
+
 async def test_a_caller_s_own_cancel_of_a_stop_is_said_until_the_position_goes(market, autojump_clock):
     async with traded(market) as trading:
         answer = await bought_with_bracket(trading)
