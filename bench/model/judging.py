@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from bench.model.story import ENTRIES, GUARDED, Story, Theme
-from bench.model.watching import TRAILS, Place, Watch, booked, follows, place_of
+from bench.model.watching import TAKEN_BACK_SECONDS, TRAILS, Place, Watch, booked, follows, place_of
 from onebroker.actors.engine.orders.parent_records import ParentRecord
 from onebroker.brokers.simulator.exchange.ledger import Act
 from onebroker.brokers.simulator.world.model import SimOrder
@@ -91,7 +91,9 @@ def _twice(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _stale(watch: Watch, parents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """An ended parent of which nothing is open says of no units that they are open."""
+    """A parent of which nothing is open says of no units that they are open, but for the time until an annulled trade is believed."""
+    if any(watch.now - at <= TAKEN_BACK_SECONDS for at in watch.annulled_at):
+        return
     orders = watch.orders()
     for parent in parents:
         if parent["routed_from"] not in GUARDED or "open without a stop" not in (parent["status_message"] or ""):

@@ -373,12 +373,12 @@ class Watch:
             age, own_age = ((one["created_at"], one["parent_order_id"]) for one in (other, parent))
             placed = [order for _, order in _placed(other, orders)]
             there = [order for order in placed if (order.broker, order.new.product.value) == where]
-            if age != own_age and other["routed_from"] not in GUARDS and other["state"] == "working":
-                units += max(0, sum(order.new.side.sign * order.filled_quantity for order in there))
-            elif age != own_age and other["routed_from"] in GUARDS and other["state"] in ("armed", "working"):
+            if age != own_age and _closes_held(other) and other["state"] in ("armed", "working"):
                 sold = sum(order.filled_quantity for order in there)
                 asked = (other["body"].get("broker"), other["body"].get("product")) == where
                 units += max(0, other["body"]["quantity"] - sold) if asked else 0
+            elif age != own_age and other["routed_from"] not in GUARDS and other["state"] == "working":
+                units += max(0, sum(order.new.side.sign * order.filled_quantity for order in there))
         return units
 
     # --- guarded plans -----------------------------------------------------------------------------------------------------
@@ -647,6 +647,13 @@ def _lowest_trigger(parent: Mapping[str, Any], last: float) -> float:
     entry = settings["entry_price"]
     reached = [rule for rule in settings["rules"] if last - entry >= rule["gain"]]
     return entry + reached[-1]["stop_at_gain"] if reached else settings["stop_price"]
+
+
+def _closes_held(parent: Mapping[str, Any]) -> bool:
+    """Whether a plan without an entry is an exit of what is held: by its type, or because its caller says so."""
+    synthetic = parent["body"].get("synthetic") or {}
+    says = bool(synthetic.get("closes_position")) and parent["body"].get("transaction_type") == "SELL"
+    return parent["routed_from"] in GUARDS or (says and parent["body"].get("quantity") is not None)
 
 
 def still_open(day: Day, entries: Collection[tuple[str, str]]) -> Counter[Place]:

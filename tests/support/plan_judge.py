@@ -149,7 +149,7 @@ def judge_steps(versions: Sequence[ParentRecord]) -> None:
         # A service that ended before the store acknowledged a write goes on, and writes, from what it knew before.
         late = late or after.updated_at < before.updated_at
         # A cancel that is written ahead while the last fill comes in is not sent: the parent has completed.
-        told = (before.state.value, after.state.value) == ("cancelling", "completed")
+        told = before.state.value in ("cancelling", "cancelled") and after.state.value == "completed"
         late = late or (told and all(leg.state.value == "complete" for leg in after.legs))
         assert late or _reaches(PARENT_STEPS, before.state, after.state), (before.state, after.state)
         for leg in before.legs:
