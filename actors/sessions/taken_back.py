@@ -6,12 +6,13 @@ under all of these conditions:
 - Two whole books show the same lower figure, and none between them shows another. `STANDS_SECONDS` lie between the first and the last of them:
   no book runs so far behind.
 - The broker's positions agree, in a read that began after the first of these books. What was carried in and all of the day's fills, with the
-  lower figure, give the net position that is shown. The higher figure must not give it.
+  lower figure, give the net position that is shown. The higher figure must not give it. Where a person has converted units to another product, no
+  product's fills give its position, but those of all products together do.
 
 Where the positions cannot tell (units that are not known, a product in the broker's own words), nothing is believed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import attrs
 
@@ -73,25 +74,26 @@ class TakenBack:
 def _agrees(
     row: OrderRow, standing: Iterable[_Lowered], folded: Mapping[str, OrderRow], positions: Iterable[PositionRow]
 ) -> bool:
-    """Whether the net position is that of the lower fills. Other lowered orders of the same instrument count with their lower figure too."""
-    nets = [
-        position
-        for position in positions
-        if (position.view, position.instrument_token, position.product) == ("net", row.instrument_token, row.product)
+    """Whether the net position is that of the lower fills: in the order's product, or in all products of its instrument together, because units that were
+    converted are in no fill. Other lowered orders there count with their lower figure too."""
+    lower = {lowered.row.order_id: lowered.row.filled_quantity for lowered in standing}
+    nets = [one for one in positions if (one.view, one.instrument_token) == ("net", row.instrument_token)]
+    fills = [
+        one
+        for one in folded.values()
+        if one.instrument_token == row.instrument_token and one.transaction_type in tuple(Side)
     ]
+    own_nets = [one for one in nets if one.product == row.product]
+    own_fills = [one for one in fills if one.product == row.product]
+    return _adds_up(own_nets, own_fills, lower) or _adds_up(nets, fills, lower)
+
+
+def _adds_up(nets: Collection[PositionRow], fills: Collection[OrderRow], lower: Mapping[str, int]) -> bool:
+    """Whether what was carried in and the fills, those of the lowered orders with their lower figures and not otherwise, give the net position."""
     if any(position.quantity is None for position in nets):
         return False
     net = sum(position.quantity or 0 for position in nets)
     carried = sum(position.overnight_quantity or 0 for position in nets)
-    lower = {lowered.row.order_id: lowered.row.filled_quantity for lowered in standing}
-    own = [
-        order
-        for order in folded.values()
-        if (order.instrument_token, order.product) == (row.instrument_token, row.product)
-        and order.transaction_type in tuple(Side)
-    ]
-    fills = sum(Side(order.transaction_type).sign * order.filled_quantity for order in own)
-    lowered_fills = sum(
-        Side(order.transaction_type).sign * lower.get(order.order_id, order.filled_quantity) for order in own
-    )
-    return net == carried + lowered_fills and lowered_fills != fills
+    higher = sum(Side(one.transaction_type).sign * one.filled_quantity for one in fills)
+    lowered = sum(Side(one.transaction_type).sign * lower.get(one.order_id, one.filled_quantity) for one in fills)
+    return net == carried + lowered and lowered != higher

@@ -46,7 +46,8 @@ def test_a_book_between_that_shows_another_figure_begins_it_anew(between):
         [position(100)],  # the position still has all units
         [],
         [position(None)],
-        [position(60, product="CNC")],
+        [position(100, product="CNC")],
+        [position(55), position(None, product="CNC")],
         [position(60, view="day")],
         [position(60, overnight_quantity=10)],
     ],
@@ -74,6 +75,15 @@ def test_what_was_carried_in_and_the_other_orders_count():
     for began in (0.0, STANDS_SECONDS):
         watch.book([LESS, sold], folded, began)
     assert watch.agreed(folded, [position(45, overnight_quantity=5)], STANDS_SECONDS + 1) == [LESS]
+
+
+def test_units_that_were_converted_are_in_no_fill_so_the_products_count_together():
+    watch = TakenBack()
+    for began in (0.0, STANDS_SECONDS):
+        watch.book([LESS], {"1": FULL}, began)
+    converted = [position(5, product="CNC")]
+    assert watch.agreed({"1": FULL}, [position(95), *converted], STANDS_SECONDS + 1) == []
+    assert watch.agreed({"1": FULL}, [position(55), *converted], STANDS_SECONDS + 1) == [LESS]
 
 
 def test_the_fold_takes_a_corrected_order_and_keeps_its_tag():
