@@ -6,6 +6,7 @@ its fills (`Doubt.units`), and said (order-engine 4.11).
 """
 
 import functools
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
@@ -38,6 +39,8 @@ from onebroker.config.vocabulary import POSITION_PRODUCTS, Product, Side
 
 NoteGuards = Callable[[Collection[RowToClose]], Awaitable[None]]
 """Hears of positions whose guards are about to be ended."""
+MOST_CLEARINGS = 3
+"""How often a position is cleared in one read, where orders come to it again and again. Then it waits until it is read again."""
 READ_SECONDS = 5.0
 """A broker that shows no fresh positions in this time counts as unread (order-engine 1.3)."""
 _DELIVERY = POSITION_PRODUCTS[Product.CNC]
@@ -138,14 +141,20 @@ class PlanRows:
         *,
         without_price: bool,
     ) -> tuple[_Read, dict[Holding, int]]:
-        """Read, cancel the resting orders where the form asks for it, and read again, until there is no new position to clear."""
+        """Read, cancel the resting orders where the form asks for it, and read again, until there is no new position to clear, and no order that has come to
+        a cleared position meanwhile: both could fill."""
         cleared: dict[Holding, int] = {}
+        times: Counter[Holding] = Counter()
         can_close = functools.partial(self._can_close, left_alone=left_alone, without_price=without_price)
         read = can_close(await self._read_positions(form, only=only))
         while form.cancel_resting_first:
-            new = frozenset(holding for holding in read.nets if holding.key not in left_alone) - cleared.keys()
+            places = frozenset(holding for holding in read.nets if holding.key not in left_alone)
+            came = self._clearing.resting(part.path, frozenset(one for one in places if cleared.get(one) == 0))
+            new = (places - cleared.keys()) | {one for one in came if times[one] < MOST_CLEARINGS}
             if not new:
+                cleared |= came
                 break
+            times.update(new)
             closing = Closing(holdings=new, elsewhere=self._elsewhere(read, new))
             nets = {holding: read.nets[holding] for holding in new}
             rows = {holding.key: _cleared(holding, read) for holding in new}

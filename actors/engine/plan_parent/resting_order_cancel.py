@@ -92,9 +92,15 @@ class Clearing:
                 if await self._finished(path, closing, codes, again):
                     break
         left = Counter(dict.fromkeys(closing.holdings, 0))
-        left.update(holding for holding, _ in self._unfinished(path, closing))
-        left.update(self._unshown(path, closing))
+        left.update(self.resting(path, closing.holdings))
         return left
+
+    def resting(self, path: str, holdings: Collection[Holding]) -> Counter[Holding]:
+        """Return, for each of these positions where orders rest or may be under way, how many. Not those of the closing part at `path`."""
+        closing = Closing(holdings=frozenset(holdings), elsewhere=frozenset())
+        found = Counter(holding for holding, _ in self._unfinished(path, closing))
+        found.update(self._unshown(path, closing))
+        return found
 
     # --- orders -----------------------------------------------------------------------------------------------------
 

@@ -141,6 +141,27 @@ async def test_a_close_that_takes_the_exits_of_another_plan_is_nobody_s_hand(mar
         assert not [event for event in market.heard if "ended by hand" in str(event)]
 
 
+async def test_a_stop_that_comes_while_the_positions_of_a_close_are_read_is_ended_too(market, autojump_clock):
+    """A caller's cover fills meanwhile, and its units are closed with the others. Its stop had rested beside the close."""
+    async with traded(market) as trading:
+        await bought_with_bracket(trading)
+        settings = {"type": "square_off", "at_time": "10:02"}
+        close = await trading.send(transaction_type="SELL", quantity=None, synthetic=settings)
+        await market.until(lambda: market.clock.now().strftime("%H:%M:%S") == "10:01:59", 200)
+        market.simulator.fault("zerodha", FaultKind.LATE_POSITIONS, seconds=20, delay_seconds=4)
+        await trading.send(quantity=5, order_type="LIMIT", price=trading.at(1), broker="zerodha")
+        await market.until(lambda: ("SELL", "SL", 100) not in resting(trading), 200)
+        await trio.sleep(1.2)  # all is cleared, and the positions do not agree with the fills yet
+        cover = {"type": "cover", "stop_price": trading.at(-5), "stop_limit_price": trading.at(-6)}
+        await trading.send(quantity=40, order_type="LIMIT", price=trading.at(1), broker="zerodha", synthetic=cover)
+        assert ("SELL", "SL", 40) in resting(trading)
+        await trading.until(close, "completed", seconds=60)
+        said = [(one["verb"], one["quantity"]) for one in market.ledger()["messages"] if one["side"] != "BUY"]
+        assert said[-2:] == [("cancel", None), ("place", 145)], said
+        await market.until(lambda: net(trading) == 0, 30)
+        await is_quiet(trading, seconds=30)
+
+
 @pytest.mark.parametrize("path", [None, "root"])
 async def test_a_close_that_is_cancelled_right_after_it_took_a_stop_away_says_so(market, path, autojump_clock):
     """Its positions are still being read then, so there is no row of them yet (model 100001726)."""
