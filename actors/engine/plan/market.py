@@ -269,6 +269,8 @@ class JointUntold:
     """The brokers whose part of it cannot be read, or is not believed."""
     filled_at: float | None = None
     """Epoch seconds of the latest fill at these brokers. Their positions may not show it yet."""
+    began_at: float | None = None
+    """Epoch seconds of the latest login at these brokers. Their first figures, and the first quotes, may still be on their way."""
 
 
 class Market(Protocol):

@@ -252,7 +252,7 @@ class PlanMarket:
             scope = (None if own is None else tuple(own), product, today)
             read_began = shown_began(handle.view.value)
             figures[code] = None if told is None else self._figures.result(code, scope, told, read_began, net)
-        return _joined(figures, self._filled_at)
+        return _joined(figures, self._filled_at, self._began_at)
 
     def _hidden_result(self, code: str, view: SessionView, net: Sequence[PositionRow], counts: Counts) -> int | None:
         """Return what the positions have earned that were closed today and whose rows the broker shows no more; None where that is not known."""
@@ -271,6 +271,11 @@ class PlanMarket:
         handle, clock = self._context.sessions.get(code), self._context.clock
         moved = None if handle is None else handle.view.value.fills_moved_at
         return None if moved is None else clock.epoch() - (clock.monotonic() - moved)
+
+    def _began_at(self, code: str) -> float | None:
+        """Return the moment of a broker's login, in epoch seconds."""
+        handle = self._context.sessions.get(code)
+        return handle.view.value.login_since if handle is not None and handle.view.value.live else None
 
     def _counting(self, code: str, instrument_ids: Sequence[str] | None, product: str | None) -> Counts:
         """Return a function: whether a broker's row is of these instruments (None = any) and of this product (None = any)."""
@@ -422,14 +427,16 @@ def _has_traded(view: SessionView, counts: Counts) -> bool:
 
 
 def _joined(
-    figures: Mapping[str, Believed | None], filled_at: Callable[[str], float | None]
+    figures: Mapping[str, Believed | None],
+    filled_at: Callable[[str], float | None],
+    began_at: Callable[[str], float | None],
 ) -> JointFigure | JointUntold:
     """Return the sum of the brokers' figures, in rupees; None among them: not known."""
     known = {code: one for code, one in figures.items() if one is not None}
     if len(known) < len(figures):
         missing = frozenset(figures) - frozenset(known)
-        fills = [at for at in map(filled_at, missing) if at is not None]
-        return JointUntold(missing, max(fills, default=None))
+        fills, logins = ([at for at in map(told, missing) if at is not None] for told in (filled_at, began_at))
+        return JointUntold(missing, max(fills, default=None), max(logins, default=None))
     total = sum(one.paise for one in known.values())
     first = sum(one.first for one in known.values())
     return JointFigure(Decimal(total).scaleb(-2), frozenset(known), first=Decimal(first).scaleb(-2))

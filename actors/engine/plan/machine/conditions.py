@@ -8,7 +8,7 @@ import attrs
 
 from onebroker.actors.engine.orders.part_state import Bars, Joint, PartRecord
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.machine.overdue import OVERDUE_SECONDS, block, block_due
+from onebroker.actors.engine.plan.machine.overdue import OVERDUE_SECONDS, PATIENT_SECONDS, block, block_due
 from onebroker.actors.engine.plan.market import AccountFigures, Calm, JointUntold, Seen
 from onebroker.actors.engine.plan.parts import (
     ONLY_RISING,
@@ -344,7 +344,8 @@ def _joint(look: Look, part: Part, condition: JointPnl, place: str) -> bool:
     look.wake(look.now + LOOK_SECONDS)
     if isinstance(figure, JointUntold):
         block(look, part, texts.joint_untold(figure.brokers))
-        if figure.filled_at is not None and look.now < figure.filled_at + OVERDUE_SECONDS:
+        has_filled = figure.filled_at is not None and look.now < figure.filled_at + OVERDUE_SECONDS
+        if has_filled or (figure.began_at is not None and look.now < figure.began_at + PATIENT_SECONDS):
             look.patient.add(part.path)
         return False
     if before is None:

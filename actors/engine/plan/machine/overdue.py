@@ -45,7 +45,8 @@ AGAIN_SECONDS = 1.0
 OVERDUE_SECONDS = 2.0
 """How long a due thing may be impossible before it is said, and before a close goes without a price."""
 PATIENT_SECONDS = 5.0
-"""The same while fills keep coming, and each needs a read of the positions: every one of the reads is as fast as usual."""
+"""The same while fills keep coming, and each needs a read of the positions: every one of the reads is as fast as usual. And right after a login, also
+that of a restart: the first tick, and two reads of the positions, take about three seconds."""
 UNANSWERED_SECONDS = 5.0
 """How long a broker may leave it open whether it has an order that closes before it is said."""
 

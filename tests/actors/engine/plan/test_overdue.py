@@ -290,6 +290,16 @@ def test_a_joint_figure_that_is_not_known_two_seconds_after_the_last_fill_is_sai
     assert len(run.outcome.untold) == 1
 
 
+def test_a_joint_figure_has_five_seconds_after_a_login():
+    """The first tick, and two reads of the positions, take about three; a restart logs in again (model 110000010)."""
+    run = PositionRunner(closes(when=joint_loss()))
+    run.world.began_at = run.started - 0.1
+    run.quote(100, 99.95, 100.05)
+    for seconds, told in ((4.8, 0), (5, 1)):
+        run.at(seconds)
+        assert len(run.outcome.untold) == told
+
+
 def held_up(run, path, *, since=0.0, reason=HALTED, **held):
     """A look while the orders that the plan asks for now wait: their last try failed; those of `path` at `since` (seconds from the start) for the first time."""
     asked = advance(run.root, run.inputs)

@@ -89,6 +89,7 @@ class World:
         self.joint, self.holders, self.asked_holders = None, ("alpha",), None
         self.unread = ("alpha",)
         self.filled_at: float | None = None
+        self.began_at: float | None = None
         self.locked = None
         self.exit_locks = {}
         self.holdings, self.older, self.others, self.stopped, self.closing = {}, {}, {}, {}, {}
@@ -141,7 +142,7 @@ class World:
     ) -> JointFigure | JointUntold:
         self.asked_holders = holders
         if self.joint is None:
-            return JointUntold(frozenset(self.unread), self.filled_at)
+            return JointUntold(frozenset(self.unread), self.filled_at, self.began_at)
         return JointFigure(D(str(self.joint)), frozenset(self.holders))
 
     def fill_price(self, leg_id: str, before: int, after: int) -> D | None:
