@@ -1,5 +1,6 @@
 """What a plan reports of its life: why a part waits, was refused or ended (order-engine 1 to 3; rules 2.8)."""
 
+import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
@@ -146,6 +147,14 @@ def jumped_over(limit: Decimal) -> str:
 def triggered_unfilled(limit: Decimal) -> str:
     """No feed has told the market's price since then, and no broker answers for a quote (ours)."""
     return f"the stop with the limit {plain(limit)} has triggered and has not filled, and the market's price is not known, so its order guards nothing"
+
+
+_OVER_STOP = re.compile(r"(the market is past the limit|the stop with the limit) \S+ .*so its order guards nothing$")
+
+
+def is_over_stop(reason: str | None) -> bool:
+    """Whether a reason is `jumped_over` or `triggered_unfilled`."""
+    return reason is not None and _OVER_STOP.match(reason) is not None
 
 
 def holds_less(broker: str, held: int, units: int) -> str:

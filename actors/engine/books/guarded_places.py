@@ -70,8 +70,9 @@ def _counting(
     broker: str | None, instrument_id: str, product: str, side: Side, *, stops: bool, anywhere: bool
 ) -> Callable[[Claim], bool]:
     def counts(claim: Claim) -> bool:
-        place = (claim.instrument_id, claim.product, claim.side, claim.stops) == (instrument_id, product, side, stops)
-        return place and (broker in (None, claim.broker) or (anywhere and claim.broker is None))
+        place = (claim.instrument_id, claim.product, claim.side) == (instrument_id, product, side)
+        of_kind = claim.stops is None or claim.stops is stops
+        return place and of_kind and (broker in (None, claim.broker) or (anywhere and claim.broker is None))
 
     return counts
 

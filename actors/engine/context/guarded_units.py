@@ -193,7 +193,7 @@ def _left_of(claim: Claim, rows: Callable[[str], Mapping[str, OrderRow]], today:
     return max(0, claim.units + (claim.again if again else 0) - filled)
 
 
-def _said(claim: Claim) -> tuple[str, str | None, str, Side, bool, int, int]:
+def _said(claim: Claim) -> tuple[str, str | None, str, Side, bool | None, int, int]:
     return claim.instrument_id, claim.broker, claim.product, claim.side, claim.stops, claim.units, claim.again
 
 

@@ -15,8 +15,8 @@ from onebroker.actors.engine.books.unlisted_positions import shown_unlisted
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.placing.write_ahead import Recorder
+from onebroker.actors.engine.plan.machine.free_units import kinds_of
 from onebroker.actors.engine.plan.machine.leg_actions import NewLeg
-from onebroker.actors.engine.plan.machine.over_fills import is_stop_like
 from onebroker.actors.engine.plan_parent.open_plan import OpenPlan
 from onebroker.actors.engine.plan_parent.waiting_exits import WaitingExits
 from onebroker.actors.portfolio.position_view import position_product
@@ -127,9 +127,10 @@ class ExitHolders:
         return self._plan.parts[new.part].armed_beside
 
     def _taken(self, new: NewLeg, broker: str | None, *, anywhere: bool) -> int:
-        parent_id, stops = self._recorder.record.parent_order_id, is_stop_like(self._plan.part_at(new.part))
+        part, parent_id = self._plan.part_at(new.part), self._recorder.record.parent_order_id
+        kinds = kinds_of(part, self._plan.parts[new.part])
         where = (broker, new.instrument_id, new.product, new.side)
-        return taken_by_others(self._context, parent_id, *where, stops=stops, anywhere=anywhere)
+        return max(taken_by_others(self._context, parent_id, *where, stops=one, anywhere=anywhere) for one in kinds)
 
     def _left(self, new: NewLeg) -> Mapping[str, int]:
         """Return the units that each broker holds of what an exit closes, less what its part has out there."""

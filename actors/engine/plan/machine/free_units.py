@@ -6,6 +6,7 @@ stop still covers its 100, and the two stops together would sell 120 of 90. So t
 less what other plans guard. When both stops fill, nothing is short. Of two lone stops over one position the older keeps its units (`Claim`).
 
 Stops and targets are for the same units, because the market can be at one of them only: a lone stop counts the older stops, a target the older targets.
+A stop that the market has jumped over rests as a limit, and the market comes back to it as to a target: it is both (`kinds_of`).
 
 A caller may want a second exit over units that another one guards: there were fewer free units than he asked for when the exit was armed. What was too
 much then (`PartRecord.armed_beside`) stays his own decision, and is never taken off. An older exit counts with all that it asked for until that is
@@ -35,6 +36,7 @@ from onebroker.actors.engine.plan.parts import (
     own_orders_of,
     walk,
 )
+from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 
 
@@ -55,12 +57,21 @@ def may_take_at(look: Look, part: OrderPart, broker: str, held: int) -> int:
     if look.record(part).armed_beside != 0:
         return held
     where = (broker, part.instrument_id, part.product, side_of(part))
-    return max(0, held - look.market.taken_by_others(*where, stops=is_stop_like(part), anywhere=False))
+    taken = (
+        look.market.taken_by_others(*where, stops=one, anywhere=False) for one in kinds_of(part, look.record(part))
+    )
+    return max(0, held - max(taken))
 
 
 def _taken(look: Look, part: OrderPart) -> int:
     where = (part.broker, part.instrument_id, part.product, side_of(part))
-    return look.market.taken_by_others(*where, stops=is_stop_like(part), anywhere=True)
+    kinds = kinds_of(part, look.record(part))
+    return max(look.market.taken_by_others(*where, stops=one, anywhere=True) for one in kinds)
+
+
+def kinds_of(part: OrderPart, record: PartRecord) -> tuple[bool, ...]:
+    """Return whether an exit is a stop (True) or a target (False). A stop that rests as a limit, because the market is past it, is both."""
+    return (True, False) if texts.is_over_stop(record.held_up) else (is_stop_like(part),)
 
 
 # --- what lone exits claim -------------------------------------------------------------------------------------------------
@@ -68,13 +79,13 @@ def _taken(look: Look, part: OrderPart) -> int:
 
 @attrs.frozen(kw_only=True)
 class Claim:
-    """Units for which the stops, or the targets, of one group of exits without an entry are there."""
+    """Units for which the stops, or the targets, of one group of exits without an entry are there. `stops` None: a stop that counts with both."""
 
     broker: str | None
     instrument_id: str
     product: str
     side: Side
-    stops: bool
+    stops: bool | None
     units: int
     """With those that the group has filled since (`legs`), and without any that had gone."""
     legs: tuple[LegRecord, ...]
@@ -102,12 +113,14 @@ def claims_of(
 ) -> tuple[Claim, ...]:
     """Return what the `lone` exits of a plan (`lone_exits`) claim of newer exits of other plans, once they are due and until they end. An exit that was
     armed over nothing is its caller's entry, and claims nothing."""
-    found: dict[tuple[str, bool], Claim] = {}
+    found: dict[tuple[str, bool | None], Claim] = {}
     by_part: dict[str, list[LegRecord]] = {}
     for leg in legs:
         by_part.setdefault(leg.part, []).append(leg)
     for part in lone:
-        group, stops, record = group_of(root, part), is_stop_like(part), parts.get(part.path, PartRecord())
+        group, record = group_of(root, part), parts.get(part.path, PartRecord())
+        kinds = kinds_of(part, record)
+        stops = kinds[0] if len(kinds) == 1 else None
         if record.due_at is None or record.own is not None or record.armed_over == 0:
             continue
         most, now = sum(record.gone_most.values()), sum(record.gone.values())
@@ -119,7 +132,11 @@ def claims_of(
                 broker=part.broker, instrument_id=part.instrument_id, product=part.product, side=side_of(part),
                 stops=stops, units=units, again=most - now, legs=tuple(leg for order in siblings for leg in by_part.get(order.path, ())),
             )  # fmt: skip
-    return tuple(found.values())
+    # Beside a target of its own group a jumped stop is for the same units: there it counts with the stops only.
+    return tuple(
+        attrs.evolve(claim, stops=True) if stops is None and (group, False) in found else claim
+        for (group, stops), claim in found.items()
+    )
 
 
 def group_of(root: Part, order: OrderPart) -> str:

@@ -17,8 +17,8 @@ So what comes back is guarded only as far as no other exit guards it, whatever i
 from collections.abc import Mapping
 
 from onebroker.actors.engine.orders.part_state import PartRecord
+from onebroker.actors.engine.plan.machine.free_units import kinds_of
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.over_fills import is_stop_like
 from onebroker.actors.engine.plan.parts import OrderPart
 
 
@@ -45,7 +45,8 @@ def gone_of_lone(look: Look, record: PartRecord, part: OrderPart, key: str, *, u
     if gone >= most:
         return gone
     place = (part.broker, part.instrument_id, part.product, side_of(part))
-    others = look.market.guards_before_growth(*place, stops=is_stop_like(part), is_lone=True)
+    kinds = kinds_of(part, look.record(part))
+    others = max(look.market.guards_before_growth(*place, stops=one, is_lone=True) for one in kinds)
     return max(gone, most - max(0, held + (record.armed_beside or 0) - (units - most) - others))
 
 

@@ -112,6 +112,40 @@ async def test_a_limit_alone_is_a_plain_order(market, autojump_clock):
         assert (net(trading), problems(trading)) == (-30, [])
 
 
+@pytest.mark.parametrize("first", ["stop", "targets"])
+async def test_a_stop_that_rests_as_a_limit_and_targets_of_another_plan_sell_no_more_than_is_held(
+    market, first, autojump_clock
+):
+    """The market has jumped over the stop, and comes back to both: the newer of the two plans gives way (model 110000545)."""
+    async with traded(market) as trading:
+        await trading.send(quantity=60, broker="zerodha")
+        await market.until(lambda: net(trading) == 60, 20)
+        await trio.sleep(20)
+        stop = {
+            "type": "plan",
+            "root": {"price": {"kind": "native_stop", "trigger_price": trading.at(-1), "limit_price": trading.at(-1)}},
+        }
+        targets = {
+            "type": "ladder",
+            "from_price": trading.at(0.5),
+            "to_price": trading.at(1),
+            "steps": 2,
+            "hold_limits": False,
+            "closes_position": True,
+        }
+        for settings in (stop, targets) if first == "stop" else (targets, stop):
+            await trading.send(transaction_type="SELL", quantity=30, broker="zerodha", synthetic=settings)
+            await trio.sleep(20)
+        await trading.move(-3)
+        await is_told(trading, "so its order guards nothing", seconds=10)
+        market.person.reduce("zerodha", trading.share.instrument_id, Product.MIS, 23)
+        await trio.sleep(10)
+        assert sum(units for _, _, units in resting(trading)) == 37
+        await trading.move(2)
+        await trio.sleep(20)
+        assert (net(trading), resting(trading)) == (0, [])
+
+
 async def test_two_stops_on_both_sides_are_entries(market, autojump_clock):
     """A breakout over a long position: the stop below may turn the position, although a person has reduced it."""
     async with traded(market) as trading:
