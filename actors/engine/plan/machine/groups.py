@@ -1,6 +1,6 @@
 """The parts above order parts in one look: whose turn it is, how siblings affect each other, how they end (order-engine 1.2, 1.7)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import assert_never
 
@@ -9,13 +9,14 @@ import attrs
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.orders.part_state import Ending, PartState
 from onebroker.actors.engine.plan.machine.conditions import too_late
+from onebroker.actors.engine.plan.machine.group_units import guard_of, less_taken, shares_apart, shares_of, unfilled
 from onebroker.actors.engine.plan.machine.held_units import limit_of_group
 from onebroker.actors.engine.plan.machine.leg_actions import Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end
 from onebroker.actors.engine.plan.machine.lifetimes import applies, counts_days, ending_of, over, waits_days
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.order_parts import fires, is_to_close, state_now, waits_to_close, work_order
-from onebroker.actors.engine.plan.machine.over_fills import goes_on, is_stop_like
+from onebroker.actors.engine.plan.machine.over_fills import goes_on
 from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, has_no_price, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.share_actions import judge_action, outlives_day, waits_for_action
@@ -30,7 +31,6 @@ from onebroker.actors.engine.plan.machine.swaps import (
     waits_for_stop,
 )
 from onebroker.actors.engine.plan.machine.swaps import room as room_of
-from onebroker.actors.engine.plan.machine.target_quantities import from_fill
 from onebroker.actors.engine.plan.machine.unprotected_units import is_lost, left_open, unprotected
 from onebroker.actors.engine.plan.machine.verdicts import goes_again, together
 from onebroker.actors.engine.plan.machine.wanted_prices import entry_average, trigger_of
@@ -46,13 +46,11 @@ from onebroker.actors.engine.plan.parts import (
     Share,
     StartThen,
     TogetherPart,
-    Units,
     children_of,
     links_of,
     own_orders_of,
     walk,
 )
-from onebroker.actors.engine.plan.pieces.cutting import shared
 from onebroker.actors.engine.plan.price_kinds import Marketable, NativeStop, is_stop, uncapped
 from onebroker.actors.engine.plan.pricing.moving_stops import better
 from onebroker.config.messages import plan_life as texts
@@ -325,13 +323,13 @@ def _was_refused(look: Look, part: TogetherPart, states: Sequence[PartState]) ->
 
 
 def _together(look: Look, part: TogetherPart, context: Context) -> None:
-    shares = _less_taken(look, part.children, _shares(look, part.children, context))
+    shares = less_taken(look, part.children, shares_of(look, part.children, context))
     ending = context.ending or (DROPPED if part.inseparable and _is_broken(look, part) else None)
     room = context.guard
     left = limit_of_group(look, part) if context.base is not None and is_group(part) else None
     pair = _pair_of(look, part, context, left) if is_group(part) or context.pair is not None else None
     for number, child in enumerate(part.children):
-        guard = room if room is None else min(room, _unfilled(look, child, context, room, shares.get(number)))
+        guard = room if room is None else min(room, unfilled(look, child, context, room, shares.get(number)))
         room = room if room is None or guard is None else room - guard
         below = attrs.evolve(context, guard=guard, share=shares.get(number), ending=ending)
         work(look, child, _in_pair(look, pair, child, below))
@@ -344,28 +342,6 @@ def _is_broken(look: Look, part: TogetherPart) -> bool:
     if broken and look.record(look.root).status_message is None:
         look.note(look.root, status_message=broken[0].status_message)
     return bool(broken)
-
-
-def _shares(
-    look: Look, children: tuple[Part, ...], context: Context, counts: Callable[[OrderPart], bool] = lambda _: True
-) -> dict[int, int]:
-    """Return the units of the siblings that have a share and that `counts` says count together, by child number (1.3)."""
-    sharing = [
-        (number, child.quantity, child)
-        for number, child in enumerate(children)
-        if isinstance(child, OrderPart) and isinstance(child.quantity, Share) and counts(child)
-    ]
-    if not sharing:
-        return {}
-    _, first, order = sharing[0]
-    units = first.of if first.of is not None else (0 if context.entry is None else look.filled(context.entry))
-    parts = shared(units, [form.share for _, form, _ in sharing], look.terms(order))
-    return {number: part for (number, _, _), part in zip(sharing, parts, strict=True)}
-
-
-def _less_taken(look: Look, children: tuple[Part, ...], shares: Mapping[int, int]) -> dict[int, int]:
-    """Return the shares without the units that callers have taken off their orders."""
-    return {number: max(0, units - look.record(children[number]).taken_by_caller) for number, units in shares.items()}
 
 
 # --- sequence ------------------------------------------------------------------------------------------------------------
@@ -422,90 +398,15 @@ def _one_cancels_others(look: Look, part: OneCancelsOthersPart, context: Context
 def _cancel_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
     """The first fill of any size ends all others."""
     taken = [child for child in part.children if look.filled(child)]
-    pair = _pair_of(look, part, context, _guard(look, part, context))
+    pair = _pair_of(look, part, context, guard_of(look, part, context))
     for child in part.children:
         ending = DROPPED if taken and child not in taken else context.ending
         work(look, child, _in_pair(look, pair, child, attrs.evolve(context, ending=ending)))
 
 
-def guarded(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
-    """Return the units that a shrink group guards: its quantity, or the filled quantity of the entry, less the fills of its children."""
-    total = _total(look, part, context)
-    limit = look.record(part).quantity
-    if limit is not None:
-        total = min(total, limit)
-    total -= look.record(part).taken_by_caller
-    return max(0, total - sum(_done(look, child) for child in part.children))
-
-
-def _guard(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
-    """Return the same, no more than the position and the parts above leave to the group."""
-    guard = guarded(look, part, context)
-    for limit in (context.guard, limit_of_group(look, part)):
-        guard = guard if limit is None else min(guard, limit)
-    return guard
-
-
-def _done(look: Look, part: Part) -> int:
-    """Return the units that a child has filled of those its group guards, without the fills of parts that hang on it."""
-    if isinstance(part, SequencePart):
-        return _done(look, part.first) + (_done(look, part.then) if goes_on(part) else 0)
-    if isinstance(part, OrderPart):
-        return look.filled(part)
-    return sum(_done(look, child) for child in part.children)
-
-
-def _unfilled(look: Look, part: Part, context: Context, most: int, share: int | None) -> int:
-    """Return the unfilled units of the quantity that a part itself names (`share`: the units of its share), at most `most`; `most` when it names none."""
-    says = _says(look, part, context) if share is None else share
-    return most if says is None else min(most, max(0, says - _done(look, part)))
-
-
-def _shares_apart(look: Look, part: OneCancelsOthersPart, context: Context) -> tuple[dict[int, int], dict[int, int]]:
-    """Return the units of a group's stops that have a share, and of its targets. A stop for half and a target for half are for the same half."""
-    stops = _shares(look, part.children, context, is_stop_like)
-    return stops, _shares(look, part.children, context, lambda child: not is_stop_like(child))
-
-
-def _total(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
-    base = context.base
-    shares = [sum(units.values()) for units in _shares_apart(look, part, context)]
-    own = max([*shares, *(_says(look, child, context) or 0 for child in part.children)])
-    if base is None:
-        return own
-    # The children may be for only a part of the filled units (two groups of half the entry each). Together they never trade more than that part.
-    filled = look.filled(base)
-    forms = [child.quantity if isinstance(child, OrderPart) else None for child in part.children]
-    return min(filled, own) if all(isinstance(form, Units | Share | FromFill) for form in forms) else filled
-
-
-def _says(look: Look, child: Part, context: Context) -> int | None:
-    """Return the quantity that a child itself names; for a group, that of its children. None when one of them names none, as a share alone does."""
-    match child:
-        case OrderPart(quantity=FromFill() as form):
-            return from_fill(look, child, form, context)
-        case OrderPart():
-            return child.quantity.quantity if isinstance(child.quantity, Units) else None
-        case SequencePart():
-            first = _says(look, child.first, context)
-            if not goes_on(child):
-                return first
-            then = _says(look, child.then, attrs.evolve(context, base=child.first))
-            return None if first is None or then is None else first + then
-        case TogetherPart() | OneCancelsOthersPart():
-            shares = _shares(look, child.children, context)
-            own = [
-                shares.get(number, _says(look, grandchild, context)) for number, grandchild in enumerate(child.children)
-            ]
-            named = [units for units in own if units is not None]
-            if len(named) < len(own):
-                return None
-            return sum(named) if isinstance(child, TogetherPart) else max(named)
-
-
 def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
-    guard = _guard(look, part, context)
-    apart = [_less_taken(look, part.children, shares) for shares in _shares_apart(look, part, context)]
+    guard = guard_of(look, part, context)
+    apart = [less_taken(look, part.children, shares) for shares in shares_apart(look, part, context)]
     pair = _pair_of(look, part, context, guard)
     rooms = [guard, guard]
     for number, child in enumerate(part.children):
@@ -610,7 +511,7 @@ def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> N
     winner = next((child for child in fired if not _is_refused(look, child)), None)
     stays = _why_others_stay(look, part, winner) if winner is not None and not complete else None
     waits_for_one = any(child.when is not None for child in part.children)
-    pair = None if waits_for_one else _pair_of(look, part, context, _guard(look, part, context))
+    pair = None if waits_for_one else _pair_of(look, part, context, guard_of(look, part, context))
     for child in part.children:
         others = [other for other in part.children if other is not child]
         beaten = winner is not None and child is not winner and (stays is None or child.when is not None)
