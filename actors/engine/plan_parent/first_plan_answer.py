@@ -12,6 +12,7 @@ from onebroker.actors.engine.orders.part_state import Ending, PartRecord, PartSt
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.first_answer import ANSWER_BEFORE_DEADLINE_SECONDS
 from onebroker.actors.engine.parent.open_parent import OpenParent
+from onebroker.actors.engine.plan.machine.swaps import Group, is_group, is_pair, stops_of, targets_of
 from onebroker.actors.engine.plan.parts import OrderPart, walk
 from onebroker.actors.engine.plan_parent.looks import Looks
 from onebroker.actors.engine.plan_parent.new_orders import NewOrders
@@ -93,13 +94,24 @@ class FirstPlanAnswer:
             self._parent.first_answer.stopped(place)
 
     def _has_started(self) -> bool:
-        """Whether every order that the start sent has its result, and nothing more follows from a refusal: a refused stop lets its target go."""
+        """Whether every order that the start sent has its result, and nothing more follows from a result: a target leaves after its stop was accepted, or
+        refused."""
         traffic, legs = self._parent.traffic, self._plan.record.legs
         if self._new_orders.on_their_way or self._positions.closes_soon():
             return False
-        if self._plan.sends and self._plan.news.told and any(leg.state is LegState.REJECTED for leg in legs):
+        follows = self._has_target_behind() or any(leg.state is LegState.REJECTED for leg in legs)
+        if follows and self._plan.sends and self._plan.news.told:
             return False  # the next look has not seen it
         return not any(leg.state.unsettled and traffic.busy(leg.leg_id) for leg in legs)
+
+    def _has_target_behind(self) -> bool:
+        """Whether a stop has an order and a target of its group has none: it is sent after its stop (1.12)."""
+        sent = {leg.part for leg in self._plan.record.legs}
+        pairs = (part for part in walk(self._plan.root) if isinstance(part, Group) and is_group(part) and is_pair(part))
+        return any(
+            any(stop.path in sent for stop in stops_of(pair)) and any(one.path not in sent for one in targets_of(pair))
+            for pair in pairs
+        )
 
     async def _answer(self, place: Place) -> None:
         looked, record, first_answer = self._looks.last, self._plan.record, self._parent.first_answer

@@ -72,8 +72,9 @@ def swaps(look: Look, order: OrderPart) -> bool:
 
 
 def waits_for_stop(look: Look, part: Group, order: OrderPart) -> bool:
-    """Whether a target must wait until a broker has accepted the stop: the stop goes first where both may not rest."""
-    if not blocks(order) or is_stop(order.price) or look.legs(order):
+    """Whether a target must wait until a broker has accepted the stop. Nobody knows beforehand where both may not rest: a resting sale of delivery shares
+    blocks them, and many brokers ask the margin of a fresh position for a second sale of anything. What is refused then must not be the stop."""
+    if is_stop(order.price) or look.legs(order):
         return False
     open_stops = [stop for stop in stops_of(part) if look.record(stop).own is None]
     return bool(open_stops) and not any(leg.accepted for stop in open_stops for leg in look.legs(stop))

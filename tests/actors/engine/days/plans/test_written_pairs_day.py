@@ -1,6 +1,8 @@
 """Days of stops and targets that a caller has put together by hand, over delivery shares: one sale reserves them (order-engine 1.12). Judged on the
 exchange's ledger."""
 
+from decimal import Decimal
+
 import pytest
 import trio
 
@@ -11,6 +13,7 @@ from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from tests.actors.engine.days.plans.test_held_units_day import owned
 from tests.actors.engine.days.plans.test_overdue_day import net, problems, resting
 from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.support.trading import Trading
 
 SHARED = ["shrink", "cancel", "trigger"]
 
@@ -227,3 +230,29 @@ async def test_a_target_is_swapped_in_once_when_the_market_reaches_it(market, ki
         await market.until(lambda: net(trading, broker) == 0, 30)
         await trio.sleep(10)
         assert (net(trading, broker), resting(trading)) == (0, [])
+
+
+@pytest.mark.parametrize("cancels_refused", [0, 20])
+@pytest.mark.parametrize("number", range(4))
+async def test_over_a_long_option_the_stop_is_sent_first(market, number, cancels_refused, autojump_clock):
+    """The broker asks margin for the second sale, and refuses it. With both sent at once that was the stop in every third run (stranger 16, row 45)."""
+    async with market.service(quotes=True):
+        chain = market.listed("nse_equity_index_options")
+        options = sorted(chain, key=lambda one: (one.identity.expiry_date, float(one.identity.strike_price)))
+        trading = Trading(market, instrument=options[len(options) // 3])
+        await trading.move(0)
+        body = {"quantity": 2 * trading.share.lot_size, "broker": "upstox", "product": "NRML"}
+        market.simulator.fault("all", FaultKind.SECOND_SALE_MARGIN)
+        await trading.send(order_type="LIMIT", price=trading.at(5), **body)
+        await trio.sleep(20 + number)
+        market.exchange.set_available("upstox", Decimal(1000))
+        if cancels_refused:
+            market.simulator.fault("upstox", FaultKind.REJECT_CANCELS, seconds=cancels_refused)
+        levels = {"stop_price": trading.at(-10), "stop_limit_price": trading.at(-14), "target_price": trading.at(10)}
+        answer = await trading.send(transaction_type="SELL", synthetic={"type": "oco", **levels}, **body)
+        sales = [one for one in market.messages("place") if one["side"] == "SELL"]
+        assert sales[0]["trigger_price"], sales
+        assert len(answer.body["legs"]) == 2
+        await trio.sleep(20)
+        resting = [order for order in market.exchange.all_orders() if not order.status.finished]
+        assert [order.trigger_price is not None for order in resting] == [True]
