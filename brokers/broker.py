@@ -492,6 +492,8 @@ class Broker:
     result is computed from its executed orders."""
     books_tell_triggers: bool = True
     """Whether a stop that the order book shows as OPEN was triggered. False where the book calls a stop OPEN that waits for its trigger."""
+    books_tell_expiry: bool = True
+    """Whether an order that lapses with its session has a status of its own. False where the book calls it cancelled."""
     candles_with_interest: bool = True
     """Whether the broker's candles of futures and options carry open interest."""
     feed: FeedCodec

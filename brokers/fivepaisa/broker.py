@@ -70,6 +70,7 @@ FIVEPAISA = Broker(
     quotes_in_service=False,
     candles=candles,
     candles_with_interest=False,
+    books_tell_expiry=False,
     feed=feed,
     order_feed=None,
     feed_carries_orders=True,

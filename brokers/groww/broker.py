@@ -55,6 +55,7 @@ GROWW = Broker(
     quotes=quotes,
     quotes_in_service=False,
     candles=candles,
+    books_tell_expiry=False,
     feed=feed,
     order_feed=None,
     feed_carries_orders=True,

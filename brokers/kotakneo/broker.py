@@ -64,6 +64,7 @@ KOTAKNEO = Broker(
     quotes_first_on=frozenset({"ncdex"}),
     candles=candles,
     candles_with_interest=False,
+    books_tell_expiry=False,
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,

@@ -66,6 +66,7 @@ UPSTOX = Broker(
     quotes=quotes,
     quotes_in_service=True,
     candles=candles,
+    books_tell_expiry=False,
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,

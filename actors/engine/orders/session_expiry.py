@@ -1,7 +1,13 @@
 """Orders that lapsed with their session at a broker that has no word for it (order-engine 2.2, row 18). An order that nobody cancelled here
-and that ended at or after its session's close has expired, whatever the broker calls that. Pure."""
+and that ended at or after its session's close has expired, whatever the broker calls that. Pure.
 
-from datetime import timedelta
+Where nobody looked around the close (the service was down, the login dead), the book says afterwards only that the order is cancelled: the exchange may
+have ended it, or its owner a moment before. A row that tells when it last changed decides, then the broker's words: where a lapsed order has a status of its
+own, a cancelled order was cancelled. Else the order counts as lapsed: every order ends at the close, owners rarely cancel in just that hour, and a stop of
+many days that ended with it would guard nothing the next morning.
+"""
+
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -14,29 +20,33 @@ from onebroker.config.vocabulary import OrderStatus, Validity
 
 AHEAD_SECONDS = 2.0
 """How far a broker's clock may be ahead of ours (2.7)."""
-STOOD_SECONDS = 180.0
-"""An order lapses only if it was last seen unfinished no earlier than this before the close. Books are read at least once a minute."""
+PLACED_SECONDS = 60.0
+"""So long after an order was sent or changed its row may still show that as its last change, where no process has seen it since."""
 GONE_SECONDS = 900.0
 """How long after its session's close an unfinished order may be missing from the book before it counts as lapsed."""
 
 
-def as_ended(leg: LegRecord, row: OrderRow, stood: float | None, heard: float, calendar: Calendar) -> OrderRow:
+def as_ended(
+    leg: LegRecord, row: OrderRow, stood: float | None, heard: float, calendar: Calendar, *, tells_expiry: bool
+) -> OrderRow:
     """Return the row. Its status becomes EXPIRED where it shows a cancelled order that nobody cancelled here and that ended at its session's
-    close or later. `stood`: when the order was last seen unfinished; `heard`: when its end was first heard of; epoch seconds.
-
-    If nobody saw the order unfinished around the close (the service was down, the login dead), its owner may have cancelled it. The owner does
-    not want it back the next morning, so it stays cancelled.
-    """
-    if (
-        stood is None
-        or row.status != OrderStatus.CANCELLED
-        or leg.cancel_reason is not None
-        or leg.validity == Validity.IOC
-    ):
+    close or later. `stood`: when this process last saw the order unfinished, None = never; `heard`: when its end was first heard of; epoch seconds.
+    `tells_expiry`: whether the broker has a word for it (`Broker.books_tell_expiry`)."""
+    if row.status != OrderStatus.CANCELLED or leg.cancel_reason is not None or leg.validity == Validity.IOC:
         return row
     closes = _close(leg, calendar)
-    lapsed = closes is not None and stood >= closes - STOOD_SECONDS and heard >= closes - AHEAD_SECONDS
+    if closes is None or heard < closes - AHEAD_SECONDS:
+        return row
+    seen = max(leg.sent_at, leg.moved_at, leg.updated_at) + PLACED_SECONDS if stood is None else stood + AHEAD_SECONDS
+    changed = [at for at in _times(row) if at > seen]
+    lapsed = max(changed) >= closes - AHEAD_SECONDS if changed else not tells_expiry
     return msgspec.structs.replace(row, status=OrderStatus.EXPIRED) if lapsed else row
+
+
+def _times(row: OrderRow) -> list[float]:
+    """Return the moments that a row tells of its order, epoch seconds."""
+    told = [moment for moment in (row.order_timestamp, row.exchange_timestamp) if moment is not None]
+    return [datetime.fromisoformat(moment).timestamp() for moment in told]
 
 
 def has_lapsed(leg: LegRecord, began: float, calendar: Calendar) -> bool:

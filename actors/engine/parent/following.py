@@ -82,7 +82,14 @@ class Following:
         if not is_finished(row.status):
             self._stood_at[leg.leg_id] = self._clock.epoch()
         stood = self._stood_at.get(leg.leg_id)
-        standing = as_ended(leg, changing.standing(leg, row), stood, self._ended_at(leg), self._context.calendar)
+        standing = as_ended(
+            leg,
+            changing.standing(leg, row),
+            stood,
+            self._ended_at(leg),
+            self._context.calendar,
+            tells_expiry=self._context.session(leg.broker).broker.books_tell_expiry,
+        )
         if row.filled_quantity < leg.filled_quantity and self._is_corrected(leg, row):
             leg = leg_taken_back(leg, row, self._clock.epoch(), is_exit=self._parent.work.is_exit(leg))
             self._parent.work.leg_changed(leg)
