@@ -55,12 +55,13 @@ def guards_before_growth(
     stops: bool, is_lone: bool,
 ) -> int:  # fmt: skip
     """Return the units of a position that others guard before those that had gone may come back to a plan (`plan/machine/grown_units.py`): what exits
-    without an entry claim, and before such an exit (`is_lone`) all that other plans have bought and guard."""
+    without an entry claim, and what other plans have bought and guard: all of it before such an exit (`is_lone`), else what is newer or has come back."""
     books = _Books(context)
-    bought = sum(
-        context.guarded.of_others(parent_id, Place(code, instrument_id, product, side), *books.of(code), again=True)
-        for code in (books.codes(broker) if is_lone else ())
-    )
+    places = [(Place(code, instrument_id, product, side), *books.of(code)) for code in books.codes(broker)]
+    if is_lone:
+        bought = sum(context.guarded.of_others(parent_id, *place, again=True) for place in places)
+    else:
+        bought = sum(context.guarded.before_growth(parent_id or "", *place) for place in places)
     counts = _counting(broker, instrument_id, product, side, stops=stops, anywhere=True)
     claimed = context.guarded.claimed_before_growth
     return bought + claimed(parent_id, instrument_id, counts, books.rows, books.today, books.sends, is_lone=is_lone)

@@ -159,14 +159,30 @@ class GuardedUnits:
     def of_older(
         self, parent_id: str, place: Place, rows: Mapping[str, OrderRow], today: str, sends: Callable[[str], bool]
     ) -> int:
-        """Return the units that plans older than this one hold open at a place, by the broker's rows of today (order id -> row). `sends`: whether a
-        plan still sends orders."""
-        plans = self._plans.get(place)
-        if plans is None or parent_id not in plans or len(plans) == 1:
-            return 0
-        own = plans[parent_id]
-        older = (plan for other, plan in plans.items() if plan.age < own.age and sends(other))
-        return _all_open(older, place.side, rows, today)
+        """Return the units that plans older than this one hold open at a place and have never lost, by the broker's rows of today (order id -> row).
+        `sends`: whether a plan still sends orders."""
+        return sum(
+            _firm(plan, place.side, rows, today) for plan, is_older in self._others(parent_id, place, sends) if is_older
+        )
+
+    def before_growth(
+        self, parent_id: str, place: Place, rows: Mapping[str, OrderRow], today: str, sends: Callable[[str], bool]
+    ) -> int:
+        """Return the units at a place that others guard before units that had gone may come back to this plan: what newer plans have bought and never lost,
+        and what has come back to older ones. Arguments as for `of_older`."""
+        return sum(
+            plan.gone.most - plan.gone.now if is_older else _firm(plan, place.side, rows, today)
+            for plan, is_older in self._others(parent_id, place, sends)
+        )
+
+    def _others(self, parent_id: str, place: Place, sends: Callable[[str], bool]) -> Iterator[tuple[_Plan, bool]]:
+        """Yield the other plans at the place of a plan, and whether they are older."""
+        plans = self._plans.get(place, {})
+        own = plans.get(parent_id)
+        if own is not None:
+            yield from (
+                (plan, plan.age < own.age) for other, plan in plans.items() if other != parent_id and sends(other)
+            )
 
     def of_others(
         self,
@@ -197,8 +213,9 @@ def _said(claim: Claim) -> tuple[str, str | None, str, Side, bool | None, int, i
     return claim.instrument_id, claim.broker, claim.product, claim.side, claim.stops, claim.units, claim.again
 
 
-def _all_open(plans: Iterable[_Plan], side: Side, rows: Mapping[str, OrderRow], today: str) -> int:
-    return sum(max(0, _open(plan, side, rows, today)) for plan in plans)
+def _firm(plan: _Plan, side: Side, rows: Mapping[str, OrderRow], today: str) -> int:
+    """Return the units that a plan has open and has never lost."""
+    return max(0, _open(plan, side, rows, today) - plan.gone.most)
 
 
 def _open(plan: _Plan, side: Side, rows: Mapping[str, OrderRow], today: str) -> int:

@@ -124,9 +124,9 @@ def test_what_had_gone_from_a_plan_is_free_for_an_exit_that_is_placed_later():
     about = ("b", PLACE, {}, TODAY, lambda _: True)
     assert (units.of_others(*about), units.of_others(*about, again=True)) == (4, 8)
     units.note("b", 2.0, [leg("root", 10, "3")], CLOSES)
-    assert older(units, "b") == 10, (
-        "a plan that has bought its own units gives way to all that the older one has bought"
-    )
+    assert older(units, "b") == 4
+    assert units.before_growth(*about) == 4, "what has come back to the older plan"
+    assert units.before_growth("a", *about[1:]) == 10, "all that the newer plan has bought"
 
 
 def test_before_growth_come_all_claims_and_of_older_ones_what_has_come_back():

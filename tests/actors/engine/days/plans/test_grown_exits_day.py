@@ -63,14 +63,15 @@ class Desk:
 
 
 @pytest.mark.parametrize("kind", ["bracket", "cover"])
-@pytest.mark.parametrize("first", ["oco", "trailing_stop"])
+@pytest.mark.parametrize("first", ["oco", "trailing_stop", "bracket", "cover"])
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("wait", [2, 20])
 async def test_an_older_guard_leaves_a_new_plan_what_it_has_bought(market, first, kind, sign, wait, autojump_clock):
     """Also within the seconds for which a position may still be on its way to a guard that was just placed."""
     async with traded(market) as trading:
         desk = Desk(trading, sign)
-        await desk.bought(70)
+        if first not in ("bracket", "cover"):
+            await desk.bought(70)
         await trio.sleep(6)
         await desk.guarded(first, 70)
         await trio.sleep(4)
@@ -82,6 +83,25 @@ async def test_an_older_guard_leaves_a_new_plan_what_it_has_bought(market, first
         assert desk.stops() == [35, 70]
         await desk.falls()
         assert net(trading) == 0
+
+
+async def test_the_second_order_of_an_older_plan_leaves_a_new_plan_its_stop(market, autojump_clock):
+    """The older plan sells at a target only, so what it grew over had no stop (model 120000593)."""
+    async with traded(market) as trading:
+        desk = Desk(trading)
+        then = {"transaction_type": "SELL", "order_type": "LIMIT", "price": trading.at(6)}
+        settings = {"type": "oto", "then": then, "hold_limits": False}
+        await trading.send(quantity=70, order_type="LIMIT", price=trading.at(1), broker="zerodha", synthetic=settings)
+        await market.until(lambda: ("SELL", "LIMIT", 70) in resting(trading), 30)
+        await trio.sleep(20)
+        desk.person(35)
+        await market.until(lambda: ("SELL", "LIMIT", 35) in resting(trading), 30)
+        await desk.guarded("cover", 70)
+        await trio.sleep(40)
+        assert (desk.stops(), ("SELL", "LIMIT", 35) in resting(trading)) == ([70], True)
+        desk.person(-35)
+        await market.until(lambda: ("SELL", "LIMIT", 70) in resting(trading), 60)
+        assert desk.stops() == [70]
 
 
 @pytest.mark.parametrize("pause", [0.5, 12, 60])
