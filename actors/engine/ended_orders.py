@@ -10,7 +10,7 @@ Orders that count as not sent keep their parent's actor (`write_ahead.is_over`),
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -23,6 +23,7 @@ from onebroker.actors.engine.orders.leg_rows import is_of
 from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecord
 from onebroker.actors.engine.orders.record_events import changes
 from onebroker.actors.engine.orders.transitions import leg_seen, leg_taken_back
+from onebroker.actors.engine.orders.true_sentences import with_true
 from onebroker.actors.engine.placing.write_ahead import RETRY_SECONDS, final_ops, load_parent, session_day
 from onebroker.actors.engine.plan.machine.open_units import open_units
 from onebroker.actors.engine.plan.parts import OrderPart, walk
@@ -83,7 +84,7 @@ class EndedOrders:
         record = await self._ended_parent(parent_id)
         if record is None or parent_id in self._context.open_states:
             return
-        left = _with_true(record, sentences)
+        left = with_true(record, sentences)
         if left.troubles != record.troubles:
             await self._write(record, attrs.evolve(left, updated_at=self._context.clock.epoch()))
 
@@ -110,7 +111,7 @@ class EndedOrders:
             sentence = texts.took_back(code, leg.filled_quantity - row.filled_quantity)
         else:
             return None
-        silent = _with_true(record, dict.fromkeys(_left_open(record)))
+        silent = with_true(record, dict.fromkeys(_left_open(record)))
         left = attrs.evolve(silent.with_leg(changed), updated_at=now)
         return attrs.evolve(left, troubles=tuple(dict.fromkeys([*silent.troubles, sentence, *_left_open(left)])))
 
@@ -145,30 +146,6 @@ def _found(record: ParentRecord, sentence: str) -> Found:
 
 def _left_open(record: ParentRecord) -> list[str]:
     return [plan_texts.without_stop(units) for units in open_units(record).values()]
-
-
-def _with_true(record: ParentRecord, sentences: Mapping[str, str | None]) -> ParentRecord:
-    """Return the record with the sentences that are true now (None: none) in its troubles, its own message, and the messages of its parts."""
-    return attrs.evolve(
-        record,
-        troubles=tuple(_true_of(record.troubles, sentences)),
-        status_message=_message(record.status_message, sentences),
-        parts={
-            path: attrs.evolve(part, status_message=_message(part.status_message, sentences))
-            for path, part in record.parts.items()
-        },
-    )
-
-
-def _message(message: str | None, sentences: Mapping[str, str | None]) -> str | None:
-    return "; ".join(_true_of((message or "").split("; "), sentences)) or None
-
-
-def _true_of(said: Iterable[str], sentences: Mapping[str, str | None]) -> Iterator[str]:
-    for sentence in said:
-        true_now = sentences.get(sentence, sentence)
-        if true_now:
-            yield true_now
 
 
 def _is_exit(record: ParentRecord, leg: LegRecord) -> bool:

@@ -19,6 +19,7 @@ from onebroker.actors.engine.orders.leg_rows import row_of
 from onebroker.actors.engine.orders.parent_records import Flattened, LegRecord, LegState, ParentRecord
 from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED, UNASKED
+from onebroker.actors.engine.orders.true_sentences import without_open_units
 from onebroker.actors.engine.parent.leg_cancel import CALLER, NOT_SENT, Cancelling
 from onebroker.actors.engine.placing.unshown_orders import is_unshown
 from onebroker.actors.engine.placing.write_ahead import Recorder, session_day
@@ -200,6 +201,7 @@ class Stopping:
                 self._note_closed(Flattened.LEFT)
             elif self._is_closed(since):
                 self._note_closed(None)
+                self._recorder.change(without_open_units(self._recorder.record))  # its last look may have said so
             else:
                 await trio.sleep(LOOK_SECONDS)
 

@@ -220,6 +220,32 @@ async def test_killed_around_the_write_of_a_halt_the_units_are_guarded_or_told(d
 
 
 @pytest.mark.parametrize("how", ["flatten", "close"])
+async def test_what_a_plan_said_of_open_units_goes_once_they_are_closed(day, how, autojump_clock):
+    """Its stop was refused, so it had said so before it was halted (model 120000758)."""
+    async with day.market(), day.service(quotes=True):
+        trading = Trading(day)
+        await trading.move(0)
+        settings = {
+            "type": "bracket",
+            "stop_price": trading.at(-4),
+            "stop_limit_price": trading.at(-5),
+            "target_price": trading.at(4),
+            "hold_limits": False,
+        }
+        answer = await trading.send(
+            quantity=100, order_type="LIMIT", price=trading.at(-1), broker="zerodha", synthetic=settings
+        )
+        await trio.sleep(5)
+        day.simulator.faults.add("zerodha", FaultKind.REJECT_ORDERS, seconds=None, count=1)
+        day.exchange.fill("zerodha", answer.body["order_id"], 100)
+        await day.until(lambda: "100 units are open without a stop" in told(trading), 15)
+        assert (await (day.flatten() if how == "flatten" else day.close(broker="zerodha"))).body["flat"]
+        await trio.sleep(15)
+        parent = await trading.parent(answer)
+        assert (parent["state"], parent["status_message"], told(trading)) == ("halted", None, [])
+
+
+@pytest.mark.parametrize("how", ["flatten", "close"])
 async def test_units_bought_during_a_close_are_not_sold_beside_their_own_stop(day, how, autojump_clock):
     """What a caller places after the clearing is his: its exits rest, so a close of the same units would sell them twice (model 100000296)."""
     async with day.market(), day.service(quotes=True):
