@@ -104,9 +104,10 @@ def not_a_price(price: Decimal) -> str:
     return f"the stop would stand at {plain(price)}, which is not a price an order can carry"
 
 
-def fell_through(trigger: Decimal) -> str:
-    """A stop that was to be moved to `trigger`."""
-    return f"the market fell through the stop's new trigger {plain(trigger)} before it stood there, so it goes at the market"
+def fell_through(trigger: Decimal, side: Side) -> str:
+    """A stop that was to be moved to `trigger`; `side`: its own."""
+    went = "fell" if side is Side.SELL else "rose"
+    return f"the market {went} through the stop's new trigger {plain(trigger)} before it stood there, so it goes at the market"
 
 
 def not_listed(name: str) -> str:
@@ -322,7 +323,7 @@ def old_order(broker: str) -> str:
 
 def not_known(broker: str, count: int) -> str:
     """Orders of unknown outcome at a broker whose order book has some unreadable rows."""
-    return f"the order book of {broker} has rows that cannot be read, so it is not known what became of {count} orders there"
+    return f"the order book of {broker} has rows that cannot be read, so it is not known what became of {count} order{'' if count == 1 else 's'} there"
 
 
 def units_without(units: int, what: str) -> str:

@@ -17,7 +17,7 @@ from onebroker.actors.engine.plan.machine.lifetimes import applies, counts_days,
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.order_parts import fires, is_to_close, state_now, waits_to_close, work_order
 from onebroker.actors.engine.plan.machine.over_fills import goes_on
-from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, has_no_price, is_overdue
+from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, has_no_price, has_not_left, is_overdue
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.share_actions import judge_action, outlives_day, waits_for_action
 from onebroker.actors.engine.plan.machine.swaps import (
@@ -170,7 +170,8 @@ def _uncovered(look: Look, part: Part, link: Part) -> None:
     if not isinstance(link, OrderPart) or link.uncovered is None or not isinstance(link.quantity, FromFill):
         return
     failed = look.record(link).own in (PartState.REJECTED, PartState.FAILED)
-    if not failed and not (link.path in look.blocked and is_overdue(look, link)):
+    overdue = (link.path in look.blocked and is_overdue(look, link)) or has_not_left(look, link)
+    if not failed and not overdue:
         return
     units = look.kept(part) - int(look.filled(link) / link.quantity.ratio)
     if units > 0 and failed:

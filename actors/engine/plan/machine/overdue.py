@@ -104,6 +104,12 @@ def cannot_leave_yet(look: Look, said: Collection[str], without_stop: Collection
             yield look.held_up[path]
 
 
+def has_not_left(look: Look, part: Part) -> bool:
+    """Whether an order of the part is asked for and has not been able to leave for OVERDUE_SECONDS."""
+    since = look.held_since.get(part.path)
+    return since is not None and look.now >= since + OVERDUE_SECONDS and bool(look.on_the_way(part))
+
+
 def unanswered(look: Look) -> Iterator[str]:
     """Yield a sentence for each order that closes or hedges of which nobody knows, UNANSWERED_SECONDS after it was sent, whether its broker has it, and
     for each whose change or cancel has not reached its broker."""

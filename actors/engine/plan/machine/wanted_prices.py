@@ -419,7 +419,7 @@ def _as_fired(look: Look, part: OrderPart, side: Side, stop: StopPrice, quantity
     limit = None if quote is None else past_touch(FOLLOWING, side, quantity, quote, look.terms(part))
     if limit is None:
         return None  # the other side is empty: the resting order stays
-    look.note(part, marketable=True, fired=True, status_message=texts.fell_through(stop.trigger))
+    look.note(part, marketable=True, fired=True, status_message=texts.fell_through(stop.trigger, side))
     return Wanted(OrderType.LIMIT, limit)
 
 

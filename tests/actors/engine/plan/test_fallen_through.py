@@ -45,6 +45,14 @@ def test_a_stop_whose_new_trigger_is_passed_goes_at_the_market(price, trigger):
     assert run.state() == "completed"
 
 
+def test_of_a_short_the_words_say_that_the_market_rose():
+    run = Runner(order(side="BUY", price=TRAIL, is_exit=True))
+    run.quote(100, 99.95, 100.05)
+    run.sent()
+    up_and_back(run, 94, 100)
+    assert run.parts["root"].status_message.startswith("the market rose through the stop's new trigger 95.9 ")
+
+
 def test_a_stop_that_filled_while_it_was_being_replaced_is_not_sold_twice():
     run = Runner(order(side="SELL", price=TRAIL, is_exit=True))
     run.quote(100, 99.95, 100.05)

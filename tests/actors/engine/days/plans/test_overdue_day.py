@@ -807,6 +807,30 @@ async def test_a_hedge_that_rests_because_nobody_bids_is_told(market, kind, auto
         assert problems(trading) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("attached_hedge", "20 units are unhedged"), ("legged_spread", "20 units are without their second leg")],
+)
+async def test_a_second_leg_whose_broker_is_out_of_reach_names_its_units(market, kind, said, autojump_clock):
+    async with traded(market) as trading:
+        other = Trading(market, 1)
+        await other.move(0)
+        second = other.share.instrument_id
+        own = {
+            "legged_spread": {"second_instrument_id": second, "net_price": float(trading.at(-2) - other.at(0))},
+            "attached_hedge": {"hedge_instrument_id": second, "hedge_ratio": 1},
+        }[kind]
+        body = {"quantity": 20, "order_type": "LIMIT", "price": trading.at(-2), "broker": "zerodha"}
+        answer = await trading.send(**body, synthetic={"type": kind, **own})
+        await trio.sleep(5)
+        market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=20)
+        market.exchange.fill("zerodha", answer.body["order_id"], 20)
+        await is_told(trading, said)
+        assert "what is due waits: the connection was refused" in problems(trading)
+        await trading.until(answer, "completed", seconds=120)
+        assert problems(trading) == []
+
+
 @pytest.mark.parametrize("fault", [FaultKind.HTTP_500, FaultKind.REJECT_ORDERS])
 @pytest.mark.parametrize("kind", ["oto", "sequence"])
 async def test_a_second_order_that_is_lost_is_sent_again_or_stays_told(market, kind, fault, autojump_clock):
