@@ -434,13 +434,12 @@ class Actor(Script):
     async def do_annul(self, which: int) -> None:
         await trio.lowlevel.checkpoint()
         fills = [fill for fill in self.day.exchange.ledger.fills() if fill.counterparty == "market"]
-        if fills:
+        if fills and not self.watch.annulled:  # of two such trades that cancel each other out no position tells
             fill = fills[-1 - which % len(fills)]
             self.watch.person_acts()
             self.watch.annulled_at.append(self.watch.now)
             self.watch.blind(TAKEN_BACK_SECONDS)
-            with contextlib.suppress(ValueError):  # annulled before
-                self.day.exchange.hands.annul(fill.broker, fill.trade_id)
+            self.day.exchange.hands.annul(fill.broker, fill.trade_id)
 
     # --- brokers and store --------------------------------------------------------------------------------------------------------
 

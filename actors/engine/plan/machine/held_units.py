@@ -89,8 +89,9 @@ def arm(look: Look, part: OrderPart) -> None:
         elif held is not None and held > (record.armed_over or -1):
             look.note(part, armed_over=held)
             _note_beside(look, part)
-    if look.record(part).armed_over and look.record(part).armed_beside is None:
-        _note_beside(look, part)
+    record = look.record(part)
+    if record.armed_over and (record.armed_beside is None or (record.armed_beside and not is_decided)):
+        _note_beside(look, part)  # a fill from before the exit may come to light, of an entry or of an older exit
 
 
 def _note_beside(look: Look, part: OrderPart) -> None:

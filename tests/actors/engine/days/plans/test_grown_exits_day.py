@@ -149,3 +149,43 @@ async def test_of_two_exits_that_had_shrunk_the_older_grows_first(market, autoju
         assert desk.stops() == [50]
         await desk.falls()
         assert (net(trading), problems(trading)) == (0, [])
+
+
+async def test_an_exit_that_is_placed_before_its_broker_shows_a_fill_is_bounded_by_what_comes_to_light(
+    day, autojump_clock
+):
+    """The broker shows two fills from around the placement later: a purchase, and the sale of another exit. Until then all units seemed to be guarded, so what
+    the exit asks for seemed to be its caller's wish (model 120001345)."""
+    day.__init__(brokers=("zerodha", "groww"))
+    async with day.market(), traded(day) as trading:
+        body = {"quantity": 30, "broker": "groww"}
+        targets = {"type": "ladder", "steps": 2, "hold_limits": False, "closes_position": True}
+
+        async def ladder(low, high):
+            levels = {"from_price": trading.at(low), "to_price": trading.at(high)}
+            await trading.send(transaction_type="SELL", synthetic={**targets, **levels}, **body)
+
+        def held():
+            rows = day.ledger()["positions"].get("groww", [])
+            return sum(row["quantity"] for row in rows if row["instrument_id"] == trading.share.instrument_id)
+
+        cover = {"type": "cover", "stop_price": trading.at(-5), "stop_limit_price": trading.at(-8)}
+        await trading.send(order_type="LIMIT", price=trading.at(1), synthetic=cover, **body)
+        await trio.sleep(20)
+        await trading.send(**body)
+        await trio.sleep(20)
+        await ladder(0.4, 0.5)
+        await trio.sleep(20)
+        await trading.send(**body)
+        await ladder(3, 3.5)
+        trading.moved(1)
+        await day.until(lambda: held() == 60, 10)
+        await trio.sleep(1)
+        trading.moved(0)
+        await trio.sleep(20)
+        day.person.reduce("groww", trading.share.instrument_id, Product.MIS, 23)
+        await trio.sleep(20)
+        trading.moved(4)
+        await day.until(lambda: held() == 30, 30)
+        await trio.sleep(20)
+        assert held() == 30
