@@ -65,6 +65,7 @@ TIMED = {"scheduled": "at_time", "square_off": "at_time"}
 """The types that do something at a time, and the setting that names it."""
 
 PRODUCT_WORDS = {"MIS": "intraday", "CNC": "delivery", "NRML": "carryforward", "MTF": "mtf"}
+OVER_STOP = "so its order guards nothing"
 BY_HAND = "ended by hand"
 """What callers do to their own stops is told, and is so."""
 OPEN_STATES = ("received", "armed", "working")
@@ -96,6 +97,7 @@ class Watch:
         self.annulled_at: list[float] = []
         """Monotonic seconds at which the exchange annulled a trade."""
         self.flattened = False
+        self._jumped_until = -math.inf
         self.person_at: list[float] = []
         self.blind_spans: list[tuple[float, float]] = []
         self.odd_until = -math.inf
@@ -314,15 +316,28 @@ class Watch:
     def _false_problems(self) -> Iterable[tuple[object, str, float]]:
         for event in self.day.heard[self._heard :]:
             excused = BY_HAND in str(event) or (isinstance(event, ExposureUnprotected) and self._closes)
+            excused = excused or (OVER_STOP in str(event) and self._is_jumped())
             if isinstance(event, ParentTrouble | ExposureUnprotected) and not excused:
                 yield ("event", id(event)), f"an event on a plain day: {event}", 0.0
         self._heard = len(self.day.heard)
         for row in self.day.engine_context.troubles.rows:
             if BY_HAND in row.sentence or (self._closes and texts.is_of_open_units(row.sentence)):
                 continue
+            if OVER_STOP in f"{row.sentence} {row.found.why}" and self._is_jumped():
+                continue
             yield ("problem", row.parent_id, row.sentence), f"a problem on a plain day: {row.sentence}", 0.0
         for problem in positions_doubted(doubts(self.day.engine_context), self.day.clock):
             yield ("doubt", problem.broker, problem.subject), f"a problem on a plain day: {problem.what}", 0.0
+
+    def _is_jumped(self) -> bool:
+        """Whether the market is past the limit of a stop, by the exchange's own book, or was a moment ago: a broker told of a fill late, and the stop left
+        behind the market."""
+        for order in self.day.exchange.all_orders():
+            if not order.status.finished and order.price is not None and order.status is not SimStatus.TRIGGER_PENDING:
+                last = self.day.exchange.market(order.new.instrument_id).last_price
+                if order.new.trigger_price is not None and (order.price - last) * order.new.side.sign < 0:
+                    self._jumped_until = self.now + TOLD_WITHIN
+        return self.now <= self._jumped_until
 
     def _untrue(
         self, parents: Iterable[Mapping[str, Any]], orders: Mapping[tuple[str, str], SimOrder]
