@@ -83,14 +83,15 @@ class ExitHolders:
         free = held - self.leaving(new)
         if own is not None:
             free = min(free, held - self._taken(new, new.broker, anywhere=True) + own)
-        return max(0, min(held, free) - self._still_to_fill(new))
+        # A part that got less than it wants asks for the rest at once, while its first order rests.
+        return max(0, min(held, free) - self._still_to_fill(new.part, new.broker))
 
-    def _still_to_fill(self, new: NewLeg) -> int:
-        """Return the units that the part's other orders may still fill there: a part that got less than it wants asks for the rest at once."""
+    def _still_to_fill(self, part: str, broker: str | None) -> int:
+        """Return the units that a part's orders at a broker (None: at all) may still fill."""
         return sum(
             leg.quantity - leg.filled_quantity
             for leg in self._recorder.record.legs
-            if leg.part == new.part and new.broker in (None, leg.broker) and not (leg.state.final or leg.given_up)
+            if leg.part == part and broker in (None, leg.broker) and not (leg.state.final or leg.given_up)
         )
 
     def at_most(self, new: NewLeg) -> int:
@@ -147,10 +148,9 @@ class ExitHolders:
     def _out(self, code: str, new: NewLeg) -> int:
         """Return the units of the part's orders at a broker that may still fill, also of those that have no leg yet: the orders of one look are sized at
         the same moment, and some wait."""
-        legs = (leg for leg in self._recorder.record.legs if (leg.broker, leg.part) == (code, new.part))
-        sent = sum(leg.quantity - leg.filled_quantity for leg in legs if not leg.state.final and not leg.given_up)
         others = (*self._sized, *self._waiting.orders)
-        return sent + sum(order.quantity for order in others if (order.broker, order.part) == (code, new.part))
+        unsent = sum(order.quantity for order in others if (order.broker, order.part) == (code, new.part))
+        return unsent + self._still_to_fill(new.part, code)
 
     def _unread(self, new: NewLeg) -> list[str]:
         """Return what to say of the brokers that list an exit's instrument and have shown no positions since the start, of those that hold something
