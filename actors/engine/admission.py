@@ -46,6 +46,10 @@ class _Turn:
     over: trio.Event = attrs.field(factory=trio.Event)
 
 
+TICK_SECONDS, SAME_SECONDS = 1e-6, 1e-3
+"""The least between the times of two parents, and how far the time of the last may be ahead of the clock for that."""
+
+
 class Admission:
     """Takes intents up. Only the engine's actor calls it."""
 
@@ -60,6 +64,8 @@ class Admission:
         """Scopes of intents that are being made ready."""
         self.repeated_until = math.inf
         """After a loss: until when (monotonic seconds) a caller may repeat an order that the store has forgotten."""
+        self._made_at = 0.0
+        """When the last parent was made, epoch seconds."""
         self._room = trio.Semaphore(MOST_TAKEN_UP)
         self._last_turn = trio.Event()
         self._last_turn.set()
@@ -167,6 +173,13 @@ class Admission:
         place.reply.answer(answer)
         keep_answer(self._context, place.intent_id, answer)
 
+    def _age(self, now: float) -> float:
+        """Return the time at which a parent is made: a little after the one before where the clock has not moved. Of two plans over one position the older
+        keeps its units, and the order in which they came decides which is older."""
+        same = 0 <= self._made_at - now < SAME_SECONDS
+        self._made_at = self._made_at + TICK_SECONDS if same else now
+        return self._made_at
+
     def _new_parent(self, place: Place) -> ParentRecord:
         now, plan = self._clock.epoch(), place.order.plan
         return ParentRecord(
@@ -176,7 +189,7 @@ class Admission:
             state=ParentState.RECEIVED,
             instrument_id=place.order.instrument.instrument_id,
             intent_id=place.intent_id,
-            created_at=now,
+            created_at=self._age(now),
             updated_at=now,
             deadline=now + place.deadline - self._clock.monotonic(),
             body=place.order.sent,

@@ -439,7 +439,8 @@ class Actor(Script):
             self.watch.person_acts()
             self.watch.annulled_at.append(self.watch.now)
             self.watch.blind(TAKEN_BACK_SECONDS)
-            self.day.exchange.hands.annul(fill.broker, fill.trade_id)
+            with contextlib.suppress(ValueError):  # of another day
+                self.day.exchange.hands.annul(fill.broker, fill.trade_id)
 
     # --- brokers and store --------------------------------------------------------------------------------------------------------
 
