@@ -154,7 +154,7 @@ async def test_a_stop_that_comes_while_the_positions_of_a_close_are_read_is_ende
         await trio.sleep(1.2)  # all is cleared, and the positions do not agree with the fills yet
         cover = {"type": "cover", "stop_price": trading.at(-5), "stop_limit_price": trading.at(-6)}
         await trading.send(quantity=40, order_type="LIMIT", price=trading.at(1), broker="zerodha", synthetic=cover)
-        assert ("SELL", "SL", 40) in resting(trading)
+        await market.until(lambda: ("SELL", "SL", 40) in resting(trading), 3)
         await trading.until(close, "completed", seconds=60)
         said = [(one["verb"], one["quantity"]) for one in market.ledger()["messages"] if one["side"] != "BUY"]
         assert said[-2:] == [("cancel", None), ("place", 145)], said
