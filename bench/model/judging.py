@@ -12,9 +12,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from bench.model.story import ENTRIES, GUARDED, Story, Theme
+from bench.model.story import ENTRIES, GUARDED, GUARDS, Story, Theme
 from bench.model.watching import TAKEN_BACK_SECONDS, TRAILS, Place, Watch, booked, follows, place_of
 from onebroker.actors.engine.orders.parent_records import ParentRecord
+from onebroker.actors.engine.plan.machine.held_units import ARM_SECONDS
 from onebroker.brokers.simulator.exchange.ledger import Act
 from onebroker.brokers.simulator.world.model import SimOrder
 from tests.support.day import Day
@@ -194,7 +195,7 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
     if watch.annulled:
         return
     ours = {(message["broker"], message["order_id"]) for message in day.messages("place")}
-    left_alone = _left_alone(watch)
+    left_alone, entries = _left_alone(watch), _placed_over_nothing(day) & _of_guards(watch)
     net, sold_at = Counter[Place](), dict[Place, float]()
     for event in booked(day):
         if isinstance(event, Act):
@@ -214,6 +215,7 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
             or net[place] >= lowest
             or (event.broker, event.order_id) not in ours
             or place in left_alone
+            or (event.broker, event.order_id) in entries
         ):
             continue
         moment = _monotonic(day, event.at)
@@ -222,6 +224,37 @@ def _shorts(day: Day, watch: Watch) -> Iterator[str]:
         excused = excused or (moment - last <= JUMP_SECONDS and watch.rests_beside)
         if not excused:
             yield f"short: order {event.order_id} made {place} {net[place]} at {event.at}"
+
+
+def _placed_over_nothing(day: Day) -> set[tuple[str, str]]:
+    """Return the sales that were placed where nothing was held, nor came for ARM_SECONDS: they are their caller's entries."""
+    course: defaultdict[Place, list[tuple[float, int]]] = defaultdict(lambda: [(-math.inf, 0)])
+    for event in booked(day):
+        moment = _monotonic(day, event.at)
+        if isinstance(event, Act):
+            moved = [(event.product, -event.quantity), (event.to_product, event.quantity)]
+        else:
+            moved = [(event.product, event.side.sign * event.quantity)]
+        for product, units in moved:
+            at = course[event.broker, event.instrument_id, str(product)]
+            at.append((moment, at[-1][1] + units))
+    found = set[tuple[str, str]]()
+    for order in day.exchange.all_orders():
+        began = _monotonic(day, order.placed_at.isoformat())
+        at = course[place_of(order)]
+        before = [units for moment, units in at if moment <= began][-1]
+        since = [units for moment, units in at if began < moment <= began + ARM_SECONDS]
+        if order.new.side == "SELL" and max(before, *since, 0) == 0:
+            found.add((order.broker, order.order_id))
+    return found
+
+
+def _of_guards(watch: Watch) -> set[tuple[str, str]]:
+    """Return the orders of plans that guard without an entry: by their type, or as their caller has written them."""
+    guards = (
+        one for one in watch.parents() if one["synthetic_type"] == "plan" and one["routed_from"] in (None, *GUARDS)
+    )
+    return {(leg["broker"], leg["order_id"]) for parent in guards for leg in parent["legs"]}
 
 
 def _left_alone(watch: Watch) -> set[Place]:
