@@ -73,7 +73,7 @@ PLANTED: Sequence[Planted] = (
              "        return began >= self._unseen_since[leg.leg_id] + self._context.settings.unknown_settle_seconds\n",
              "        return True\n"),
     _planted("each plan over one position guards all of it", "engine/context/guarded_units.py",
-             "or len(plans) == 1:\n            return 0\n", "or len(plans) >= 1:\n            return 0\n"),
+             "        if own is not None:\n            yield from (\n", "        if own is not None and not plans:\n            yield from (\n"),
     _planted("a time of day never comes", f"{MACHINE}/conditions.py",
              "            return _time(look, part, condition)\n", "            return False\n"),
     _planted("parents are not taken up after a start", "engine/actor.py",

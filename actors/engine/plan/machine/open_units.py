@@ -12,7 +12,17 @@ from onebroker.actors.engine.orders.parent_records import LegRecord, ParentRecor
 from onebroker.actors.engine.orders.part_state import PartRecord, PartState, RowToClose
 from onebroker.actors.engine.plan.machine.leg_actions import CLOSING, Reason
 from onebroker.actors.engine.plan.machine.over_fills import closed_by_base, exits_by_base
-from onebroker.actors.engine.plan.parts import Direction, OrderPart, Part, PriceAt, TimeOfDay, own_orders_of, walk
+from onebroker.actors.engine.plan.parts import (
+    Direction,
+    OneCancelsOthersPart,
+    OrderPart,
+    Part,
+    PriceAt,
+    Rule,
+    TimeOfDay,
+    own_orders_of,
+    walk,
+)
 from onebroker.actors.engine.plan.price_kinds import is_stop
 from onebroker.actors.engine.plan.stored_tree import decode_plan
 from onebroker.config.messages import plan_life as texts
@@ -77,8 +87,23 @@ def warnings_of(record: ParentRecord, *, path: str | None = None, leg_id: str | 
     if record.plan is None:
         return ()
     name, root = record.routed_from or record.synthetic_type, decode_plan(record.plan)
-    units = sum(_guarded(record, root, order, leg_id) for order in _guards_at(record, root, path))
+    ended, every = list(_guards_at(record, root, path)), list(_guards_at(record, root, None))
+    units = 0
+    for place in dict.fromkeys(_triggered_at(root, order) for order in ended):
+        own = [_guarded(record, root, order, leg_id) for order in ended if _triggered_at(root, order) == place]
+        stays = [order for order in every if order not in ended and _triggered_at(root, order) == place]
+        units += max(0, max(own) - max((_guarded(record, root, order, None) for order in stays), default=0))
     return (texts.stop_taken_away(name, record.parent_order_id, units),) if units > 0 else ()
+
+
+def _triggered_at(root: Part, order: OrderPart) -> str:
+    """Return the path of the group of which one fires and ends the others, and that has the order: a hidden stop and its backstop are for the same units.
+    The order's own path if there is none."""
+    for part in walk(root):
+        is_group = isinstance(part, OneCancelsOthersPart) and part.rule is Rule.TRIGGER
+        if is_group and any(one is order for one in own_orders_of(part)):
+            return part.path
+    return order.path
 
 
 def _guards_at(record: ParentRecord, root: Part, path: str | None) -> Iterator[OrderPart]:

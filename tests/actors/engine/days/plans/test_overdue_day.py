@@ -268,6 +268,25 @@ async def test_a_caller_who_ends_a_stop_is_warned_and_it_stands_in_the_problems(
         await is_told(trading, "its stop was ended by hand while 100 units were open")
 
 
+@pytest.mark.parametrize("kind", ["hidden_stop", "candle_close_stop"])
+async def test_a_hidden_stop_and_its_backstop_are_warned_of_once(market, kind, autojump_clock):
+    """They are for the same units; the backstop alone leaves these guarded (stranger 17)."""
+    async with traded(market) as trading:
+        await trading.send(quantity=30, broker="zerodha")
+        await trio.sleep(20)
+        levels = {"trigger_price": -3, "backstop_price": -5, "backstop_limit_price": -6}
+        settings = {"type": kind, **{name: trading.at(percent) for name, percent in levels.items()}}
+        answer = await trading.send(transaction_type="SELL", quantity=30, broker="zerodha", synthetic=settings)
+        await trio.sleep(8)
+        (backstop,) = (await trading.parent(answer))["legs"]
+        words = f"this is the stop of {kind} {answer.body['parent_id']}: 30 units stay open without it"
+        alone = await market.cancel(backstop["order_id"], broker="zerodha", dry_run=True)
+        assert "warnings" not in alone.body or alone.body["warnings"] == []
+        for dry_run in (True, False):
+            assert (await market.stop(answer.body["parent_id"], dry_run=dry_run)).body["warnings"] == [words]
+        await is_told(trading, "its stop was ended by hand while 30 units were open")
+
+
 @pytest.mark.parametrize(("before", "meanwhile"), [(40, 30), (0, 100)])
 async def test_what_fills_while_a_bracket_is_cancelled_is_told_with_what_had_filled_before(
     market, before, meanwhile, autojump_clock
