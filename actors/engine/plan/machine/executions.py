@@ -33,6 +33,7 @@ from onebroker.actors.engine.plan.machine.inventory import opposite_levels, room
 from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.leg_changes import end, grow, replace
 from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.missing_shares import ended_unseen
 from onebroker.actors.engine.plan.machine.new_legs import Sending
 from onebroker.actors.engine.plan.machine.overdue import block, cannot_leave, is_of_earlier_day
 from onebroker.actors.engine.plan.machine.target_quantities import given_back
@@ -279,11 +280,13 @@ def _daily(sending: Sending, execution: Daily) -> None:
     look, part = sending.look, sending.part
     look.note(part, arms_at=None)
     session = look.session(part, look.now)
-    if look.live(part) or look.on_the_way(part) or (is_stop(part.price) and look.filled(part)):
+    has_traded = is_stop(part.price) and look.filled(part)
+    if look.live(part) or look.on_the_way(part) or has_traded:
         _block_old(sending, session, execution)
-        if not _grow_back(sending, session):
-            _send_rest(sending, session)
-        return
+        if has_traded or session is None or not _is_old_elsewhere(look, part, session):
+            if not _grow_back(sending, session):
+                _send_rest(sending, session)
+            return
     if session is None:
         return
     day = from_epoch(session.opens).date()
@@ -300,8 +303,16 @@ def _daily(sending: Sending, execution: Daily) -> None:
         look.wake(at)
         return
     if sending.place(sending.missing, piece=len(look.legs(part))):
-        before = next((leg for leg in reversed(look.legs(part)) if leg.fills_unknown), None)
+        before = next(reversed(ended_unseen(look, part)), None)
         look.note(part, status_message=None if before is None else before.status_message)
+
+
+def _is_old_elsewhere(look: Look, part: OrderPart, session: Session) -> bool:
+    """Whether all that may be out of an exit are orders of an earlier day, each at a holder of its own, whose broker has not told since what became of them.
+    What other holders have is sent all the same (1.13)."""
+    has_holders = part.broker is None and part.is_exit and not part.known_exit
+    live = look.live(part)
+    return has_holders and not look.on_the_way(part) and all(is_of_earlier_day(leg, session) for leg in live)
 
 
 def _grow_back(sending: Sending, session: Session | None) -> bool:
@@ -311,7 +322,7 @@ def _grow_back(sending: Sending, session: Session | None) -> bool:
     live = look.live(part)
     if session is None or not part.is_exit or look.filled(part) or look.on_the_way(part):
         return False
-    if any(leg.fills_unknown for leg in look.legs(part)):
+    if ended_unseen(look, part):
         return False  # today's order is for what was held, whatever the target says (K15)
     settled = not any(leg.state.unsettled or leg.busy for leg in live)
     return settled and sending.missing > 0 and grow(sending, sending.missing)
@@ -325,7 +336,8 @@ def _send_rest(sending: Sending, session: Session | None) -> None:
         return
     day = from_epoch(session.opens).date()
     today = [leg for leg in look.legs(part) if from_epoch(leg.sent_at).date() >= day and not goes_again(part, leg)]
-    rest = sending.target - sum(map(_asked, today))
+    old = sum(leg.unfilled for leg in look.live(part) if leg not in today)
+    rest = sending.target - sum(map(_asked, today)) - old
     if any(leg.busy for leg in today):
         return  # a change is under way, and what it takes off is not known yet
     if today and rest > 0 and look.record(part).armed_over:

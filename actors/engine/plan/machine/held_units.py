@@ -32,7 +32,7 @@ from onebroker.actors.engine.plan.machine.exit_shares import limit_within
 from onebroker.actors.engine.plan.machine.free_units import beside, group_of, may_take
 from onebroker.actors.engine.plan.machine.grown_units import gone_of_entry, gone_of_lone, most_gone
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.missing_shares import believed
+from onebroker.actors.engine.plan.machine.missing_shares import believed, ended_unseen
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.over_fills import (
     asked_of,
@@ -297,9 +297,7 @@ def _alone(look: Look) -> Iterator[OrderPart]:
             and not part.known_exit
             and not isinstance(part.quantity, FromPosition | FromExposure)
             and look.record(part).due_at is not None
-            and not any(
-                leg.fills_unknown for leg in look.legs(part)
-            )  # the next order is bounded by what is held then (K15)
+            and not ended_unseen(look, part)  # the next order is bounded by what is held then (K15)
             and (look.record(part).armed_over or 0) > 0
         ):
             yield part

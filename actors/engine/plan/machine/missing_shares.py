@@ -8,6 +8,7 @@ Doubt: shares that were transferred, or sold while the service did not run, are 
 refused by the broker, since there is no short in delivery.
 """
 
+from onebroker.actors.engine.plan.machine.leg_actions import Leg
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.config.clock import from_epoch
@@ -41,7 +42,21 @@ def believed(
     return known
 
 
+def is_delivery_sale(order: OrderPart) -> bool:
+    """Whether an order sells shares out of a delivery account, where nothing can be short."""
+    return order.product == Product.CNC and side_of(order) is Side.SELL
+
+
+def ended_unseen(look: Look, part: OrderPart) -> list[Leg]:
+    """Return the part's orders of which nobody knows what they filled last, where that bounds the next one (K15). Not of an exit of delivery shares: the
+    holdings, and the broker itself, bound it anyway, and a row that comes late must not end it. Nor of an exit that goes to whoever holds its units: it
+    is for what each of them shows."""
+    goes_to_holders = part.broker is None and not part.known_exit
+    if part.is_exit and (goes_to_holders or is_delivery_sale(part)):
+        return []
+    return [leg for leg in look.legs(part) if leg.fills_unknown]
+
+
 def _is_from_earlier_day(look: Look, part: OrderPart, order: OrderPart) -> bool:
     due_at = look.record(part).due_at
-    is_delivery_sale = order.product == Product.CNC and side_of(order) is Side.SELL
-    return is_delivery_sale and due_at is not None and from_epoch(due_at).date() < from_epoch(look.now).date()
+    return is_delivery_sale(order) and due_at is not None and from_epoch(due_at).date() < from_epoch(look.now).date()

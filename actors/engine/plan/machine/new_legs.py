@@ -9,6 +9,7 @@ from onebroker.actors.engine.plan.execution_kinds import AllAtOnce, BookDepth
 from onebroker.actors.engine.plan.machine import swaps
 from onebroker.actors.engine.plan.machine.leg_actions import NewLeg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.missing_shares import ended_unseen
 from onebroker.actors.engine.plan.machine.overdue import block, block_unpriced, cannot_leave
 from onebroker.actors.engine.plan.machine.part_context import Context
 from onebroker.actors.engine.plan.machine.refused_exits import again_at
@@ -213,7 +214,7 @@ class Sending:
 
     def _unseen(self) -> str | None:
         """Return the broker of the part's newest order that ended unseen; None when no order did."""
-        ended = [leg for leg in self.look.legs(self.part) if leg.fills_unknown]
+        ended = ended_unseen(self.look, self.part)
         return max(ended, key=lambda leg: leg.sent_at).broker if ended else None
 
     def _entry_tag(self) -> str | None:
