@@ -308,9 +308,11 @@ class Actor(Script):
     async def do_halt(self, mode: str, seconds: float) -> None:
         if self.watch.halted:
             return
+        self.watch.halted = (
+            True  # before the answer: a second halt at the same moment would be judged after the first one's resume
+        )
         answer = await halt(self.day, HaltMode(mode))
         halted = Halted(self.day)
-        self.watch.halted = True
         try:
             await trio.sleep(seconds)
         finally:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 
+from onebroker.actors.engine.books.settled_positions import held_for
 from onebroker.actors.engine.context.engine_context import EngineContext
 from onebroker.actors.engine.context.guarded_units import NONE_GONE, Gone, Place
 from onebroker.actors.engine.orders.part_state import PartRecord
@@ -39,12 +40,14 @@ def taken_by_others(
     stops: bool, anywhere: bool,
 ) -> int:  # fmt: skip
     """Return the units of a position that all other open plans have bought and guard, and those that the stops (or targets) of older exits without an
-    entry claim. `broker` None: at all brokers together. `anywhere`: whether exits that name no broker count."""
+    entry claim. `broker` None: at all brokers together, at each of them no more than it holds: what a person has sold there, and another plan does not
+    know yet, is taken from nobody elsewhere. `anywhere`: whether exits that name no broker count."""
     books = _Books(context)
-    taken = sum(
-        context.guarded.of_others(parent_id, Place(code, instrument_id, product, side), *books.of(code))
-        for code in books.codes(broker)
-    )
+    taken = 0
+    for code in books.codes(broker):
+        units = context.guarded.of_others(parent_id, Place(code, instrument_id, product, side), *books.of(code))
+        held = held_for(context, code, instrument_id, product, side) if broker is None and units else None
+        taken += units if held is None else min(units, held)
     counts = _counting(broker, instrument_id, product, side, stops=stops, anywhere=anywhere)
     claimed = context.guarded.claimed_by_older
     return taken + claimed(parent_id, instrument_id, counts, books.rows, books.today, books.sends)

@@ -95,8 +95,11 @@ def arm(look: Look, part: OrderPart) -> None:
 
 
 def _note_beside(look: Look, part: OrderPart) -> None:
-    """Note what is too much of an exit. It never becomes more: what others buy and guard later was not there when the caller asked."""
-    if (held := held_for(look, part)) is None:
+    """Note what is too much of an exit. It never becomes more: what others buy and guard later was not there when the caller asked. While the position is on
+    its way, the fills tell it: a person's sale before its row comes would else make all of the exit too much."""
+    held = held_for(look, part)
+    held = look.record(part).armed_over if held is None else held
+    if held is None:
         return
     before, now = look.record(part).armed_beside, beside(look, part, held)
     look.note(part, armed_beside=now if before is None else min(before, now))

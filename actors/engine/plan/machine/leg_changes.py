@@ -29,16 +29,18 @@ def shrink(sending: Sending) -> None:
     """Take the excess units off the resting legs, the newest leg first: by a modify, or by a cancel when nothing is left (1.7).
 
     Of an exit without an entry and without a broker each holder has its own leg: a leg gives what its broker does not hold any more, before the others
-    give."""
-    newest = list(reversed(sending.look.live(sending.part)))
+    give. Orders that wait to leave give first: they are dropped (`Look.excess`), and what they wait for may never come."""
+    look, part = sending.look, sending.part
+    newest = list(reversed(look.live(part)))
     off = _surplus(sending, newest)
-    too_much = -sending.missing - sum(off.values())
+    waiting = sum(new.quantity for new in look.on_the_way(part)) if part.path in look.held_since else 0
+    too_much = -sending.missing - sum(off.values()) - waiting
     for leg in newest:
         more = max(0, min(too_much, leg.unfilled - off[leg.leg_id]))
         too_much -= more
         less = off[leg.leg_id] + more
         if leg.changeable and less:
-            reduce(sending.look, leg, leg.quantity - less)
+            reduce(look, leg, leg.quantity - less)
 
 
 def _surplus(sending: Sending, legs: Iterable[Leg]) -> Counter[str]:

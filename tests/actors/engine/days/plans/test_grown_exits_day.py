@@ -4,6 +4,7 @@ Judged on the exchange's ledger."""
 import pytest
 import trio
 
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from tests.actors.engine.days.plans.test_overdue_day import net, problems, resting
@@ -189,3 +190,30 @@ async def test_an_exit_that_is_placed_before_its_broker_shows_a_fill_is_bounded_
         await day.until(lambda: held() == 30, 30)
         await trio.sleep(20)
         assert held() == 30
+
+
+async def test_an_exit_without_a_broker_that_comes_before_its_positions_is_for_what_is_free(day, autojump_clock):
+    """A cover guards 100 of 110 at one broker, and another broker holds 10. The rows come later, and a person sells before they do (model 140002779)."""
+    day.__init__(brokers=("upstox", "zerodha"))
+    async with day.market(), traded(day) as trading:
+        cover = {"type": "cover", "stop_price": trading.at(-2), "stop_limit_price": trading.at(-8)}
+        await trading.send(quantity=100, order_type="LIMIT", price=trading.at(1), broker="upstox", synthetic=cover)
+        await trio.sleep(20)
+        day.simulator.fault("all", FaultKind.LATE_POSITIONS, seconds=30, delay_seconds=5)
+        for code in ("upstox", "zerodha"):
+            await trading.send(quantity=10, broker=code)
+        await trio.sleep(2)
+        levels = {"stop_price": trading.at(-2), "stop_limit_price": trading.at(-8)}
+        body = {"transaction_type": "SELL", "quantity": 20, "synthetic": {"type": "daily_stop", **levels}}
+        assert (await trading.send(**body)).status == 202
+        await trio.sleep(1)
+        day.person.reduce("upstox", trading.share.instrument_id, Product.MIS, 20)
+        await trio.sleep(40)
+        trading.moved(-3)
+        await trio.sleep(20)
+        rows = day.ledger()["positions"]
+        share = trading.share.instrument_id
+        held = {
+            code: sum(row["quantity"] for row in found if row["instrument_id"] == share) for code, found in rows.items()
+        }
+        assert (held["upstox"], held["zerodha"]) == (0, 0)
