@@ -229,7 +229,8 @@ def _stays_refused(look: Look, leg: Leg, change: tuple[int, Decimal | None, Deci
         return True
     look.untold.add(texts.not_changed(leg.broker, leg.unfilled, leg.refused_why or f"{leg.broker} has refused it"))
     again = leg.refused_at + RETRIES_SECONDS[-1]
-    if leg.trigger is not None or look.now >= again:
-        return leg.trigger is not None
-    look.wake(again)
+    if leg.trigger is None and look.now >= again:
+        return False
+    if leg.trigger is None:
+        look.wake(again)
     return True

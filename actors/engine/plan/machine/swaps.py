@@ -37,6 +37,7 @@ from onebroker.actors.engine.plan.machine.leg_actions import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.open_units import is_guard
 from onebroker.actors.engine.plan.machine.refused_exits import is_refused
+from onebroker.actors.engine.plan.machine.wanted_prices import waits_to_activate
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, Part, TogetherPart, own_orders_of
 from onebroker.actors.engine.plan.price_kinds import Fixed, Marketable, NativeStop, is_stop, uncapped
 from onebroker.actors.engine.plan.pricing.touch import on_touch
@@ -76,8 +77,15 @@ def waits_for_stop(look: Look, part: Group, order: OrderPart) -> bool:
     blocks them, and many brokers ask the margin of a fresh position for a second sale of anything. What is refused then must not be the stop."""
     if is_stop(order.price) or look.legs(order):
         return False
-    open_stops = [stop for stop in stops_of(part) if look.record(stop).own is None]
+    open_stops = [
+        stop for stop in stops_of(part) if look.record(stop).own is None and (blocks(order) or _goes_now(look, stop))
+    ]
     return bool(open_stops) and not any(leg.accepted for stop in open_stops for leg in look.legs(stop))
+
+
+def _goes_now(look: Look, stop: OrderPart) -> bool:
+    """Whether a stop waits for nothing: neither for a condition, nor for the price at which its trail begins."""
+    return not waits_to_activate(look, stop) and (stop.when is None or look.record(stop).fired)
 
 
 def out(look: Look, order: OrderPart) -> int:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.engine.orders.parent_records import LegState
 from onebroker.actors.engine.plan.parts import FromFill, Share
-from onebroker.actors.engine.plan.price_kinds import NativeStop
+from onebroker.actors.engine.plan.price_kinds import NativeStop, Trail
 from onebroker.brokers.codec.refusals import says_shortage
 from tests.actors.engine.plan.trees import oco, order
 from tests.actors.engine.plan.world import Runner
@@ -461,6 +461,14 @@ def test_a_target_over_held_units_waits_for_a_stop_that_leaves_as_a_plain_limit(
     run.book("A1", "cancelled")
     run.at(7)
     assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A2"]
+
+
+def test_a_target_does_not_wait_for_a_trail_that_has_not_begun():
+    trail = Trail(points=D(2), limit_offset=D(1), activate_at=D(105))
+    guard = order("root.children.0", "SELL", 10, trail, is_exit=True, known_exit=True)
+    run = Runner(oco("root", guard, target("root.children.1", 10, product="MIS", hold=False)))
+    run.quote(100, 99.95, 100.05)
+    assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A1"]
 
 
 def intraday_stop(path, quantity=FromFill()):  # noqa: B008  # frozen
