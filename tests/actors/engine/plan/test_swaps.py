@@ -471,9 +471,9 @@ def test_a_target_does_not_wait_for_a_trail_that_has_not_begun():
     assert run.sent() == ["PLACE alpha SELL 10 LIMIT 110 -> A1"]
 
 
-def intraday_stop(path, quantity=FromFill()):  # noqa: B008  # frozen
+def intraday_stop(path, quantity=None):
     price = NativeStop(trigger_price=D(95), limit_price=D(94))
-    return order(path, "SELL", quantity, price, is_exit=True, known_exit=True)
+    return order(path, "SELL", FromFill() if quantity is None else quantity, price, is_exit=True, known_exit=True)
 
 
 @pytest.mark.parametrize(

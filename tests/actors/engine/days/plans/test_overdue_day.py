@@ -803,18 +803,23 @@ async def test_a_close_that_is_moved_out_of_the_circuit_goes_to_the_touch(market
         await market.until(lambda: problems(trading) == [], 10)
 
 
+async def resting_entry(trading, kind):
+    """Place an entry of 20 that rests, with a hedge or a second leg in another share. Return that share's id, and the answer."""
+    other = Trading(trading.day, 1)
+    await other.move(0)
+    second = other.share.instrument_id
+    own = {
+        "legged_spread": {"second_instrument_id": second, "net_price": float(trading.at(-2) - other.at(0))},
+        "attached_hedge": {"hedge_instrument_id": second, "hedge_ratio": 1},
+    }[kind]
+    body = {"quantity": 20, "order_type": "LIMIT", "price": trading.at(-2), "broker": "zerodha"}
+    return second, await trading.send(**body, synthetic={"type": kind, **own})
+
+
 @pytest.mark.parametrize("kind", ["legged_spread", "attached_hedge"])
 async def test_a_hedge_that_rests_because_nobody_bids_is_told(market, kind, autojump_clock):
     async with traded(market) as trading:
-        other = Trading(market, 1)
-        await other.move(0)
-        second = other.share.instrument_id
-        own = {
-            "legged_spread": {"second_instrument_id": second, "net_price": float(trading.at(-2) - other.at(0))},
-            "attached_hedge": {"hedge_instrument_id": second, "hedge_ratio": 1},
-        }[kind]
-        body = {"quantity": 20, "order_type": "LIMIT", "price": trading.at(-2), "broker": "zerodha"}
-        answer = await trading.send(**body, synthetic={"type": kind, **own})
+        second, answer = await resting_entry(trading, kind)
         await trio.sleep(3)
         market.simulator.empty_side(second, Side.BUY, 60)
         await trio.sleep(1)
@@ -832,15 +837,7 @@ async def test_a_hedge_that_rests_because_nobody_bids_is_told(market, kind, auto
 )
 async def test_a_second_leg_whose_broker_is_out_of_reach_names_its_units(market, kind, said, autojump_clock):
     async with traded(market) as trading:
-        other = Trading(market, 1)
-        await other.move(0)
-        second = other.share.instrument_id
-        own = {
-            "legged_spread": {"second_instrument_id": second, "net_price": float(trading.at(-2) - other.at(0))},
-            "attached_hedge": {"hedge_instrument_id": second, "hedge_ratio": 1},
-        }[kind]
-        body = {"quantity": 20, "order_type": "LIMIT", "price": trading.at(-2), "broker": "zerodha"}
-        answer = await trading.send(**body, synthetic={"type": kind, **own})
+        _, answer = await resting_entry(trading, kind)
         await trio.sleep(5)
         market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=20)
         market.exchange.fill("zerodha", answer.body["order_id"], 20)
